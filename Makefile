@@ -1,0 +1,46 @@
+# Everything a clone needs: `make demo` and `make test` build their own .venv from the project's files.
+PYTHON ?= python3
+VENV := .venv
+RUN := $(VENV)/bin
+PIP := $(RUN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+THREADS := NUMBA_NUM_THREADS=1 OMP_NUM_THREADS=1
+
+.PHONY: help demo test lint check plain bench bench-readers bench-measures bench-start clean
+
+help:            ## this list
+	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*##/\t/'
+
+demo: $(VENV)/.run  ## the main job on built-in data
+	$(RUN)/python examples/demo.py
+
+test: lint check plain  ## lint, types, layers, all tests, and some of them without compilation
+
+lint: $(VENV)/.dev  ## ruff, mypy, import-linter
+	$(RUN)/ruff check .
+	$(RUN)/ruff format --check .
+	$(RUN)/mypy
+	$(RUN)/lint-imports
+
+check: $(VENV)/.dev  ## the tests
+	$(THREADS) $(RUN)/python -m pytest -n 2
+
+plain: $(VENV)/.dev  ## chosen tests with the kernels as plain Python: true coverage, bounds errors
+	NUMBA_DISABLE_JIT=1 $(RUN)/python -m pytest -m plain -n 2 --cov --cov-report=term:skip-covered
+
+bench: bench-readers bench-measures bench-start  ## all benchmarks, peers in the same run
+
+bench-%: $(VENV)/.dev
+	$(RUN)/python benchmarks/$*.py
+
+$(VENV)/.run: pyproject.toml constraints.txt
+	test -d $(VENV) || $(PYTHON) -m venv $(VENV)
+	$(PIP) --editable .
+	touch $@
+
+$(VENV)/.dev: $(VENV)/.run
+	$(PIP) --editable '.[dev]'
+	touch $@
+
+clean:           ## remove what these targets made
+	rm -rf $(VENV) build src/*.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage
+	find . -name __pycache__ -prune -exec rm -rf {} +

@@ -1,0 +1,378 @@
+"""The one gate for user input: error classes, and checks that turn what users give into our arrays."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from os import PathLike
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+Array = np.ndarray[Any, np.dtype[Any]]
+"""Any numpy array; which dtype and shape is said where it matters."""
+
+
+class PodiumError(ValueError):
+    """Something given to Podium cannot be used; the message says what, what it must be and what came."""
+
+
+class NoPairsError(PodiumError):
+    """The feedback holds no pair of rows of which one should stand above the other."""
+
+
+class FormatError(PodiumError):
+    """A file is not in the format it was read as.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+    problem : str
+        What is wrong and what was expected, without a final full stop.
+    line : int, optional
+        Number of the line, counted from 1.
+    text : str, optional
+        The line as it stands in the file; shown cut to 80 characters.
+    """
+
+    def __init__(
+        self, path: str | PathLike[str], problem: str, line: int | None = None, text: str | None = None
+    ) -> None:
+        self.path, self.problem, self.line, self.text = str(path), problem, line, text
+        place = self.path if line is None else f"{self.path}, line {line}"
+        shown = "" if text is None else f": {(text if len(text) <= 80 else text[:77] + '...')!r}"
+        super().__init__(f"{place}: {problem}{shown}.")
+
+    def __reduce__(self) -> tuple[type[FormatError], tuple[str, str, int | None, str | None]]:
+        return type(self), (self.path, self.problem, self.line, self.text)
+
+
+class PairArrays(NamedTuple):
+    """Explicit pairs as three arrays of one length: better rows, worse rows, positive weights."""
+
+    better: Array
+    worse: Array
+    weight: Array
+
+
+def check_features(X: Any) -> tuple[Any, tuple[str, ...] | None]:
+    """Return X as a float32 or float64 matrix (dense, or sparse by columns) and its column names, if any.
+
+    Takes numpy arrays, pandas and polars frames, pyarrow tables and scipy sparse matrices. Nulls become NaN.
+    """
+    if sp.issparse(X):
+        return _check_sparse(X), None
+    matrix = _frame_to_matrix(X) if hasattr(X, "columns") or hasattr(X, "column_names") else X
+    dense = _to_floats(matrix, "X")
+    if dense.ndim != 2:
+        raise PodiumError(
+            f"X must be a matrix of rows and features; got an array of {dense.ndim} dimension(s). "
+            "Reshape your data: X.reshape(-1, 1) for a single feature, X.reshape(1, -1) for a single row."
+        )
+    _check_shape(dense.shape)
+    return dense, _column_names(X)
+
+
+def check_labels(y: Any, n_rows: int, name: str = "y") -> Array:
+    """Return labels as float64: one finite real number per row."""
+    labels = _check_column(y, n_rows, name)
+    bad = np.flatnonzero(~np.isfinite(labels))
+    if len(bad):
+        raise PodiumError(
+            f"{name} must be finite; got {labels[bad[0]]} in row {bad[0]} ({len(bad)} such value(s)): "
+            "leave rows without a label out."
+        )
+    return labels
+
+
+def check_scores(scores: Any, n_rows: int, name: str = "scores") -> Array:
+    """Return scores as float64: one number per row, infinite ones allowed, NaN not."""
+    values = _check_column(scores, n_rows, name)
+    bad = np.flatnonzero(np.isnan(values))
+    if len(bad):
+        raise PodiumError(f"{name} must not be NaN; row {bad[0]} is ({len(bad)} such row(s)).")
+    return values
+
+
+def check_weight(weight: Any, n_rows: int, name: str) -> Array:
+    """Return weights as float64: finite, not negative, not all zero; ones where none were given."""
+    if weight is None:
+        return np.ones(n_rows)
+    values = _check_column(weight, n_rows, name)
+    bad = np.flatnonzero(~np.isfinite(values) | (values < 0))
+    if len(bad):
+        raise PodiumError(f"{name} must be finite and not negative; got {values[bad[0]]} in row {bad[0]}.")
+    if not values.any():
+        raise PodiumError(f"{name} must have a positive value; all {n_rows} are zero.")
+    return values
+
+
+def check_queries(qid: Any, group: Any, n_rows: int) -> tuple[Array, Array]:
+    """Return the query number of each row and the id of each query.
+
+    Parameters
+    ----------
+    qid : array-like of any dtype, optional
+        Query id of each row, in any order.
+    group : array-like of int, optional
+        Sizes of the queries instead, whose rows then stand together.
+    n_rows : int
+    """
+    if qid is not None and group is not None:
+        raise PodiumError("Give qid (an id per row) or group (a size per query), not both.")
+    if group is not None:
+        sizes = _check_group(group, n_rows)
+        return np.repeat(np.arange(len(sizes)), sizes), np.arange(len(sizes))
+    if qid is None:
+        return np.zeros(n_rows, np.int64), np.zeros(1, np.int64)
+    ids = _to_array(qid)
+    if ids.ndim != 1 or len(ids) != n_rows:
+        raise PodiumError(_qid_length_message(ids, n_rows))
+    return _number_ids(ids)
+
+
+def check_query_weight(weight: Any, codes: Array, ids: Array, grouped: bool) -> Array:
+    """Return one weight per query, in the order of `ids`.
+
+    Parameters
+    ----------
+    weight : mapping, array-like or None
+        A mapping from query id to weight; or one weight per row, the same within a query; or, where `group`
+        gave the sizes, one per query.
+    codes, ids : ndarray
+        Query number of each row and id of each query, as `check_queries` returns them.
+    grouped : bool
+        Whether `group` gave the sizes.
+    """
+    if weight is None:
+        return np.ones(len(ids))
+    if isinstance(weight, Mapping):
+        missing = [query for query in ids.tolist() if query not in weight]
+        if missing:
+            raise PodiumError(f"query_weight has no weight for query {missing[0]!r}.")
+        return check_weight([weight[query] for query in ids.tolist()], len(ids), "query_weight")
+    if grouped and len(weight) == len(ids):
+        return check_weight(weight, len(ids), "query_weight")
+    per_row = check_weight(weight, len(codes), "query_weight")
+    first = np.zeros(len(ids))
+    first[codes[::-1]] = per_row[::-1]
+    differs = np.flatnonzero(per_row != first[codes])
+    if len(differs):
+        raise PodiumError(
+            "query_weight must be the same for all rows of a query; "
+            f"row {differs[0]} of query {ids[codes[differs[0]]]!r} differs from the first."
+        )
+    return first
+
+
+def check_pairs(pairs: Any, n_rows: int) -> PairArrays:
+    """Return explicit pairs as row numbers and positive weights.
+
+    Parameters
+    ----------
+    pairs : tuple
+        (better, worse) or (better, worse, weight): row numbers of X, counted from 0.
+    n_rows : int
+    """
+    if not isinstance(pairs, tuple | list) or len(pairs) not in (2, 3):
+        raise PodiumError("pairs must be a tuple (better, worse) or (better, worse, weight) of arrays.")
+    better = _check_row_numbers(pairs[0], n_rows, "better")
+    worse = _check_row_numbers(pairs[1], n_rows, "worse")
+    if len(better) != len(worse):
+        raise PodiumError(
+            f"pairs must name as many better as worse rows; got {len(better)} and {len(worse)}."
+        )
+    if len(better) == 0:
+        raise NoPairsError("pairs is empty: there is nothing to rank.")
+    same = np.flatnonzero(better == worse)
+    if len(same):
+        raise PodiumError(
+            f"A row cannot stand above itself: pair {same[0]} names row {better[same[0]]} twice."
+        )
+    weight = np.ones(len(better)) if len(pairs) == 2 or pairs[2] is None else pairs[2]
+    return PairArrays(better, worse, _check_pair_weight(weight, len(better)))
+
+
+def check_choice(value: Any, choices: Iterable[str], name: str) -> str:
+    """Return `value` if it is one of `choices`, else raise an error that lists them and the nearest."""
+    known = list(choices)
+    if value in known:
+        return str(value)
+    raise PodiumError(f"{name} must be one of {', '.join(known)}; got {value!r}{near_matches(value, known)}.")
+
+
+def near_matches(value: Any, known: Iterable[str]) -> str:
+    """Return ``", did you mean a or b?"``-like advice, or nothing where no known name is near."""
+    near = difflib.get_close_matches(str(value).lower(), list(known), n=3, cutoff=0.6)
+    return f" (did you mean {' or '.join(near)}?)" if near else ""
+
+
+def _check_sparse(X: Any) -> Any:
+    """Return a sparse matrix by columns, sorted, with repeats summed, in floats."""
+    _check_shape(X.shape)
+    floats = X.dtype if X.dtype in (np.float32, np.float64) else np.float64
+    columns = sp.csc_array(X, dtype=floats, copy=False)
+    if not columns.has_canonical_format:
+        columns = columns.copy()
+        columns.sum_duplicates()
+    return columns
+
+
+def _check_shape(shape: tuple[int, ...]) -> None:
+    """Refuse a matrix without rows or without columns, in scikit-learn's words."""
+    for count, name in zip(shape, ("sample(s)", "feature(s)"), strict=True):
+        if count == 0:
+            raise PodiumError(f"Found array with 0 {name} (shape={shape}) while a minimum of 1 is required.")
+
+
+def _frame_to_matrix(frame: Any) -> Any:
+    """Return the values of a pandas, polars or pyarrow table as a numeric matrix, nulls as NaN."""
+    columns = {name: _column_values(frame, name) for name in _frame_names(frame)}
+    if not columns:
+        return np.empty((len(frame), 0))
+    floats = np.float32 if all(c.dtype == np.float32 for c in columns.values()) else np.float64
+    matrix = np.empty((len(next(iter(columns.values()))), len(columns)), floats, order="F")
+    for j, (name, values) in enumerate(columns.items()):
+        matrix[:, j] = _to_floats(values, f"Column {name!r} of X")
+    return matrix
+
+
+def _frame_names(frame: Any) -> list[Any]:
+    """Column labels of a pandas or polars frame or a pyarrow table."""
+    return list(frame.column_names if hasattr(frame, "column_names") else frame.columns)
+
+
+def _column_values(frame: Any, name: Any) -> Array:
+    """One column of a table as a numpy array."""
+    column = frame[name]
+    if hasattr(column, "to_numpy"):
+        try:
+            return np.asarray(
+                column.to_numpy(na_value=np.nan) if hasattr(column, "array") else column.to_numpy()
+            )
+        except (TypeError, ValueError):
+            return np.asarray(column.to_numpy())
+    return np.asarray(column)
+
+
+def _column_names(X: Any) -> tuple[str, ...] | None:
+    """Names of the columns where all of them are strings, as scikit-learn's feature_names_in_ has it."""
+    if not (hasattr(X, "columns") or hasattr(X, "column_names")):
+        return None
+    names = _frame_names(X)
+    return tuple(names) if all(isinstance(name, str) for name in names) else None
+
+
+def _to_floats(values: Any, name: str) -> Array:
+    """Return an array of float32 or float64; anything else numeric becomes float64, masked entries NaN."""
+    if isinstance(values, np.ma.MaskedArray):
+        values = np.ma.filled(values.astype(np.float64), np.nan)
+    array = np.asarray(values)
+    if np.iscomplexobj(array):
+        raise PodiumError(f"{name} must hold real numbers. Complex data not supported: {array.dtype}.")
+    if array.dtype in (np.float32, np.float64):
+        return array
+    try:
+        return array.astype(np.float64)
+    except (TypeError, ValueError):
+        raise PodiumError(f"{name} must hold numbers; got {_first_text(array)!r}.") from None
+
+
+def _first_text(array: Array) -> Any:
+    """Return the first value that is not a number."""
+    for value in array.ravel().tolist():
+        try:
+            float(value)
+        except (TypeError, ValueError):
+            return value
+    return None
+
+
+def _to_array(values: Any) -> Array:
+    """Return a numpy array of a sequence, series or arrow column."""
+    return np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
+
+
+def _check_column(values: Any, n_rows: int, name: str) -> Array:
+    """Return a float64 column of the right length; a matrix of one column is flattened."""
+    column = _to_floats(_to_array(values), name)
+    if column.ndim == 2 and column.shape[1] == 1:
+        column = column[:, 0]
+    if column.ndim != 1:
+        raise PodiumError(f"{name} must be one-dimensional; got shape {column.shape}.")
+    if len(column) != n_rows:
+        raise PodiumError(f"{name} must have one value per row: {n_rows} expected, {len(column)} given.")
+    return np.ascontiguousarray(column, np.float64)
+
+
+def _check_group(group: Any, n_rows: int) -> Array:
+    """Return query sizes that sum to the number of rows."""
+    sizes = _to_array(group)
+    if sizes.ndim != 1 or not np.issubdtype(sizes.dtype, np.integer):
+        raise PodiumError(f"group must be a list of whole numbers, the query sizes; got dtype {sizes.dtype}.")
+    if len(sizes) and sizes.sum() == n_rows and sizes.min() > 0:
+        return sizes
+    if len(sizes) == n_rows and n_rows > 1:
+        raise PodiumError(
+            f"group looks like ids, one per row ({n_rows} values, sum {sizes.sum()}); pass it as qid."
+        )
+    if len(sizes) and sizes.min() <= 0:
+        raise PodiumError(f"group must hold positive sizes; got {sizes.min()}.")
+    raise PodiumError(f"group sizes must sum to the number of rows: {n_rows} expected, {sizes.sum()} given.")
+
+
+def _qid_length_message(ids: Array, n_rows: int) -> str:
+    """Say what is wrong with a qid array of the wrong shape, and whether it holds sizes."""
+    if ids.ndim == 1 and np.issubdtype(ids.dtype, np.integer) and ids.sum() == n_rows:
+        return (
+            f"qid looks like query sizes ({len(ids)} values that sum to the {n_rows} rows); pass it as group."
+        )
+    return (
+        f"qid must have one id per row: {n_rows} expected, {ids.size if ids.ndim == 1 else ids.shape} given."
+    )
+
+
+def _number_ids(ids: Array) -> tuple[Array, Array]:
+    """Number query ids 0, 1, … in sorted order, or in order of appearance where they cannot be sorted."""
+    if np.issubdtype(ids.dtype, np.floating) and np.isnan(ids).any():
+        raise PodiumError(f"qid must not be NaN; row {np.flatnonzero(np.isnan(ids))[0]} is.")
+    try:
+        unique, codes = np.unique(ids, return_inverse=True)
+        return codes.astype(np.int64), unique
+    except TypeError:
+        numbers: dict[Any, int] = {}
+        codes = np.array([numbers.setdefault(value, len(numbers)) for value in ids.tolist()], np.int64)
+        unique = np.empty(len(numbers), object)
+        unique[:] = list(numbers)
+        return codes, unique
+
+
+def _check_row_numbers(rows: Any, n_rows: int, name: str) -> Array:
+    """Return row numbers as int64, all in range."""
+    numbers = _to_array(rows)
+    if numbers.size == 0:
+        return np.empty(0, np.int64)
+    if numbers.ndim != 1 or not np.issubdtype(numbers.dtype, np.integer):
+        raise PodiumError(f"pairs must hold row numbers; {name} has dtype {numbers.dtype}.")
+    bad = np.flatnonzero((numbers < 0) | (numbers >= n_rows))
+    if len(bad):
+        raise PodiumError(
+            f"pairs must name rows 0 to {n_rows - 1} of X; {name}[{bad[0]}] is row {numbers[bad[0]]}."
+        )
+    return np.ascontiguousarray(numbers, np.int64)
+
+
+def _check_pair_weight(weight: Any, n_pairs: int) -> Array:
+    """Return pair weights as float64, all positive and finite."""
+    values = _to_floats(_to_array(weight), "The weight of pairs")
+    if values.shape != (n_pairs,):
+        raise PodiumError(f"pairs must have one weight each: {n_pairs} expected, {values.size} given.")
+    bad = np.flatnonzero(~(np.isfinite(values) & (values > 0)))
+    if len(bad):
+        raise PodiumError(
+            f"The weight of a pair must be positive and finite; pair {bad[0]} has {values[bad[0]]}: "
+            "to prefer the other row, swap the two."
+        )
+    return np.ascontiguousarray(values, np.float64)

@@ -1,0 +1,219 @@
+"""Ranking data behind the gate: rows grouped by query in a canonical order, with the way back.
+
+Everything after this module computes on the canonical order, so results cannot depend on the order in which
+rows or queries were given.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from podium._compiled import ROW, SCORE
+from podium._validation import (
+    Array,
+    PairArrays,
+    check_features,
+    check_labels,
+    check_pairs,
+    check_queries,
+    check_query_weight,
+    check_weight,
+)
+
+HASH_BLOCK = 2**15
+"""Cells converted to float64 and hashed at a time: a block and its copies stay in the second-level cache."""
+
+MULTIPLIER = np.uint64(0xBF58476D1CE4E5B9)
+"""An odd constant of SplitMix64: multiplying by it is a bijection that spreads low bits upwards."""
+
+
+@dataclass(frozen=True, eq=False)
+class Queries:
+    """Rows grouped by query.
+
+    Attributes
+    ----------
+    ids : ndarray
+        The caller's id of each query.
+    rows : ndarray of int64
+        The caller's row number of each grouped row: ``grouped = given[rows]``.
+    offsets : ndarray of int64
+        Query q has the grouped rows ``offsets[q]`` up to, not including, ``offsets[q + 1]``.
+    """
+
+    ids: Array
+    rows: Array
+    offsets: Array
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def sizes(self) -> Array:
+        """Rows of each query."""
+        return np.diff(self.offsets)
+
+    def to_caller(self, values: Array) -> Array:
+        """Put values of grouped rows back into the caller's row order."""
+        given = np.empty_like(values)
+        given[self.rows] = values
+        return given
+
+
+def group_rows(codes: Array, ids: Array) -> Queries:
+    """Group rows by query code, queries in the order of `ids`, rows of a query in the caller's order."""
+    sizes = np.bincount(codes, minlength=len(ids))
+    return Queries(ids, np.argsort(codes, kind="stable").astype(ROW), _offsets(sizes))
+
+
+@dataclass(frozen=True, eq=False)
+class RankingData:
+    """What a ranker learns from, checked once and never changed.
+
+    Attributes
+    ----------
+    features : ndarray or scipy.sparse.csc_array
+        The caller's matrix, *in the caller's row order*, so that no second copy of it is made; grouped row i
+        is ``features[queries.rows[i]]``. NaN, or an absent entry of a sparse matrix, abstains.
+    feature_names : tuple of str or None
+    queries : Queries
+        The canonical order: queries, and rows within a query, by a hash of their contents.
+    labels : ndarray of float64 or None
+        Label of each grouped row.
+    row_weight : ndarray of float64
+        Weight of each grouped row, 1 where none was given.
+    query_weight : ndarray of float64
+        Weight of each query, 1 where none was given.
+    pairs : PairArrays or None
+        Explicit pairs in grouped row numbers, in a canonical order.
+    """
+
+    features: Any
+    feature_names: tuple[str, ...] | None
+    queries: Queries
+    labels: Array | None
+    row_weight: Array
+    query_weight: Array
+    pairs: PairArrays | None
+
+    @classmethod
+    def from_arrays(
+        cls,
+        X: Any,
+        y: Any = None,
+        *,
+        qid: Any = None,
+        group: Any = None,
+        pairs: Any = None,
+        sample_weight: Any = None,
+        query_weight: Any = None,
+    ) -> RankingData:
+        """Check what the caller gave and put it into the canonical order."""
+        features, names = check_features(X)
+        n_rows = features.shape[0]
+        labels = None if y is None else check_labels(y, n_rows)
+        codes, ids = check_queries(qid, group, n_rows)
+        weight = check_weight(sample_weight, n_rows, "sample_weight")
+        per_query = check_query_weight(query_weight, codes, ids, group is not None)
+        given_pairs = None if pairs is None else check_pairs(pairs, n_rows)
+
+        keys = row_keys(features, labels, weight, given_pairs)
+        queries, order = canonical_order(keys, codes, ids)
+        return cls(
+            features,
+            names,
+            queries,
+            None if labels is None else labels[queries.rows],
+            weight[queries.rows],
+            per_query[order],
+            None if given_pairs is None else _grouped_pairs(given_pairs, queries),
+        )
+
+
+def canonical_order(keys: Array, codes: Array, ids: Array) -> tuple[Queries, Array]:
+    """Group rows with queries by the sum of their rows' keys and rows by their own key.
+
+    Returns
+    -------
+    queries : Queries
+    order : ndarray of int64
+        The number, in `ids`, of each query in its canonical place.
+    """
+    query_key = np.zeros(len(ids), np.uint64)
+    np.add.at(query_key, codes, _mixed(keys))
+    order = np.argsort(query_key, kind="stable").astype(ROW)
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    rows = np.lexsort((keys, place[codes])).astype(ROW)
+    sizes = np.bincount(codes, minlength=len(ids))[order]
+    return Queries(ids[order], rows, _offsets(sizes)), order
+
+
+def row_keys(features: Any, labels: Array | None, weight: Array, pairs: PairArrays | None) -> Array:
+    """Hash each row's features, label, weight and pairs to 64 bits.
+
+    Rows with equal keys are equal in all that a ranker sees (but for a chance of 2⁻⁶⁴ a pair of rows), so
+    their order changes nothing.
+    """
+    keys = hash_features(features)
+    for column in (labels, weight):
+        if column is not None:
+            keys = _mixed(keys + _mixed(_bits(column)))
+    if pairs is None:
+        return keys
+    wins, losses = np.zeros_like(keys), np.zeros_like(keys)
+    stake = _mixed(_bits(pairs.weight))
+    np.add.at(wins, pairs.better, _mixed(keys[pairs.worse] + stake))
+    np.add.at(losses, pairs.worse, _mixed(keys[pairs.better] - stake))
+    return _mixed(keys + _mixed(wins) - _mixed(losses))
+
+
+def hash_features(features: Any) -> Array:
+    """Hash each row of a matrix to 64 bits; equal numbers hash alike in float32, float64 and any layout."""
+    keys = np.zeros(features.shape[0], np.uint64)
+    if sp.issparse(features):
+        columns = np.repeat(np.arange(features.shape[1]), np.diff(features.indptr)).astype(np.uint64)
+        np.add.at(keys, features.indices, _mixed(_bits(features.data) ^ _mixed(columns)))
+        return _mixed(keys)
+    column_keys = _mixed(np.arange(features.shape[1], dtype=np.uint64))
+    step = max(1, HASH_BLOCK // max(1, features.shape[1]))
+    for start in range(0, len(keys), step):
+        cells = _bits(features[start : start + step]) ^ column_keys
+        cells ^= cells >> np.uint64(32)  # small whole numbers differ in their upper bits alone
+        cells *= MULTIPLIER
+        cells ^= cells >> np.uint64(29)
+        np.sum(cells, axis=1, out=keys[start : start + step])
+    return _mixed(keys)
+
+
+def _grouped_pairs(pairs: PairArrays, queries: Queries) -> PairArrays:
+    """Renumber pairs to grouped rows and sort them."""
+    place = np.empty_like(queries.rows)
+    place[queries.rows] = np.arange(len(place))
+    better, worse = place[pairs.better], place[pairs.worse]
+    order = np.lexsort((pairs.weight, worse, better))
+    return PairArrays(better[order], worse[order], pairs.weight[order])
+
+
+def _offsets(sizes: Array) -> Array:
+    """Start of each query and, last, the number of rows."""
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(ROW)
+
+
+def _bits(values: Array) -> Array:
+    """View numbers as 64 bits, with -0.0 as 0.0 and every NaN alike."""
+    numbers = np.add(values, 0.0, dtype=SCORE, order="C")
+    numbers[np.isnan(numbers)] = np.nan
+    return numbers.view(np.uint64)
+
+
+def _mixed(keys: Array) -> Array:
+    """Scramble 64-bit keys so that every input bit reaches every output bit (the finaliser of SplitMix64)."""
+    mixed = keys + np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * MULTIPLIER
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return mixed ^ (mixed >> np.uint64(31))

@@ -1,0 +1,225 @@
+"""The feedback Φ: what should stand above what, and how much it matters.
+
+Freund, Iyer, Schapire and Singer (2003), section 2: Φ(x₀, x₁) > 0 says that x₁ should stand above x₀ and how
+important that is. Labels within queries and explicit pairs are two ways to say it; several feedbacks add up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from podium._compiled import ROW, SCORE
+from podium._validation import Array, NoPairsError, PodiumError
+from podium.dataset import RankingData
+
+
+@dataclass(frozen=True, eq=False)
+class Graded:
+    """Labels within queries: a row should stand above each row of its query that has a lower label.
+
+    The pair (low, high) of query q weighs ``query_weight[q] * row_weight[low] * row_weight[high]``, so a row
+    of weight 2 counts as the row given twice. No list of pairs is ever made: every count is O(n log n).
+
+    Parameters
+    ----------
+    labels : ndarray of float64, one per row
+        Any real numbers: two grades, many, or a continuous amount. Rows of a query stand together.
+    offsets : ndarray of int64, one per query and one more
+        Query q has the rows ``offsets[q]`` up to, not including, ``offsets[q + 1]``.
+    row_weight : ndarray of float64, one per row
+    query_weight : ndarray of float64, one per query
+    """
+
+    labels: Array
+    offsets: Array
+    row_weight: Array
+    query_weight: Array
+
+    @cached_property
+    def pairs_per_query(self) -> Array:
+        """Effective pairs of each query: pairs of rows whose labels differ and whose weights count."""
+        counted = np.where(self.row_weight > 0, 1.0, 0.0)
+        pairs = np.rint(_different_pairs(self.labels, self.offsets, counted)).astype(ROW)
+        return np.where(self.query_weight > 0, pairs, 0)
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of effective pairs over all queries."""
+        return int(self.pairs_per_query.sum())
+
+    @cached_property
+    def weight_per_query(self) -> Array:
+        """Total weight of the pairs of each query."""
+        return self.query_weight * _different_pairs(self.labels, self.offsets, self.row_weight)
+
+    def with_equal_queries(self) -> Graded:
+        """Give each query that has pairs a total weight of its own query weight, however long it is."""
+        raw = _different_pairs(self.labels, self.offsets, self.row_weight)
+        equal = np.divide(self.query_weight, raw, out=np.zeros_like(raw), where=raw > 0)
+        return Graded(self.labels, self.offsets, self.row_weight, equal)
+
+    def __add__(self, other: Feedback) -> FeedbackSum:
+        return _add(self, other)
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Explicit pairs: row ``better[i]`` should stand above row ``worse[i]``, with importance ``weight[i]``.
+
+    Pairs may repeat (their weights add up), contradict each other and join rows of different queries.
+    """
+
+    better: Array
+    worse: Array
+    weight: Array
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of pairs, repeats included."""
+        return len(self.better)
+
+    def __add__(self, other: Feedback) -> FeedbackSum:
+        return _add(self, other)
+
+
+@dataclass(frozen=True, eq=False)
+class FeedbackSum:
+    """The sum of several feedbacks on the same rows: Φ = Σ Φ_j."""
+
+    parts: tuple[Graded | Pairs, ...]
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of pairs of all parts; a pair named by two parts counts twice."""
+        return sum(part.n_pairs for part in self.parts)
+
+    def __add__(self, other: Feedback) -> FeedbackSum:
+        return _add(self, other)
+
+    def __iter__(self) -> Iterator[Graded | Pairs]:
+        return iter(self.parts)
+
+
+Feedback = Graded | Pairs | FeedbackSum
+
+
+def feedback_of(data: RankingData, pair_weight: str = "pairs") -> Feedback:
+    """Return the feedback that labels and explicit pairs of `data` give together.
+
+    Parameters
+    ----------
+    data : RankingData
+    pair_weight : {"pairs", "queries"}
+        Whether all label pairs weigh alike, as in the RankBoost paper, or all queries do, so that a query of
+        a thousand rows does not outweigh a hundred queries of ten. Explicit pairs keep their own weights.
+
+    Raises
+    ------
+    NoPairsError
+        Nothing is said to stand above anything else; the message says why.
+    """
+    if pair_weight not in ("pairs", "queries"):
+        raise PodiumError(f'pair_weight must be "pairs" or "queries"; got {pair_weight!r}.')
+    parts: list[Graded | Pairs] = []
+    if data.labels is not None:
+        offsets = data.queries.offsets
+        graded = Graded(data.labels, offsets, data.row_weight, data.query_weight)
+        if graded.n_pairs:
+            parts.append(graded.with_equal_queries() if pair_weight == "queries" else graded)
+    if data.pairs is not None:
+        parts.append(Pairs(*data.pairs))
+    if not parts:
+        raise NoPairsError(why_no_pairs(data))
+    return parts[0] if len(parts) == 1 else FeedbackSum(tuple(parts))
+
+
+def why_no_pairs(data: RankingData) -> str:
+    """Return the reason why the labels of `data` put no row above another, as a sentence with advice."""
+    sizes = np.diff(data.queries.offsets)
+    if data.labels is None:
+        return "There is nothing to rank: give labels y, pairs, or both."
+    if np.all(sizes == 1):
+        return (
+            f"There is nothing to rank: each of the {len(sizes)} queries has one row; "
+            "qid must be the same for all rows that compete with each other."
+        )
+    if _different_pairs(data.labels, data.queries.offsets, np.ones(len(data.labels))).sum() > 0:
+        return "There is nothing to rank: every pair of rows with different labels has weight zero."
+    place = "all rows have" if len(sizes) == 1 else f"in each of the {len(sizes)} queries all rows have"
+    return f"There is nothing to rank: {place} the same label."
+
+
+@dataclass(frozen=True)
+class FeedbackSummary:
+    """What there is to learn from: counts to read before a fit.
+
+    Attributes
+    ----------
+    n_rows, n_queries : int
+    candidate_pairs : int
+        Pairs of rows within queries.
+    label_pairs : int
+        Those of them with different labels: the effective pairs.
+    explicit_pairs : int
+    silent_queries : int
+        Queries with nothing to learn: one row, or one label for all rows.
+    n_labels : int
+        Number of distinct labels.
+    """
+
+    n_rows: int
+    n_queries: int
+    candidate_pairs: int
+    label_pairs: int
+    explicit_pairs: int
+    silent_queries: int
+    n_labels: int
+
+
+def summarize(data: RankingData) -> FeedbackSummary:
+    """Count pairs, effective pairs and queries with nothing to learn, in O(n log n)."""
+    offsets = data.queries.offsets
+    sizes = np.diff(offsets)
+    labels = np.zeros(len(data.queries.rows), SCORE) if data.labels is None else data.labels
+    per_query = Graded(labels, offsets, data.row_weight, data.query_weight).pairs_per_query
+    return FeedbackSummary(
+        n_rows=len(labels),
+        n_queries=len(sizes),
+        candidate_pairs=int((sizes * (sizes - 1) // 2).sum()),
+        label_pairs=int(per_query.sum()),
+        explicit_pairs=0 if data.pairs is None else len(data.pairs.better),
+        silent_queries=int((per_query == 0).sum()),
+        n_labels=0 if data.labels is None else len(np.unique(labels)),
+    )
+
+
+def _add(left: Feedback, right: Feedback) -> FeedbackSum:
+    """Join the parts of two feedbacks."""
+    return FeedbackSum(tuple(part for side in (left, right) for part in _parts(side)))
+
+
+def _parts(feedback: Feedback) -> tuple[Graded | Pairs, ...]:
+    """Return the parts of a sum, or the one part that a single feedback is."""
+    return feedback.parts if isinstance(feedback, FeedbackSum) else (feedback,)
+
+
+def _different_pairs(labels: Array, offsets: Array, weight: Array) -> Array:
+    """Sum ``weight[i] * weight[j]`` over the pairs of each query whose labels differ.
+
+    All pairs less the pairs within a level: ((Σ w)² − Σ_levels (Σ_level w)²) / 2.
+    """
+    query = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    order = np.lexsort((labels, query))
+    query, labels, weight = query[order], labels[order], weight[order]
+    starts = np.ones(len(labels), bool)
+    starts[1:] = (query[1:] != query[:-1]) | (labels[1:] != labels[:-1])
+    first = np.flatnonzero(starts)
+    level = np.add.reduceat(weight, first)
+    before = np.add.reduceat(weight, offsets[:-1])
+    same = np.bincount(query[first], level * level, minlength=len(offsets) - 1)
+    single = np.bincount(query[first], minlength=len(offsets) - 1) == 1
+    return np.where(single, 0.0, np.maximum(before * before - same, 0.0) / 2)

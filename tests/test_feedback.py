@@ -1,0 +1,95 @@
+"""Counts of pairs against brute force, weights, sums, and the reasons for having nothing to learn."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from podium._validation import NoPairsError, PodiumError
+from podium.dataset import RankingData
+from podium.feedback import FeedbackSum, Graded, Pairs, feedback_of, summarize
+
+pytestmark = pytest.mark.plain
+
+QUERIES = st.lists(
+    st.lists(st.tuples(st.sampled_from([0.0, 1.0, 2.0, 2.5, -7.0]), st.integers(0, 3)), min_size=1, max_size=6),
+    min_size=1,
+    max_size=4,
+)
+
+
+def graded(queries, query_weight=None):
+    labels, weights = (np.array([row[i] for query in queries for row in query], float) for i in (0, 1))
+    offsets = np.cumsum([0, *map(len, queries)])
+    return Graded(labels, offsets, weights, np.ones(len(queries)) if query_weight is None else query_weight)
+
+
+def brute(query, use_weights):
+    pairs = [(a, b) for i, a in enumerate(query) for b in query[:i] if a[0] != b[0]]
+    return sum(a[1] * b[1] if use_weights else bool(a[1] and b[1]) for a, b in pairs)
+
+
+@given(QUERIES)
+def test_pair_counts_and_weights_equal_brute_force(queries):
+    feedback = graded(queries)
+    assert feedback.pairs_per_query.tolist() == [brute(query, False) for query in queries]
+    np.testing.assert_allclose(feedback.weight_per_query, [brute(query, True) for query in queries], atol=1e-9)
+    assert feedback.n_pairs == sum(brute(query, False) for query in queries)
+
+
+@given(QUERIES)
+def test_equal_queries_weigh_one_each_where_they_have_pairs(queries):
+    equal = graded(queries).with_equal_queries().weight_per_query
+    np.testing.assert_allclose(equal, [float(brute(query, True) > 0) for query in queries])
+
+
+def test_row_of_weight_two_counts_as_the_row_twice():
+    twice = graded([[(0.0, 1), (1.0, 1), (1.0, 1), (2.0, 1)]])
+    weighted = graded([[(0.0, 1), (1.0, 2), (2.0, 1)]])
+    assert twice.weight_per_query == weighted.weight_per_query
+
+
+def test_labels_and_pairs_add_up():
+    X = np.arange(4.0)[:, None]
+    data = RankingData.from_arrays(X, [0, 1, 0, 0], pairs=([0, 0, 3], [3, 3, 0]))
+    feedback = feedback_of(data)
+    assert isinstance(feedback, FeedbackSum)
+    assert [type(part) for part in feedback] == [Graded, Pairs]
+    assert feedback.n_pairs == 3 + 3
+    assert (feedback.parts[0] + feedback).n_pairs == 3 + 6
+
+
+def test_constant_labels_with_pairs_leave_the_pairs():
+    data = RankingData.from_arrays(np.arange(3.0)[:, None], [1, 1, 1], pairs=([0], [1]))
+    assert isinstance(feedback_of(data), Pairs)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({}, "give labels y, pairs, or both"),
+        ({"y": [1, 1, 1]}, "all rows have the same label"),
+        ({"y": [1, 1, 2], "qid": [0, 0, 1]}, "in each of the 2 queries all rows have the same label"),
+        ({"y": [1, 2, 3], "qid": [0, 1, 2]}, "each of the 3 queries has one row; qid must be the same"),
+        ({"y": [1, 2, 2], "sample_weight": [0, 1, 1]}, "different labels has weight zero"),
+    ],
+)
+def test_nothing_to_rank_says_why(arguments, message):
+    data = RankingData.from_arrays(np.arange(3.0)[:, None], **arguments)
+    with pytest.raises(NoPairsError, match=message):
+        feedback_of(data)
+
+
+def test_unknown_pair_weight_is_refused():
+    data = RankingData.from_arrays(np.arange(2.0)[:, None], [0, 1])
+    with pytest.raises(PodiumError, match='pair_weight must be "pairs" or "queries"; got \'rows\''):
+        feedback_of(data, "rows")
+
+
+def test_summary_counts_what_there_is_to_learn():
+    y = [0, 1, 2, 3, 3, 5]
+    data = RankingData.from_arrays(np.zeros((6, 1)), y, qid=[0, 0, 0, 1, 1, 2], pairs=([0], [5]))
+    summary = summarize(data)
+    assert (summary.n_rows, summary.n_queries, summary.n_labels) == (6, 3, 5)
+    assert (summary.candidate_pairs, summary.label_pairs, summary.explicit_pairs) == (4, 3, 1)
+    assert summary.silent_queries == 2

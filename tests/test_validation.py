@@ -1,0 +1,233 @@
+"""The gate: what it takes, and the sentence for each thing it does not."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from podium._validation import (
+    FormatError,
+    NoPairsError,
+    PodiumError,
+    check_choice,
+    check_features,
+    check_labels,
+    check_pairs,
+    check_queries,
+    check_query_weight,
+    check_scores,
+    check_weight,
+)
+
+pytestmark = pytest.mark.plain
+
+VALUES = np.array([[1.0, np.nan], [2.5, -3.0], [0.0, 7.0]])
+
+
+def frames():
+    pandas, polars, pyarrow = (pytest.importorskip(name) for name in ("pandas", "polars", "pyarrow"))
+    columns = {"a": VALUES[:, 0], "b": [None, -3.0, 7.0]}
+    return [pandas.DataFrame(columns), polars.DataFrame(columns), pyarrow.table(columns)]
+
+
+@pytest.mark.parametrize("kind", [0, 1, 2], ids=["pandas", "polars", "pyarrow"])
+def test_tables_give_values_names_and_nan_for_null(kind):
+    matrix, names = check_features(frames()[kind])
+    np.testing.assert_array_equal(matrix, VALUES)
+    assert names == ("a", "b")
+
+
+def test_pandas_nullable_integers_give_nan_for_missing():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"a": pandas.array([1, None, 3], dtype="Int64")})
+    np.testing.assert_array_equal(check_features(frame)[0], [[1.0], [np.nan], [3.0]])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_float_matrices_are_not_copied(dtype, order):
+    given = np.asarray(VALUES, dtype, order=order)
+    matrix, names = check_features(given)
+    assert matrix is given
+    assert names is None
+
+
+@pytest.mark.parametrize("dtype", [bool, np.int8, np.uint64, object])
+def test_other_numbers_become_float64(dtype):
+    matrix, _ = check_features(np.array([[1, 0], [0, 1]], dtype))
+    assert matrix.dtype == np.float64
+    np.testing.assert_array_equal(matrix, np.eye(2))
+
+
+def test_masked_entries_become_nan():
+    masked = np.ma.array([[1, 2], [3, 4]], mask=[[0, 1], [0, 0]])
+    np.testing.assert_array_equal(check_features(masked)[0], [[1, np.nan], [3, 4]])
+
+
+def test_sparse_matrices_come_by_columns_with_repeats_summed():
+    given = sp.coo_array(([1.0, 2.0, 4.0], ([0, 0, 2], [1, 1, 0])), shape=(3, 2))
+    matrix, _ = check_features(given)
+    assert matrix.format == "csc"
+    np.testing.assert_array_equal(matrix.toarray(), [[0, 3], [0, 0], [4, 0]])
+    assert given.nnz == 3
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        ([1.0, 2.0], "X must be a matrix of rows and features; got an array of 1 dimension"),
+        (np.empty((0, 2)), "Found array with 0 sample"),
+        (np.empty((2, 0)), "Found array with 0 feature"),
+        (np.array([["a", "b"]]), "X must hold numbers; got 'a'"),
+        (np.array([[1j]]), "X must hold real numbers. Complex data not supported"),
+    ],
+)
+def test_features_that_cannot_be_used(X, message):
+    with pytest.raises(PodiumError, match=message):
+        check_features(X)
+
+
+def test_text_column_is_named():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"fine": [1.0], "city": ["Rome"]})
+    with pytest.raises(PodiumError, match="Column 'city' of X must hold numbers"):
+        check_features(frame)
+
+
+def test_labels_may_be_any_finite_reals():
+    np.testing.assert_array_equal(check_labels([-1e9, 0, 99.5], 3), [-1e9, 0, 99.5])
+    np.testing.assert_array_equal(check_labels(np.ones((3, 1), int), 3), [1, 1, 1])
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        ([1, 2], "y must have one value per row: 3 expected, 2 given"),
+        ([1, np.nan, np.inf], r"y must be finite; got nan in row 1 \(2 such value\(s\)\)"),
+        ([[1, 2], [3, 4], [5, 6]], r"y must be one-dimensional; got shape \(3, 2\)"),
+        (["x", "y", "z"], "y must hold numbers"),
+    ],
+)
+def test_labels_that_cannot_be_used(y, message):
+    with pytest.raises(PodiumError, match=message):
+        check_labels(y, 3)
+
+
+def test_scores_may_be_infinite_but_not_nan():
+    np.testing.assert_array_equal(check_scores([np.inf, -np.inf], 2), [np.inf, -np.inf])
+    with pytest.raises(PodiumError, match="scores must not be NaN; row 1 is"):
+        check_scores([0, np.nan], 2)
+
+
+@pytest.mark.parametrize(
+    "qid",
+    [
+        [7, 3, 7],
+        ["b", "a", "b"],
+        np.array(["2024-02-02", "2024-01-01", "2024-02-02"], "datetime64[D]"),
+        [2.5, -1.0, 2.5],
+        np.array([True, False, True]),
+    ],
+)
+def test_query_ids_of_any_sortable_kind(qid):
+    codes, ids = check_queries(qid, None, 3)
+    np.testing.assert_array_equal(codes, [1, 0, 1])
+    np.testing.assert_array_equal(ids[codes], np.asarray(qid))
+
+
+def test_query_ids_that_cannot_be_sorted_are_numbered_by_appearance():
+    codes, ids = check_queries(np.array(["a", 1, "a", None], object), None, 4)
+    np.testing.assert_array_equal(codes, [0, 1, 0, 2])
+    assert ids.tolist() == ["a", 1, None]
+
+
+def test_group_sizes_are_query_ids_by_position():
+    codes, ids = check_queries(None, [2, 1], 3)
+    np.testing.assert_array_equal(codes, [0, 0, 1])
+    np.testing.assert_array_equal(ids, [0, 1])
+
+
+@pytest.mark.parametrize(
+    ("qid", "group", "message"),
+    [
+        ([1, 1, 2], [2, 1], "Give qid .* or group .*, not both"),
+        ([1, 2], None, r"qid looks like query sizes \(2 values that sum to the 3 rows\); pass it as group"),
+        ([5, 5], None, "qid must have one id per row: 3 expected, 2 given"),
+        ([1.0, np.nan, 2.0], None, "qid must not be NaN; row 1 is"),
+        (None, [1, 1], "group sizes must sum to the number of rows: 3 expected, 2 given"),
+        (None, [7, 7, 8], r"group looks like ids, one per row \(3 values, sum 22\); pass it as qid"),
+        (None, [4, -1], "group must hold positive sizes; got -1"),
+        (None, [1.5, 1.5], "group must be a list of whole numbers"),
+    ],
+)
+def test_queries_that_cannot_be_used(qid, group, message):
+    with pytest.raises(PodiumError, match=message):
+        check_queries(qid, group, 3)
+
+
+def test_query_weight_as_mapping_per_row_or_per_group():
+    codes, ids = check_queries(["b", "a", "b"], None, 3)
+    np.testing.assert_array_equal(check_query_weight({"a": 2, "b": 3}, codes, ids, False), [2, 3])
+    np.testing.assert_array_equal(check_query_weight([3, 2, 3], codes, ids, False), [2, 3])
+    np.testing.assert_array_equal(check_query_weight([3, 2], codes, ids, True), [3, 2])
+    np.testing.assert_array_equal(check_query_weight(None, codes, ids, False), [1, 1])
+
+
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [
+        ({"a": 1}, "query_weight has no weight for query 'b'"),
+        ([3, 2, 4], "query_weight must be the same for all rows of a query; row 2 of query .*b.* differs"),
+        ([0, 0, 0], "query_weight must have a positive value; all 3 are zero"),
+        ([1, -1, 1], "query_weight must be finite and not negative; got -1.0 in row 1"),
+    ],
+)
+def test_query_weights_that_cannot_be_used(weight, message):
+    codes, ids = check_queries(["b", "a", "b"], None, 3)
+    with pytest.raises(PodiumError, match=message):
+        check_query_weight(weight, codes, ids, False)
+
+
+def test_weights_default_to_ones():
+    np.testing.assert_array_equal(check_weight(None, 2, "sample_weight"), [1, 1])
+
+
+def test_pairs_with_and_without_weight():
+    better, worse, weight = check_pairs(([0, 0], [1, 1]), 2)
+    assert (better.tolist(), worse.tolist(), weight.tolist()) == ([0, 0], [1, 1], [1.0, 1.0])
+    assert check_pairs(([0], [1], [0.5]), 2).weight.tolist() == [0.5]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "error", "message"),
+    [
+        (np.zeros((4, 2)), PodiumError, "pairs must be a tuple"),
+        (([0], [1], [1], [1]), PodiumError, "pairs must be a tuple"),
+        (([0, 1], [1]), PodiumError, "as many better as worse rows; got 2 and 1"),
+        (([], []), NoPairsError, "pairs is empty"),
+        (([0, 2], [1, 0]), PodiumError, r"pairs must name rows 0 to 1 of X; better\[1\] is row 2"),
+        (([0], [-1]), PodiumError, r"pairs must name rows 0 to 1 of X; worse\[0\] is row -1"),
+        (([0, 1], [1, 1]), PodiumError, "A row cannot stand above itself: pair 1 names row 1 twice"),
+        (([0.5], [1]), PodiumError, "pairs must hold row numbers; better has dtype float64"),
+        (([0], [1], [0.0]), PodiumError, "weight of a pair must be positive and finite; pair 0 has 0.0"),
+        (([0], [1], [-2.0]), PodiumError, "to prefer the other row, swap the two"),
+        (([0], [1], [1.0, 2.0]), PodiumError, "pairs must have one weight each: 1 expected, 2 given"),
+    ],
+)
+def test_pairs_that_cannot_be_used(pairs, error, message):
+    with pytest.raises(error, match=message):
+        check_pairs(pairs, 2)
+
+
+def test_choices_offer_the_nearest():
+    assert check_choice("r", ["r", "z"], "criterion") == "r"
+    with pytest.raises(PodiumError, match=r"ties must be one of expected, stable; got 'expectd' \(did you mean"):
+        check_choice("expectd", ["expected", "stable"], "ties")
+
+
+def test_format_errors_name_file_line_and_text():
+    import pickle
+
+    error = FormatError("a.txt", "the label must be a number", 3, "x" * 100)
+    assert str(error) == f"a.txt, line 3: the label must be a number: '{'x' * 77}...'."
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)
+    assert isinstance(error, ValueError)
