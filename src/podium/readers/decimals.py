@@ -10,8 +10,6 @@ answered by Python itself.
 from __future__ import annotations
 
 import math
-from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 
@@ -30,32 +28,21 @@ _ONE = np.uint64(1)
 _TEN = np.uint64(10)
 
 
-class Powers(NamedTuple):
-    """Powers that the kernels multiply by: ``tens[i]`` = 10^i, ``high[q + 300]`` and ``low`` 128 bits of 5^q."""
-
-    tens: np.ndarray
-    high: np.ndarray
-    low: np.ndarray
-
-
-@lru_cache(maxsize=1)
-def powers() -> Powers:
-    """Build the tables once a process (2 ms)."""
-    bits = [_power_of_five(q) for q in range(_LOWEST_POWER, _HIGHEST_POWER + 1)]
-    return Powers(
-        np.array([float(10**i) for i in range(_EXACT_TENS + 1)]),
-        np.array([b >> 64 for b in bits], np.uint64),
-        np.array([b & (2**64 - 1) for b in bits], np.uint64),
-    )
-
-
 def _power_of_five(q: int) -> int:
-    """First 128 bits of 5^q: cut off for q ≥ 0, rounded up for its inverse (Lemire 2021, section 5)."""
-    power = 5 ** abs(q)
+    """First 128 bits of 5^q, cut off; rounded up where -27 ≤ q < 0 (Lemire 2021, section 5)."""
+    power: int = 5 ** abs(q)
     if q >= 0:
         return power << 128 >> power.bit_length()
-    inverse = (1 << (power.bit_length() + 256)) // power + 1
-    return inverse if q == 0 else -(-inverse >> (inverse.bit_length() - 128))
+    # Down to -27 the inverse's 128 bits rounded up tell half-way cases apart; below there are none.
+    return (1 << (power.bit_length() + 127)) // power + (q >= -27)
+
+
+# Constants of the kernels rather than arguments: an array that is passed on to the reading of each number is
+# counted in and out again, which took a third of the time.
+_TENS = np.array([float(10**i) for i in range(_EXACT_TENS + 1)])
+_FIVES = [_power_of_five(q) for q in range(_LOWEST_POWER, _HIGHEST_POWER + 1)]
+_HIGH = np.array([power >> 64 for power in _FIVES], np.uint64)
+_LOW = np.array([power & (2**64 - 1) for power in _FIVES], np.uint64)
 
 
 def python_float(token: bytes) -> float | None:
@@ -68,6 +55,17 @@ def python_float(token: bytes) -> float | None:
         return None
 
 
+def python_integer(token: bytes) -> int | None:
+    """Give ``int(token)``, or None where `token` is no whole number of 64 bits."""
+    if not token.lstrip(b"+-").isdigit() or len(token) > 20:
+        return None
+    try:
+        value = int(token)
+    except ValueError:
+        return None
+    return value if -(2**63) <= value < 2**63 else None
+
+
 @compiled
 def is_digit(byte: int) -> bool:
     """``chr(byte) in "0123456789"``."""
@@ -76,20 +74,20 @@ def is_digit(byte: int) -> bool:
 
 @compiled
 def ends_token(byte: int) -> bool:
-    """``chr(byte) in " \\t\\n\\v\\f\\r#"``: blanks, and the start of a comment."""
+    r"""``chr(byte) in " \t\n\v\f\r#"``: blanks, and the start of a comment."""
     return byte == 32 or 9 <= byte <= 13 or byte == 35
 
 
 @compiled
 def token_end(text: np.ndarray, at: int) -> int:
-    """``at + len(re.match(rb"[^ \\t\\n\\v\\f\\r#]*", text[at:])[0])``."""
+    r"""``at + len(re.match(rb"[^ \t\n\v\f\r#]*", text[at:])[0])``."""
     while not ends_token(text[at]):
         at += 1
     return at
 
 
 @compiled
-def read_decimal(text: np.ndarray, at: int, tables: Powers) -> tuple[float, int, bool]:
+def read_decimal(text: np.ndarray, at: int) -> tuple[float, int, bool]:
     """``float(token), end of token, True`` for the token at `at`; False where Python must read it.
 
     A token ends at a blank or ``#``, of which one must follow in `text`.
@@ -113,7 +111,7 @@ def read_decimal(text: np.ndarray, at: int, tables: Powers) -> tuple[float, int,
         n_digits -= count_leading_zeros(text, digits_start)
     if n_digits < 1 or n_digits > _MOST_DIGITS or not ends_token(text[at]):
         return 0.0, token_end(text, start), False
-    value, exact = scale(mantissa, exponent, tables)
+    value, exact = scale(mantissa, exponent)
     return (-value if text[start] == _MINUS else value), at, exact
 
 
@@ -135,11 +133,12 @@ def read_exponent(text: np.ndarray, at: int) -> tuple[int, int]:
     negative = text[at] == _MINUS
     if negative or text[at] == _PLUS:
         at += 1
-    start, value = at, 0
+    start = at
+    value = np.int64(0)
     while is_digit(text[at]) and at - start < 5:
         value = value * 10 + np.int64(text[at] - 48)
         at += 1
-    return (-value if negative else value), (at if at > start else start - 1)
+    return int(-value if negative else value), (at if at > start else start - 1)
 
 
 @compiled
@@ -153,33 +152,34 @@ def count_leading_zeros(text: np.ndarray, at: int) -> int:
 
 
 @compiled
-def scale(mantissa: np.uint64, exponent: int, tables: Powers) -> tuple[float, bool]:
+def scale(mantissa: np.uint64, exponent: int) -> tuple[float, bool]:
     """``float(f"{mantissa}e{exponent}"), True``, or False where the tables do not decide it."""
     if mantissa <= _EXACT_INTEGER and -_EXACT_TENS <= exponent <= _EXACT_TENS:
         if exponent < 0:
-            return np.float64(mantissa) / tables.tens[-exponent], True
-        return np.float64(mantissa) * tables.tens[exponent], True
+            return np.float64(mantissa) / _TENS[-exponent], True
+        return np.float64(mantissa) * _TENS[exponent], True
     if mantissa == np.uint64(0):
         return 0.0, True
     if exponent < _LOWEST_POWER or exponent > _HIGHEST_POWER:
         return 0.0, False
-    return scale_wide(mantissa, exponent, tables)
+    value, exact = scale_wide(mantissa, exponent)
+    return value, exact
 
 
 @compiled
-def scale_wide(mantissa: np.uint64, exponent: int, tables: Powers) -> tuple[float, bool]:
+def scale_wide(mantissa: np.uint64, exponent: int) -> tuple[float, bool]:
     """``float(f"{mantissa}e{exponent}")`` by Lemire's algorithm 1, for a mantissa above 0."""
     shift = leading_zero_bits(mantissa)
     w = mantissa << np.uint64(shift)
     # 1. The product's upper 128 bits; the second half of the power counts only where the first leaves doubt.
-    high, low = multiply(w, tables.high[exponent - _LOWEST_POWER])
+    high, low = multiply(w, _HIGH[exponent - _LOWEST_POWER])
     if high & np.uint64(0x1FF) == np.uint64(0x1FF):
-        more, _ = multiply(w, tables.low[exponent - _LOWEST_POWER])
+        more, _ = multiply(w, _LOW[exponent - _LOWEST_POWER])
         carry = more > _FULL - low
         low = more - (_FULL - low) - _ONE if carry else low + more
         high += _ONE if carry else np.uint64(0)
-        if low == _FULL and (exponent < -27 or exponent > 55):
-            return 0.0, False
+    if low == _FULL and (exponent < -27 or exponent > 55):
+        return 0.0, False
     # 2. 54 bits of it: a double's 53 and one to round by.
     upper = np.int64(high >> np.uint64(63))
     bits = high >> np.uint64(upper + 9)

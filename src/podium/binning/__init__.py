@@ -1,0 +1,59 @@
+"""Features as small integers: codes, the thresholds between them, and a code for what is missing.
+
+Two forms, one for each way to read them. `BlockBins` holds one byte for every cell of a dense matrix, for
+histograms of at most 255 bins. `ColumnBins` holds the ranked entries of each feature sorted by value, for sparse
+data and for a cut at every distinct value. Both have ``cuts``, ``n_rows`` and ``indicator``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from podium._compiled import ROW
+from podium._validation import Array, PodiumError
+from podium.binning.blocks import BLOCK, BlockBins, block_bins
+from podium.binning.columns import ColumnBins, column_bins
+from podium.binning.cuts import Cuts
+
+__all__ = ["BLOCK", "BlockBins", "Bins", "ColumnBins", "Cuts", "bin_features"]
+
+Bins = BlockBins | ColumnBins
+
+
+def bin_features(
+    X: Any,
+    rows: Array | None = None,
+    weight: Array | None = None,
+    max_bins: int | None = 255,
+    n_threads: int = 1,
+) -> Bins:
+    """Bin the features of X, reading rows through `rows` so that no reordered copy of X is made.
+
+    Parameters
+    ----------
+    X : ndarray of float32 or float64, or a scipy sparse matrix by columns
+        NaN is missing, and so is an absent entry of a sparse matrix. -0.0 is 0.0; infinities are values.
+    rows : ndarray of int64, optional
+        Row i of the result is ``X[rows[i]]``; by default X's own order.
+    weight : ndarray of float64, optional
+        Weight of each row *of the result*, for the quantiles; by default all alike.
+    max_bins : int or None
+        Most bins of a feature, from 2 to 255. A feature with at most that many distinct values has a bin for
+        each; otherwise bins hold about equal weight. None: a bin for each distinct value, as in the RankBoost
+        paper.
+    n_threads : int
+
+    Returns
+    -------
+    BlockBins or ColumnBins
+        The latter for sparse X or ``max_bins=None``.
+    """
+    if max_bins is not None and not (isinstance(max_bins, int | np.integer) and 2 <= max_bins <= 255):
+        raise PodiumError(f"max_bins must be a whole number from 2 to 255, or None for no limit; got {max_bins!r}.")
+    order = np.arange(X.shape[0], dtype=ROW) if rows is None else rows
+    shares = None if weight is None or np.all(weight == weight[0]) else weight
+    if max_bins is None or not isinstance(X, np.ndarray):
+        return column_bins(X, order, shares, max_bins, n_threads)
+    return block_bins(X, order, shares, int(max_bins), n_threads)

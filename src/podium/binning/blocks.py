@@ -1,0 +1,156 @@
+"""Dense features as one-byte codes in blocks of sixteen features: what histograms read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from podium._compiled import CODE, ROW, SCORE, compiled, prefetch, run_threads
+from podium._validation import Array
+from podium.binning.cuts import Cuts, bin_uppers
+
+BLOCK = 16
+"""Features in a block: a block's histogram of 256 bins and four bytes a bin is 16 KB, half the first-level
+cache, and the codes of a row are one 16-byte load."""
+
+
+@dataclass(frozen=True, eq=False)
+class BlockBins:
+    """Codes of dense features.
+
+    Attributes
+    ----------
+    codes : ndarray of uint8, shape (n_blocks, n_rows, 16)
+        Code of feature f in row i: ``codes[f // 16, i, f % 16]``; 0 is missing. Features that fill up the
+        last block are missing everywhere.
+    cuts : Cuts
+    """
+
+    codes: Array
+    cuts: Cuts
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.codes.shape[1])
+
+    def indicator(self, feature: int, cut: int, abstain: int) -> Array:
+        """Return the stump's values: 1 where the code is above `cut`, 0 where not, `abstain` where missing."""
+        out = np.empty(self.n_rows, SCORE)
+        _fill_indicator(self.codes[feature // BLOCK], feature % BLOCK, cut, float(abstain), out)
+        return out
+
+
+def block_bins(X: Array, rows: Array, weight: Array | None, max_bins: int, n_threads: int = 1) -> BlockBins:
+    """Bin a dense float32 or float64 matrix; row i of the codes is ``X[rows[i]]``."""
+    matrix = Matrix.of(X)
+    n_features = X.shape[1]
+    codes = np.zeros((-(-n_features // BLOCK), len(rows), BLOCK), CODE)
+    calls = [(matrix, rows, weight, max_bins, b, codes[b]) for b in range(len(codes))]
+    results = run_threads(_bin_block, calls, n_threads)
+    uppers = [upper for block in results for upper in block[0]]
+    lowest = np.concatenate([block[1] for block in results])
+    missing = (codes.min(axis=1) == 0).ravel()[:n_features]
+    return BlockBins(codes, Cuts.join(uppers, lowest, missing))
+
+
+@dataclass(frozen=True, eq=False)
+class Matrix:
+    """A dense matrix as a contiguous array, of rows or of columns, so that kernels see few array types."""
+
+    values: Array
+    by_column: bool
+
+    @classmethod
+    def of(cls, X: Array) -> Matrix:
+        """Wrap X without a copy if it is contiguous in either order."""
+        by_column = X.flags.f_contiguous and not X.flags.c_contiguous
+        return cls(np.ascontiguousarray(X.T if by_column else X), by_column)
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return int(self.values.shape[0 if self.by_column else 1])
+
+    def columns(self, rows: Array, first: int, last: int) -> Array:
+        """Return ``X[rows, first:last].T`` as a new contiguous array."""
+        out = np.empty((last - first, len(rows)), self.values.dtype)
+        (_gather_columns if self.by_column else _gather_rows)(self.values, rows, first, out)
+        return out
+
+
+def _bin_block(
+    matrix: Matrix, rows: Array, weight: Array | None, max_bins: int, block: int, codes_out: Array
+) -> tuple[list[Array], Array]:
+    """Cut the features of one block and write their codes.
+
+    Returns the uppermost values of the bins of each feature, and whether it has the value -inf.
+    """
+    first, last = block * BLOCK, min((block + 1) * BLOCK, matrix.n_features)
+    values = matrix.columns(rows, first, last)
+    uppers = [bin_uppers(column, weight, max_bins) for column in values]
+    inner = np.full((len(uppers), 256), np.inf, values.dtype)
+    for j, upper in enumerate(uppers):
+        inner[j, : max(len(upper) - 1, 0)] = upper[:-1]
+    _encode(values, inner, codes_out)
+    lowest = np.empty(len(uppers), np.bool_)
+    _has_lowest(values, lowest)
+    return uppers, lowest
+
+
+@compiled
+def _gather_rows(values, rows, first, out):
+    """Do ``out[:] = values[rows, first:first + len(out)].T`` for a matrix of rows."""
+    width, ahead = values.shape[1], len(rows) - 1
+    for i in range(len(rows)):
+        prefetch(values, rows[min(i + 16, ahead)] * width + first)
+        for j in range(len(out)):
+            out[j, i] = values[rows[i], first + j]
+
+
+@compiled
+def _gather_columns(values, rows, first, out):
+    """Do ``out[:] = values[first:first + len(out), rows]`` for a matrix of columns."""
+    for j in range(len(out)):
+        for i in range(len(rows)):
+            out[j, i] = values[first + j, rows[i]]
+
+
+@compiled
+def _encode(values, inner, codes_out):
+    """Write ``1 + np.searchsorted(inner, value)``, or 0 for NaN, of each value; `inner` is filled up with inf.
+
+    A search of eight steps without a branch: 7 ns a value, where a branching one takes 42.
+    """
+    for j in range(len(values)):
+        edge = inner[j]
+        for i in range(values.shape[1]):
+            v = values[j, i]
+            p = (edge[127] < v) * 128
+            p += (edge[p + 63] < v) * 64
+            p += (edge[p + 31] < v) * 32
+            p += (edge[p + 15] < v) * 16
+            p += (edge[p + 7] < v) * 8
+            p += (edge[p + 3] < v) * 4
+            p += (edge[p + 1] < v) * 2
+            p += edge[p] < v
+            codes_out[i, j] = (p + 1) * (v == v)
+
+
+@compiled
+def _has_lowest(values, found_out):
+    """Do ``found_out[:] = (values == -np.inf).any(axis=1)``."""
+    for j in range(len(values)):
+        count = 0
+        for i in range(values.shape[1]):
+            count += values[j, i] == -np.inf
+        found_out[j] = count > 0
+
+
+@compiled
+def _fill_indicator(codes, column, cut, abstain, out):
+    """Do ``out[:] = np.where(codes[:, column] == 0, abstain, codes[:, column] > cut)``."""
+    for i in range(len(out)):
+        code = codes[i, column]
+        out[i] = abstain if code == 0 else 1.0 * (code > cut)

@@ -1,0 +1,141 @@
+"""Where a feature is cut: every distinct value where there are few, quantiles of the weighted rows otherwise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from podium._compiled import ROW, SCORE, compiled
+from podium._validation import Array
+
+MANY = 200_000
+"""Rows beyond which quantiles come from a sample: sorting all rows would cost more than it improves the bins."""
+SAMPLE = 2**17
+"""Rows in the sample: 255 bins then hold about 514 of them each, give or take 23."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cuts:
+    """The thresholds of all features.
+
+    A feature with k bins has the cuts c = 0, ..., k, and rows have the codes 1, ..., k, or 0 where the feature
+    is missing. "Code above c" says the same as "value above ``threshold(feature, c)``". Thresholds are values
+    that occur in the data (so float32 data give thresholds that float32 holds), save the first, -inf, which
+    parts ranked rows from abstaining ones, and the last, inf, which parts them the other way round.
+
+    Attributes
+    ----------
+    thresholds : ndarray of float64
+        Of all features, one after the other, ascending within a feature.
+    offsets : ndarray of int64
+        Feature f has ``thresholds[offsets[f] : offsets[f + 1]]``, its k + 1 thresholds.
+    first : ndarray of int64
+        First cut that may be used: 0, or 1 for a feature with the value -inf, which is not above -inf.
+    has_missing : ndarray of bool
+        Whether some row lacks the feature.
+    """
+
+    thresholds: Array
+    offsets: Array
+    first: Array
+    has_missing: Array
+
+    @classmethod
+    def join(cls, uppers: list[Array], has_lowest: Array, has_missing: Array) -> Cuts:
+        """Put the uppermost values of all features' bins, ascending, into one object."""
+        parts = [np.concatenate([[-np.inf], upper[:-1], [np.inf]][: 1 + 2 * bool(len(upper))]) for upper in uppers]
+        offsets = np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(ROW)
+        return cls(np.concatenate(parts).astype(SCORE), offsets, has_lowest.astype(ROW), has_missing)
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return len(self.first)
+
+    @property
+    def n_bins(self) -> Array:
+        """Number of bins of each feature, the missing one not counted."""
+        return np.diff(self.offsets) - 1
+
+    def threshold(self, feature: int, cut: int) -> float:
+        """Return the value that rows must exceed to be above `cut`."""
+        return float(self.thresholds[self.offsets[feature] + cut])
+
+
+def bin_uppers(values: Array, weight: Array | None, max_bins: int | None) -> Array:
+    """Return the uppermost value of each bin of one feature, ascending.
+
+    Parameters
+    ----------
+    values : ndarray
+        The feature's values in an order that does not depend on the caller's; NaN is left out.
+    weight : ndarray of float64 or None
+        Weight of each value; None is 1 for all.
+    max_bins : int or None
+        If there are more distinct values, bins of about equal weight, found from a sample of `SAMPLE` evenly
+        spaced rows where there are more than `MANY`. None keeps every distinct value, however many.
+    """
+    if max_bins is not None and len(values) > MANY:
+        sample = np.arange(SAMPLE, dtype=ROW) * len(values) // SAMPLE
+        distinct, share = distinct_values(values[sample], None if weight is None else weight[sample])
+        if len(distinct) > max_bins:
+            return _quantiles(distinct, share, max_bins)
+    distinct, share = distinct_values(values, weight)
+    if max_bins is None or len(distinct) <= max_bins:
+        return distinct
+    return _quantiles(distinct, share, max_bins)
+
+
+def distinct_values(values: Array, weight: Array | None) -> tuple[Array, Array]:
+    """Return the distinct values, ascending and without NaN, and the summed weight of each."""
+    if weight is None:
+        ordered, shares = np.sort(values), np.empty(0, SCORE)
+    else:
+        sequence = np.argsort(values, kind="stable")
+        ordered, shares = values[sequence], weight[sequence]
+    distinct, share = np.empty_like(values), np.empty(len(values), SCORE)
+    n_distinct = _sum_runs(ordered, shares, distinct, share)
+    return distinct[:n_distinct] + values.dtype.type(0), share[:n_distinct]  # the sum turns -0.0 into 0.0
+
+
+def _quantiles(distinct: Array, share: Array, max_bins: int) -> Array:
+    """Return the uppermost values of at most `max_bins` bins of about equal weight."""
+    uppers = np.empty(max_bins, distinct.dtype)
+    return uppers[: _fill_quantiles(distinct, share, max_bins, uppers)]
+
+
+@compiled
+def _sum_runs(ordered, shares, distinct_out, share_out):
+    """Write each distinct value before the NaNs and the sum of its shares (1 each if empty); return their number."""
+    count = -1
+    for i in range(len(ordered)):
+        if ordered[i] != ordered[i]:
+            break
+        if count < 0 or ordered[i] != distinct_out[count]:
+            count += 1
+            distinct_out[count] = ordered[i]
+            share_out[count] = 0.0
+        share_out[count] += 1.0 if len(shares) == 0 else shares[i]
+    return count + 1
+
+
+@compiled
+def _fill_quantiles(distinct, share, limit, uppers_out):
+    """Write the uppermost value of each bin and return the number of bins.
+
+    A bin is closed when it holds its part of the weight that is left, or comes nearer to it than with the next
+    value; so a value heavier than its part has a bin of its own.
+    """
+    left = share.sum()
+    own = 0.0
+    bins = 0
+    for i in range(len(distinct) - 1):
+        own += share[i]
+        if bins + 1 < limit and own > 0.0 and own + 0.5 * share[i + 1] >= left / (limit - bins):
+            uppers_out[bins] = distinct[i]
+            bins += 1
+            left -= own
+            own = 0.0
+    uppers_out[bins] = distinct[len(distinct) - 1]
+    return bins + 1

@@ -1,0 +1,229 @@
+"""The command line: files in, a table or JSON out; one sentence and exit code 2 on bad input."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.console import Console
+
+from podium import __version__
+from podium._validation import PodiumError, check_choice
+from podium.evaluation import compare, evaluate, evaluate_run
+from podium.evaluation.results import Comparison, Evaluation
+from podium.measures import available
+from podium.readers import (
+    RankingTable,
+    read_csv,
+    read_letor,
+    read_parquet,
+    read_qrels,
+    read_query_sizes,
+    read_run,
+)
+from podium.report import DataReport, describe
+
+app = typer.Typer(
+    name="podium",
+    help="Learning to rank by boosting: look at ranking data, measure rankings.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+FORMATS = ("auto", "letor", "csv", "parquet")
+
+DataFile = Annotated[Path, typer.Argument(help="LETOR/SVMlight, CSV or Parquet file, plain or .gz.")]
+Format = Annotated[str, typer.Option("--format", help="auto (by the file's ending), letor, csv or parquet.")]
+Label = Annotated[str, typer.Option(help="Column of the labels, in CSV and Parquet.")]
+Qid = Annotated[str, typer.Option(help="Column of the query ids, in CSV and Parquet.")]
+Sizes = Annotated[Path | None, typer.Option("--query-sizes", help="File of query sizes, one a line.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+Measures = Annotated[
+    list[str], typer.Option("--measure", "-m", help="A measure, such as ndcg@10; repeat for several.")
+]
+Ties = Annotated[str | None, typer.Option(help="expected, stable, optimistic or pessimistic.")]
+Convention = Annotated[str, typer.Option(help="podium, or the tool whose numbers to reproduce.")]
+
+
+def main() -> None:
+    """Run the command line; bad input ends with a sentence on standard error and exit code 2."""
+    try:
+        app()
+    except (PodiumError, OSError) as error:
+        print(f"podium: {_sentence(error)}", file=sys.stderr)
+        raise SystemExit(2) from None
+
+
+@app.callback(invoke_without_command=True)
+def root(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
+    """Learning to rank by boosting: look at ranking data, measure rankings."""
+    if version:
+        print(__version__)
+        raise typer.Exit
+
+
+@app.command("data")
+def data_command(
+    file: DataFile,
+    file_format: Format = "auto",
+    label: Label = "label",
+    qid: Qid = "qid",
+    query_sizes: Sizes = None,
+    as_json: Json = False,
+) -> None:
+    """Say what a data file holds, and what there is to learn from it."""
+    table = load_table(file, file_format, label, qid, query_sizes)
+    _show(describe(table.X, table.y, qid=table.qid), as_json)
+
+
+@app.command("evaluate")
+def evaluate_command(
+    file: DataFile,
+    scores: Annotated[
+        Path | None, typer.Argument(help="File of scores, one a line, in the data's order.")
+    ] = None,
+    against: Annotated[Path | None, typer.Option(help="Second file of scores: test the difference.")] = None,
+    feature: Annotated[
+        int | None, typer.Option(help="Rank by this feature, counted from 1; negative: reversed.")
+    ] = None,
+    measure: Measures = ["ndcg@10", "map", "mrr", "pair_loss"],  # noqa: B006 (typer copies it)
+    ties: Ties = None,
+    convention: Convention = "podium",
+    per_query: Annotated[bool, typer.Option("--per-query", help="Print the value of each query.")] = False,
+    file_format: Format = "auto",
+    label: Label = "label",
+    qid: Qid = "qid",
+    query_sizes: Sizes = None,
+    as_json: Json = False,
+) -> None:
+    """Measure how well scores, or a single feature, rank the rows of a data file."""
+    table = load_table(file, file_format, label, qid, query_sizes)
+    given = read_scores(scores) if scores is not None else feature_scores(table, feature)
+    options: dict[str, Any] = {"qid": table.qid, "measures": measure, "ties": ties, "convention": convention}
+    if against is not None:
+        _show(compare(table.y, given, read_scores(against), **options), as_json)
+    else:
+        _show(evaluate(table.y, given, **options), as_json, per_query)
+
+
+@app.command("evaluate-run")
+def evaluate_run_command(
+    qrels: Annotated[Path, typer.Argument(help="TREC judgements: qid 0 docno relevance.")],
+    run: Annotated[Path, typer.Argument(help="TREC run: qid Q0 docno rank score tag.")],
+    measure: Measures = ["map", "ndcg", "ndcg@10", "p@10", "mrr", "recall@100"],  # noqa: B006 (typer copies it)
+    per_query: Annotated[bool, typer.Option("--per-query", help="Print the value of each query.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Measure a TREC run against judgements, as trec_eval does."""
+    _show(evaluate_run(read_qrels(qrels), read_run(run), measures=measure), as_json, per_query)
+
+
+@app.command("measures")
+def measures_command(as_json: Json = False) -> None:
+    """List the measures, with what each one says."""
+    known = available()
+    if as_json:
+        print(json.dumps(known, indent=2))
+    else:
+        width = max(map(len, known))
+        print("\n".join(f"{name:{width}}  {text}" for name, text in known.items()))
+
+
+def load_table(
+    path: Path,
+    file_format: str = "auto",
+    label: str = "label",
+    qid: str = "qid",
+    query_sizes: Path | None = None,
+) -> RankingTable:
+    """Read a data file of any of our formats; query sizes of a side file become query ids."""
+    kind = check_choice(file_format, FORMATS, "--format")
+    table = _READERS[_format_of(path) if kind == "auto" else kind](path, label, qid)
+    if query_sizes is None:
+        return table
+    sizes = read_query_sizes(query_sizes)
+    if sizes.sum() != len(table.y):
+        raise PodiumError(
+            f"The sizes in {query_sizes} must sum to {len(table.y)}, the rows of {path}; got {sizes.sum()}."
+        )
+    return table._replace(qid=np.repeat(np.arange(len(sizes)), sizes))
+
+
+def read_scores(path: Path) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Read one score a line."""
+    lines = path.read_text().split()
+    try:
+        return np.array(lines, float)
+    except ValueError:
+        bad = next(i for i, line in enumerate(lines) if not _is_number(line))
+        raise PodiumError(f"{path} must hold one score a line; value {bad + 1} is {lines[bad]!r}.") from None
+
+
+def feature_scores(table: RankingTable, feature: int | None) -> Any:
+    """Return one feature as scores, reversed where its number is negative; missing values stand last."""
+    n_features = table.X.shape[1]
+    if feature is None:
+        raise PodiumError("Give a file of scores, or --feature N to rank by one feature.")
+    if not 1 <= abs(feature) <= n_features:
+        raise PodiumError(f"--feature must be 1 to {n_features}, or negative to reverse it; got {feature}.")
+    column = table.X[:, [abs(feature) - 1]]
+    dense = np.asarray(column.toarray() if hasattr(column, "toarray") else column, float).ravel()
+    return np.nan_to_num(dense if feature > 0 else -dense, nan=-np.inf, posinf=np.inf, neginf=-np.inf)
+
+
+_READERS: dict[str, Any] = {
+    "letor": lambda path, label, qid: read_letor(path),
+    "csv": lambda path, label, qid: read_csv(path, label=label, qid=qid),
+    "parquet": lambda path, label, qid: read_parquet(path, label=label, qid=qid),
+}
+
+
+def _format_of(path: Path) -> str:
+    """Name the format by the file's ending."""
+    endings = [ending for ending in path.suffixes if ending != ".gz"]
+    return {".csv": "csv", ".parquet": "parquet"}.get(endings[-1].lower() if endings else "", "letor")
+
+
+def _show(result: Evaluation | Comparison | DataReport, as_json: bool, per_query: bool = False) -> None:
+    """Print a result as a table or as JSON."""
+    content = result.to_dict()
+    if per_query and isinstance(result, Evaluation):
+        content["per_query"] = {name: result.per_query(name) for name in result}
+    if as_json:
+        print(json.dumps(_without_nan(content), indent=2, default=str))
+        return
+    console = Console()
+    console.print(result.table())
+    if per_query and isinstance(result, Evaluation):
+        console.print(result.query_table())
+
+
+def _without_nan(content: Any) -> Any:
+    """Return nested content with None for NaN, which JSON cannot say."""
+    if isinstance(content, dict):
+        return {str(key): _without_nan(value) for key, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [_without_nan(value) for value in content]
+    return None if isinstance(content, float) and math.isnan(content) else content
+
+
+def _is_number(text: str) -> bool:
+    """Say whether float() takes a text."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _sentence(error: Exception) -> str:
+    """Return the error as one line; a missing file by its name."""
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}."
+    return " ".join(str(error).split())

@@ -1,0 +1,7 @@
+"""Evaluation of rankings: tables with intervals, per-query values, paired tests, TREC runs."""
+
+from podium.evaluation.queries import compare, evaluate
+from podium.evaluation.results import Comparison, Evaluation, MeasureResult, PairedResult
+from podium.evaluation.runs import evaluate_run
+
+__all__ = ["Comparison", "Evaluation", "MeasureResult", "PairedResult", "compare", "evaluate", "evaluate_run"]

@@ -1,0 +1,104 @@
+"""Evaluate a TREC run against judgements, as trec_eval does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from podium._validation import Array, PodiumError, check_choice
+from podium.dataset import Queries, group_rows
+from podium.evaluation.queries import evaluation_of, parse_measures, resampling_settings
+from podium.evaluation.results import Evaluation
+from podium.measures import measure_many
+from podium.readers import Qrels, Run
+
+RUN_MEASURES = ("map", "ndcg", "ndcg@10", "p@10", "mrr", "recall@100")
+
+
+def evaluate_run(
+    qrels: Qrels,
+    run: Run,
+    *,
+    measures: str | Iterable[str] = RUN_MEASURES,
+    unanswered: str = "skip",
+    confidence: float = 0.95,
+    n_resamples: int = 1000,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+) -> Evaluation:
+    """Measure a run against judgements with trec_eval's rules.
+
+    Documents stand by score, compared in single precision, and at equal scores by name, descending.
+    Unjudged documents are not relevant; relevant documents that the run did not retrieve count in the
+    denominators. Each query's value equals trec_eval's.
+
+    Parameters
+    ----------
+    qrels : Qrels
+        Judgements, as `read_qrels` returns them.
+    run : Run
+        Retrieved documents, as `read_run` returns them.
+    measures : str or iterable of str
+        Names such as ``"map"``, ``"ndcg@10"``, ``"p@5"``, ``"recall@100"``, ``"mrr"``.
+    unanswered : {"skip", "zero"}
+        What a judged query without a retrieved document counts: nothing, as trec_eval has it, or 0, as its
+        option ``-c``.
+    confidence, n_resamples, random_state, n_jobs
+        As for `evaluate`.
+    """
+    parsed = parse_measures(measures)
+    settings = resampling_settings(confidence, n_resamples, random_state)
+    keep_all = check_choice(unanswered, ("skip", "zero"), "unanswered") == "zero"
+    labels, queries, depths = judged_ranking(qrels, run, keep_all)
+    places = -np.arange(len(labels), dtype=float)
+    found = measure_many(
+        parsed, labels, places, queries.offsets, convention="trec", depths=depths, n_jobs=n_jobs
+    )
+    return evaluation_of(queries.ids, found, {"convention": "trec", **settings})
+
+
+def judged_ranking(qrels: Qrels, run: Run, keep_all: bool) -> tuple[Array, Queries, Array]:
+    """Return the relevance of each query's documents in trec_eval's order, the retrieved ones first.
+
+    Returns
+    -------
+    labels : ndarray of float64
+        Relevance of the retrieved documents in rank order, then of the judged ones not retrieved.
+    queries : Queries
+        Grouping of `labels`.
+    depths : ndarray of int64
+        Retrieved documents of each query.
+    """
+    ids, query = np.unique(np.concatenate([run.qid, qrels.qid]), return_inverse=True)
+    names, name = np.unique(np.concatenate([run.docid, qrels.docid]), return_inverse=True)
+    key = query * len(names) + name
+    n_run = len(run.qid)
+    relevance = np.concatenate([_look_up(key[:n_run], key[n_run:], qrels.relevance), qrels.relevance])
+    score = np.concatenate([run.score, np.zeros(len(qrels.qid))]).astype(np.float32)
+    is_judged = np.arange(len(key)) >= n_run
+
+    in_run, in_qrels = (np.bincount(query[part], minlength=len(ids)) > 0 for part in (~is_judged, is_judged))
+    wanted = in_qrels if keep_all else in_qrels & in_run
+    _check_overlap(ids, in_run, in_qrels, wanted)
+    rows = np.flatnonzero(wanted[query] & ~(is_judged & np.isin(key, key[:n_run])))
+    rows = rows[np.lexsort((-name[rows], -score[rows], is_judged[rows]))]
+    queries = group_rows((np.cumsum(wanted) - 1)[query[rows]], ids[wanted])
+    depths = np.bincount(query[:n_run], minlength=len(ids))[wanted]
+    return relevance[rows][queries.rows].astype(float), queries, depths
+
+
+def _look_up(wanted: Array, known: Array, values: Array) -> Array:
+    """Return the value of each wanted key, 0 where it is not known."""
+    order = np.argsort(known)
+    place = np.minimum(np.searchsorted(known, wanted, sorter=order), len(known) - 1)
+    return np.where(known[order[place]] == wanted, values[order[place]], 0)
+
+
+def _check_overlap(ids: Array, in_run: Array, in_qrels: Array, wanted: Array) -> None:
+    """Refuse a run and judgements that share no query, naming one of each."""
+    if not wanted.any() or not (in_run & in_qrels).any():
+        raise PodiumError(
+            "The run and the judgements share no query; "
+            f"the run has {str(ids[in_run][0])!r}, the judgements {str(ids[in_qrels][0])!r}."
+        )

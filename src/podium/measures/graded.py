@@ -1,0 +1,225 @@
+"""Measures of graded relevance: DCG, NDCG and ERR, as in Burges 2010 (LM), section 3."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from podium._compiled import SCORE, compiled
+from podium._validation import PodiumError
+from podium.measures.conventions import SHORT_IS_ZERO, Rules
+from podium.measures.record import Definition
+from podium.measures.ties import Ranking
+
+LARGE = 1000.0
+"""2^y of labels above this is near the end of double precision; NDCG and ERR then scale by 2^-max."""
+
+
+def custom_gains(labels: np.ndarray, gain: Any) -> np.ndarray:
+    """Gains by a mapping or a function, checked: one finite number, not negative, for every label."""
+    if isinstance(gain, Mapping):
+        levels, codes = np.unique(labels, return_inverse=True)
+        missing = [level for level in levels.tolist() if level not in gain]
+        if missing:
+            raise PodiumError(f"gain must hold every label of the data; label {missing[0]:g} is missing.")
+        gains = np.array([gain[level] for level in levels.tolist()], SCORE)[codes]
+    else:
+        gains = np.asarray(gain(labels), SCORE)
+    if gains.shape != labels.shape:
+        raise PodiumError(
+            f"gain must return one number for each label; got shape {gains.shape} for {labels.shape}."
+        )
+    if not (np.isfinite(gains).all() and (gains >= 0).all()):
+        raise PodiumError("gain must give finite numbers that are not negative, for every label of the data.")
+    return gains
+
+
+def gains_and_best(ranking: Ranking, rules: Rules) -> tuple[np.ndarray, np.ndarray]:
+    """Gains in rank order and in the best order (custom gains stand in the ranking already)."""
+    if rules.gain == "exp2":
+        return exp2_gains(ranking.labels), exp2_gains(ranking.best)
+    return np.maximum(ranking.labels, 0.0), np.maximum(ranking.best, 0.0)
+
+
+def scaled_gains_and_best(ranking: Ranking, rules: Rules) -> tuple[np.ndarray, np.ndarray]:
+    """Gains as above but, where labels are large, times 2^-(highest of the query), which NDCG cancels."""
+    if rules.gain != "exp2" or ranking.labels.max(initial=0.0) <= LARGE:
+        return gains_and_best(ranking, rules)
+    top = ranking.spread(np.maximum(ranking.best[ranking.offsets[:-1]], 0.0))
+    return shifted_gains(ranking.labels, top), shifted_gains(ranking.best, top)
+
+
+def stop_probabilities(ranking: Ranking, rules: Rules) -> tuple[np.ndarray, np.ndarray]:
+    """R = (2^y − 1)/2^max (LM 3), zero for labels up to 0."""
+    highest = float(ranking.labels.max(initial=0.0))
+    top = highest if rules.max_grade is None else float(rules.max_grade)
+    if highest > top:
+        raise PodiumError(f"max_grade must be at least the highest label, {highest:g}; got {top:g}.")
+    if top > LARGE:
+        values = shifted_gains(ranking.labels, np.float64(top))
+    else:
+        values = exp2_gains(ranking.labels) * np.exp2(-top)
+    return values, values
+
+
+def exp2_gains(labels: np.ndarray) -> np.ndarray:
+    """2^y − 1, and zero for labels up to 0; slow line: ``np.maximum(np.exp2(labels) - 1, 0)``."""
+    gains = np.empty_like(labels)
+    fill_exp2_gains(labels, gains)
+    return gains
+
+
+def shifted_gains(labels: np.ndarray, top: Any) -> np.ndarray:
+    """(2^y − 1)/2^top without forming 2^y."""
+    return np.where(labels > 0, np.exp2(labels - top) - np.exp2(-top), 0.0)
+
+
+@compiled
+def fill_exp2_gains(labels: np.ndarray, gains_out: np.ndarray) -> None:
+    """Gains with a shift for whole labels, which is exact and six times as fast as the power."""
+    for i in range(len(labels)):
+        label = labels[i]
+        if label <= 0.0:
+            gains_out[i] = 0.0
+        elif label < 63.0 and int(label) == label:
+            gains_out[i] = float((1 << int(label)) - 1)
+        else:
+            gains_out[i] = np.expm1(label * np.log(2.0))
+
+
+@compiled
+def dcg(
+    gains: np.ndarray, best: np.ndarray, ends: np.ndarray, k: int, depth: int, rule: int, table: np.ndarray
+) -> float:
+    """Σ gain·discount to place k; a block's mean gain stands at each of its places. NaN without gains."""
+    if best[0] <= 0.0:
+        return np.nan
+    return float(discounted(gains, ends, min(k, depth), table))
+
+
+@compiled
+def discounted(gains: np.ndarray, ends: np.ndarray, limit: int, discounts: np.ndarray) -> float:
+    """Σ over blocks of (mean gain) × (sum of the block's discounts up to place `limit`)."""
+    total, start = 0.0, 0
+    for block in range(len(ends)):
+        if start >= limit:
+            break
+        end = ends[block]
+        gain, weight = 0.0, 0.0
+        for i in range(start, end):
+            gain += gains[i]
+        for i in range(start, min(end, limit)):
+            weight += discounts[i]
+        total += gain / (end - start) * weight
+        start = end
+    return total
+
+
+@compiled
+def ndcg(
+    gains: np.ndarray, best: np.ndarray, ends: np.ndarray, k: int, depth: int, rule: int, table: np.ndarray
+) -> float:
+    """DCG@k over that of the best order (LM 3); at most 1 also after rounding."""
+    if best[0] <= 0.0:
+        return np.nan
+    if rule == SHORT_IS_ZERO and len(gains) < k:
+        return 0.0
+    ideal = 0.0
+    for i in range(min(k, len(best))):
+        ideal += best[i] * table[i]
+    return min(1.0, float(discounted(gains, ends, min(k, depth), table)) / ideal)
+
+
+@compiled
+def err(
+    stops: np.ndarray, best: np.ndarray, ends: np.ndarray, k: int, depth: int, rule: int, table: np.ndarray
+) -> float:
+    """Σ_r R_r/r · Π_{i<r} (1 − R_i) (LM 3), in expectation over tied orders; NaN if every R is 0."""
+    if stops.max() <= 0.0:
+        return np.nan
+    limit = min(k, depth)
+    total, reach, start = 0.0, 1.0, 0
+    for block in range(len(ends)):
+        if start >= limit or reach <= 0.0:
+            break
+        end = ends[block]
+        if end - start == 1:
+            total += reach * stops[start] / end
+            reach *= 1.0 - stops[start]
+        else:
+            tied = stops[start:end]
+            total += reach * tied_err(tied, start, limit)
+            for i in range(len(tied)):
+                reach *= 1.0 - tied[i]
+        start = end
+    return total
+
+
+NEGLIGIBLE = 1e-20
+"""Chance of reading on, below which the rest of a block is left out: ERR is of order 1/rank."""
+
+
+@compiled
+def tied_err(stops: np.ndarray, start: int, limit: int) -> float:
+    """Mean over the orders of one block of Σ_l R_l/(start + l) Π_{i<l} T_i, with T = 1 − R.
+
+    The mean product over the l-subsets is m_l = e_l(T)/C(Q, l), and place l + 1 of the block stops the user
+    with chance m_l − m_{l+1}. Adding a row of T to n − 1 others, m_l ← ((n − l) m_l + l T m_{l−1})/n: a
+    convex combination, so no error grows. Rows with R = 0 alone have m_l = 1: the recursion starts from them.
+    By Maclaurin's inequality m_l ≤ m_1^l, which bounds how many l can matter.
+    """
+    places = min(len(stops), limit - start)
+    mean = 1.0 - stops.mean()
+    if mean <= 0.0:
+        places = 1
+    elif mean < 1.0:
+        places = min(places, int(np.log(NEGLIGIBLE) / np.log(mean)) + 2)
+    means = np.ones(places + 1)
+    n = 0
+    for i in range(len(stops)):
+        n += stops[i] <= 0.0
+    for i in range(len(stops)):
+        if stops[i] > 0.0:
+            n += 1
+            add_row(means, n, 1.0 - stops[i])
+    total = 0.0
+    for place in range(places):
+        total += (means[place] - means[place + 1]) / (start + place + 1)
+    return total
+
+
+@compiled
+def add_row(means: np.ndarray, n: int, factor: float) -> None:
+    """One step of the recursion for m_l, from n − 1 rows to n."""
+    for size in range(min(n, len(means) - 1), 0, -1):
+        means[size] = ((n - size) * means[size] + size * factor * means[size - 1]) / n
+
+
+def _short(rules: Rules) -> int:
+    return rules.short
+
+
+_GAIN = frozenset({"gain", "depths"})
+
+MEASURES = (
+    Definition("dcg", "discounted cumulative gain", dcg, gains_and_best, "may", uses=_GAIN),
+    Definition(
+        "ndcg",
+        "DCG over the best possible DCG",
+        ndcg,
+        scaled_gains_and_best,
+        "may",
+        uses=_GAIN,
+        rule=_short,
+    ),
+    Definition(
+        "err",
+        "expected reciprocal rank of a user who stops with chance (2^y - 1)/2^max",
+        err,
+        stop_probabilities,
+        "may",
+        uses=frozenset({"max_grade", "depths"}),
+    ),
+)

@@ -1,0 +1,221 @@
+"""A measure as a record, and the one loop over queries that all of them share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numba import njit, types
+
+from podium._compiled import ROW, SCORE
+from podium._validation import PodiumError
+from podium.measures.conventions import Rules
+from podium.measures.ties import Ranking, by_query_threads
+
+Kernel: TypeAlias = Callable[..., Any]
+RowValues: TypeAlias = Callable[[Ranking, Rules], tuple[np.ndarray, np.ndarray]]
+
+
+def labels_and_best(ranking: Ranking, rules: Rules) -> tuple[np.ndarray, np.ndarray]:
+    """Labels in rank order and in the best order, as they are."""
+    return ranking.labels, ranking.best
+
+
+def no_rule(rules: Rules) -> int:
+    """Most measures have one form only."""
+    return 0
+
+
+@dataclass(frozen=True)
+class Definition:
+    """What a measure is, without its k.
+
+    Attributes
+    ----------
+    name : str
+        Base name, as in "ndcg".
+    about : str
+        One line for the table of names.
+    kernel : compiled function
+        ``float64(values, best, ends, k, depth, rule, discounts)`` of one query; NaN where the query is empty.
+    row_values : function
+        The values the kernel sees, in rank order and in the best order, from a `Ranking` and `Rules`.
+    takes_k : {"no", "may", "must"}
+        Whether the name carries "@k".
+    higher_is_better : bool
+        Direction.
+    weight : compiled function, optional
+        Kernel of the weight a query has in the mean; None: every query alike.
+    ties : str, optional
+        The tie rule, where the measure has its own.
+    uses : frozenset of str
+        Options among "gain", "relevant", "max_grade" and "depths" that change it.
+    rule : function
+        The code, from the `Rules`, of the form that the kernel takes.
+    check : function, optional
+        Called with the `Ranking` and the `Rules`; raises when the measure cannot be taken.
+    """
+
+    name: str
+    about: str
+    kernel: Kernel
+    row_values: RowValues = labels_and_best
+    takes_k: Literal["no", "may", "must"] = "no"
+    higher_is_better: bool = True
+    weight: Kernel | None = None
+    ties: str | None = None
+    uses: frozenset[str] = frozenset()
+    rule: Callable[[Rules], int] = no_rule
+    check: Callable[[Ranking, Rules], None] | None = None
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A measure with its k; ``parse_measure(str(measure)) == measure``."""
+
+    definition: Definition
+    k: int | None = None
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def name(self) -> str:
+        """Name as it is parsed, such as "ndcg@10"."""
+        return self.definition.name if self.k is None else f"{self.definition.name}@{self.k}"
+
+    @property
+    def higher_is_better(self) -> bool:
+        """Whether a better ranking has the higher value."""
+        return self.definition.higher_is_better
+
+    def __repr__(self) -> str:
+        return f"Measure({self.name!r})"
+
+
+@dataclass(frozen=True)
+class QueryValues:
+    """A measure's value for each query.
+
+    Attributes
+    ----------
+    values : float64[Q]
+        Values; NaN for an empty query that is skipped.
+    weights : float64[Q]
+        Weight of each query in the mean.
+    empty : bool[Q]
+        Queries in which the measure has nothing to go by.
+    """
+
+    values: np.ndarray
+    weights: np.ndarray
+    empty: np.ndarray
+
+    @property
+    def mean(self) -> float:
+        """Weighted mean over the queries that have a value; NaN when none has."""
+        here = ~np.isnan(self.values)
+        total = float(self.weights[here].sum())
+        return float(self.weights[here] @ self.values[here]) / total if total > 0 else float("nan")
+
+
+def measure_ranking(
+    measure: Measure, ranking: Ranking, rules: Rules, depths: np.ndarray | None = None
+) -> QueryValues:
+    """Value of the measure for each query of a ranking made under the measure's tie rule.
+
+    Parameters
+    ----------
+    measure : Measure
+        What to compute.
+    ranking : Ranking
+        Rows in rank order.
+    rules : Rules
+        Resolved options.
+    depths : int64[Q], optional
+        Rows of each query that were retrieved: those after them count among the relevant but earn nothing.
+    """
+    definition = measure.definition
+    if definition.check is not None:
+        definition.check(ranking, rules)
+    values = _by_query(definition.kernel, measure, ranking, rules, depths)
+    weights = np.ones_like(values)
+    if definition.weight is not None:
+        weights = _by_query(definition.weight, measure, ranking, rules, None)
+    empty = np.isnan(values)
+    if np.isinf(values).any():
+        raise PodiumError(f'{measure} overflows with these labels; consider gain="linear".')
+    fill = rules.empty_of.get(definition.name, rules.empty)
+    if fill != "skip":
+        values[empty] = fill
+    return QueryValues(values, weights, empty)
+
+
+def _by_query(
+    kernel: Kernel, measure: Measure, ranking: Ranking, rules: Rules, depths: np.ndarray | None
+) -> np.ndarray:
+    """Run one kernel over all queries."""
+    out = np.empty(len(ranking.offsets) - 1, SCORE)
+    values, best = measure.definition.row_values(ranking, rules)
+    depths = ranking.sizes if depths is None else np.ascontiguousarray(depths, ROW)
+    rule = measure.definition.rule(rules)
+    table = discounts(int(ranking.sizes.max(initial=1)))
+    inputs = (values, best, ranking.offsets, ranking.ends, ranking.n_blocks, depths)
+    by_query_threads(
+        _query_loop(), ranking.offsets, ranking.n_threads, kernel, *inputs, measure.k or 0, rule, table, out
+    )
+    return out
+
+
+def discounts(n: int) -> np.ndarray:
+    """1/log2(i + 1) for the places i = 1, 2, …, at least n of them."""
+    return _discounts(max(1024, 1 << (n - 1).bit_length()))
+
+
+@lru_cache(maxsize=4)
+def _discounts(n: int) -> np.ndarray:
+    """Keep the tables: a million logarithms take as long as a million rows' DCG."""
+    table: np.ndarray = 1.0 / np.log2(np.arange(2.0, n + 2.0))
+    table.setflags(write=False)
+    return table
+
+
+@lru_cache(maxsize=1)
+def _query_loop() -> Any:
+    """Compile the loop when first asked for, never at import.
+
+    The explicit signature with a first-class function type is what lets one compiled loop take any kernel and
+    lets numba find both in its cache; a closure over the kernel would be compiled in every new process.
+    """
+    floats, rows, whole = types.float64[::1], types.int64[::1], types.int64
+    table = types.Array(types.float64, 1, "C", readonly=True)
+    kernel = types.FunctionType(types.float64(floats, floats, rows, whole, whole, whole, table))
+    inputs = (floats, floats, rows, rows, rows, rows, whole, whole, table, floats, whole, whole)
+    loop = njit(types.void(kernel, *inputs), nogil=True, cache=True, error_model="numpy")
+    return loop(_measure_queries)
+
+
+def _measure_queries(
+    kernel: Kernel,
+    values: np.ndarray,
+    best: np.ndarray,
+    offsets: np.ndarray,
+    ends: np.ndarray,
+    n_blocks: np.ndarray,
+    depths: np.ndarray,
+    k: int,
+    rule: int,
+    table: np.ndarray,
+    out: np.ndarray,
+    first: int,
+    last: int,
+) -> None:
+    """Fill ``out[q]`` with the kernel's value of query q; k = 0 stands for the query's length."""
+    for query in range(first, last):
+        start, stop = offsets[query], offsets[query + 1]
+        blocks = ends[start : start + n_blocks[query]]
+        place = k if k > 0 else stop - start
+        out[query] = kernel(values[start:stop], best[start:stop], blocks, place, depths[query], rule, table)

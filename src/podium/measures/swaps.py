@@ -1,0 +1,199 @@
+"""What a measure gains when two rows of a ranking change places: the ΔZ of LambdaMART.
+
+LM is Burges 2010, sections 3 and 7. For one query in rank order, a *state* is made once in O(n); then a *row*
+kernel fills the changes for place i against all later places j, each in O(1). A change is (measure after the
+swap) − (measure before), so it is positive where the row at j is the better one.
+
+Rows: ``row(i, values, units, state, scale, delta_out)`` fills ``delta_out[i + 1:]``. `values` are gains
+(NDCG), relevance flags (AP, RR) or stop probabilities (ERR) in rank order; `units` is what a place pays, zero
+after place k: 1/log2(i + 1) for NDCG and 1/i for the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from podium._compiled import SCORE, compiled
+from podium._validation import PodiumError
+from podium.measures.binary import relevance
+from podium.measures.conventions import Rules
+from podium.measures.graded import custom_gains, scaled_gains_and_best, stop_probabilities
+from podium.measures.record import RowValues, discounts
+from podium.measures.ties import ranked
+
+STATE_ROWS = 2
+"""Rows of the state array, one column more than the query has rows."""
+
+
+def place_units(n: int, k: int | None, logarithmic: bool) -> np.ndarray:
+    """Units of n places, zero after place k."""
+    units = discounts(n)[:n].copy() if logarithmic else 1.0 / np.arange(1.0, n + 1.0)
+    if k is not None:
+        units[k:] = 0.0
+    return units
+
+
+def swap_deltas(
+    name: str,
+    labels: np.ndarray,
+    k: int | None = None,
+    *,
+    gain: Any = "exp2",
+    relevant: float | None = None,
+    max_grade: float | None = None,
+) -> np.ndarray:
+    """Change of a measure by each swap of two places, for one query.
+
+    Parameters
+    ----------
+    name : {"ndcg", "map", "mrr", "err"}
+        The measure.
+    labels : float64[n]
+        Labels in rank order.
+    k : int, optional
+        Truncation.
+    gain, relevant, max_grade : optional
+        As in `Rules`.
+
+    Returns
+    -------
+    float64[n, n]
+        ``[i, j]``: measure with the rows at places i and j exchanged, minus the measure now; symmetric.
+    """
+    if name not in SWAPS:
+        raise PodiumError(f"swap deltas exist for {', '.join(SWAPS)}; got {name!r}.")
+    labels = np.asarray(labels, SCORE)
+    n, swap = len(labels), SWAPS[name]
+    if not (isinstance(gain, str) or name != "ndcg"):
+        labels, gain = custom_gains(labels, gain), "linear"
+    places = ranked(labels, -np.arange(n, dtype=SCORE), np.array([0, n]), "stable")
+    values, _ = swap.row_values(places, Rules(gain=gain, relevant=relevant, max_grade=max_grade))
+    units = place_units(n, k, swap.logarithmic)
+    state, deltas = np.zeros((STATE_ROWS, n + 1)), np.zeros((n, n))
+    scale = swap.fill_state(values, units, n if k is None else k, state)
+    for i in range(n - 1):
+        swap.row(i, values, units, state, scale, deltas[i])
+    return deltas + deltas.T
+
+
+@compiled
+def ndcg_state(values: np.ndarray, units: np.ndarray, k: int, state_out: np.ndarray) -> float:
+    """Return 1/(best DCG@k), 0 where nothing is gained; nothing else to remember."""
+    ideal = 0.0
+    best = np.sort(values)[::-1]
+    for i in range(len(best)):
+        ideal += best[i] * units[i]
+    return 1.0 / ideal if ideal > 0.0 else 0.0
+
+
+@compiled
+def ndcg_row(
+    i: int, values: np.ndarray, units: np.ndarray, state: np.ndarray, scale: float, delta_out: np.ndarray
+) -> None:
+    """(g_j − g_i)(d_i − d_j)/(best DCG) (LM 7)."""
+    gain, unit = values[i], units[i]
+    for j in range(i + 1, len(values)):
+        delta_out[j] = scale * (values[j] - gain) * (unit - units[j])
+
+
+@compiled
+def ap_state(values: np.ndarray, units: np.ndarray, k: int, state_out: np.ndarray) -> float:
+    """Sums over the relevant rows before each place: their number, and that of their units."""
+    for i in range(len(values)):
+        state_out[0, i + 1] = state_out[0, i] + values[i]
+        state_out[1, i + 1] = state_out[1, i] + values[i] * units[i]
+    relevant = state_out[0, len(values)]
+    return 1.0 / min(relevant, float(k)) if relevant > 0.0 else 0.0
+
+
+@compiled
+def ap_row(
+    i: int, values: np.ndarray, units: np.ndarray, state: np.ndarray, scale: float, delta_out: np.ndarray
+) -> None:
+    """Relevant row from j up to i: (c + 1) u_i − c_j u_j + Σ_{i<t<j} rel_t u_t, over the relevant rows.
+
+    c counts the relevant rows before i and c_j those up to j. The sum is for the relevant rows between, which
+    each see one more above them. Of a relevant row that moves down the formula is the same with the sign
+    changed, since a swap undoes itself.
+    """
+    here, flag, unit, between = state[0, i] + 1.0, values[i], units[i], state[1, i + 1]
+    for j in range(i + 1, len(values)):
+        change = here * unit - state[0, j + 1] * units[j] + state[1, j] - between
+        delta_out[j] = scale * (values[j] - flag) * change
+
+
+@compiled
+def rr_state(values: np.ndarray, units: np.ndarray, k: int, state_out: np.ndarray) -> float:
+    """Places of the first and the second relevant row; n where there is none."""
+    state_out[0, 0] = state_out[0, 1] = len(values)
+    found = 0
+    for i in range(len(values)):
+        if values[i] > 0.0:
+            state_out[0, found] = i
+            found += 1
+            if found == 2:
+                break
+    return 1.0
+
+
+@compiled
+def rr_row(
+    i: int, values: np.ndarray, units: np.ndarray, state: np.ndarray, scale: float, delta_out: np.ndarray
+) -> None:
+    """Only a relevant row that comes before the first one, or the first one itself moving down, counts."""
+    first, second = int(state[0, 0]), int(state[0, 1])
+    for j in range(i + 1, len(values)):
+        delta_out[j] = 0.0
+        if i < first and values[j] > 0.0:
+            delta_out[j] = scale * (units[i] - units[first])
+        elif i == first and values[j] == 0.0:
+            delta_out[j] = scale * (units[min(j, second)] - units[i])
+
+
+@compiled
+def err_state(values: np.ndarray, units: np.ndarray, k: int, state_out: np.ndarray) -> float:
+    """Chance π that the user reads as far as each place (LM 3, step 1)."""
+    state_out[0, 0] = 1.0
+    for i in range(len(values)):
+        state_out[0, i + 1] = state_out[0, i] * (1.0 - values[i])
+    return 1.0
+
+
+@compiled
+def err_row(
+    i: int, values: np.ndarray, units: np.ndarray, state: np.ndarray, scale: float, delta_out: np.ndarray
+) -> None:
+    """π_i (R_j − R_i)(u_i − S_ij − P_ij u_j): LM 3's collected form, the terms between kept as j runs.
+
+    S is what the rows between earn from a user who starts after i, and P the chance of passing them all. LM
+    takes them from running sums from the top, divided by T_i, which fails where T_i = 0.
+    """
+    reach, stop, unit = scale * state[0, i], values[i], units[i]
+    earned, passing = 0.0, 1.0
+    for j in range(i + 1, len(values)):
+        delta_out[j] = reach * (values[j] - stop) * (unit - earned - passing * units[j])
+        earned += passing * values[j] * units[j]
+        passing *= 1.0 - values[j]
+
+
+@dataclass(frozen=True)
+class Swap:
+    """How one measure's changes are computed: the values it sees, its state, and a row of changes."""
+
+    row_values: RowValues
+    fill_state: Callable[..., float]
+    row: Callable[..., None]
+    logarithmic: bool = False
+
+
+SWAPS: Mapping[str, Swap] = {
+    "ndcg": Swap(scaled_gains_and_best, ndcg_state, ndcg_row, logarithmic=True),
+    "map": Swap(relevance, ap_state, ap_row),
+    "mrr": Swap(relevance, rr_state, rr_row),
+    "err": Swap(stop_probabilities, err_state, err_row),
+}
+"""Measures that LambdaMART can follow."""

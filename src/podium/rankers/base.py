@@ -1,0 +1,198 @@
+"""What every ranker shares: the gate at `fit`, scores, positions, quality, and the file it is saved to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import Tags
+from sklearn.utils._param_validation import InvalidParameterError
+from sklearn.utils.validation import check_is_fitted
+
+from podium._compiled import thread_count
+from podium._validation import Array, PodiumError, check_features, check_labels, check_queries
+from podium.dataset import RankingData, group_rows
+from podium.measures import measure_queries, parse_measure
+
+
+class Ranker(BaseEstimator):
+    """Base of all rankers.
+
+    A ranker implements ``_learn(data, evals)``, which learns from checked data, and ``_score(features)``,
+    which scores a checked matrix; parameters are declared in ``_parameter_constraints``.
+    """
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        qid: Any = None,
+        group: Any = None,
+        pairs: Any = None,
+        sample_weight: Any = None,
+        query_weight: Any = None,
+        eval_set: Sequence[tuple[Any, Any]] | None = None,
+        eval_qid: Sequence[Any] | None = None,
+        eval_group: Sequence[Any] | None = None,
+    ) -> Self:
+        """Learn to rank.
+
+        Parameters
+        ----------
+        X : array, frame, table or sparse matrix of shape (n_rows, n_features)
+            Features. NaN, or an absent entry of a sparse matrix, means that the feature abstains.
+        y : array-like, optional
+            Label of each row: any real numbers, higher should stand higher within its query.
+        qid : array-like, optional
+            Query of each row, of any type and in any order; all rows are one query without it.
+        group : array-like, optional
+            Instead of `qid`: sizes of the queries, whose rows stand together.
+        pairs : tuple, optional
+            (better, worse) or (better, worse, weight): row numbers of X. Added to what the labels say.
+        sample_weight : array-like, optional
+            Weight of each row; 2 means the row given twice.
+        query_weight : mapping or array-like, optional
+            Weight of each query, by id; or a value per row, the same within a query.
+        eval_set : list of (X, y), optional
+            Further data to measure each round on; the last one decides on early stopping.
+        eval_qid, eval_group : list, optional
+            Queries of each evaluation set.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        data = RankingData.from_arrays(
+            X, y, qid=qid, group=group, pairs=pairs, sample_weight=sample_weight, query_weight=query_weight
+        )
+        evals = _check_evals(eval_set, eval_qid, eval_group, data)
+        self._learn(data, evals)
+        self.n_features_in_ = data.features.shape[1]
+        if data.feature_names is not None:
+            self.feature_names_in_ = np.array(data.feature_names, object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        return self
+
+    def predict(self, X: Any) -> Array:
+        """Return the score of each row: higher stands higher.
+
+        Scores compare rows of the same query; `qid` is not needed for them.
+        """
+        return self._score(self._check_rows(X))
+
+    def rank(self, X: Any, qid: Any = None) -> Array:
+        """Return the position of each row within its query, 1 for the top, in the caller's row order.
+
+        Rows with equal scores share the best of their positions.
+        """
+        scores = self.predict(X)
+        queries = group_rows(*check_queries(qid, None, len(scores)))
+        return queries.to_caller(_positions(scores[queries.rows], queries.offsets))
+
+    def score(self, X: Any, y: Any, qid: Any = None) -> float:
+        """Return the mean of the first `eval_metric` over queries, losses negated: higher is better."""
+        measure = parse_measure(self._monitor_measures()[0])
+        scores = self.predict(X)
+        labels = check_labels(y, len(scores))
+        queries = group_rows(*check_queries(qid, None, len(scores)))
+        mean = measure_queries(measure, labels[queries.rows], scores[queries.rows], queries.offsets).mean
+        return mean if measure.higher_is_better else -mean
+
+    def _learn(self, data: RankingData, evals: list[RankingData]) -> None:
+        """Learn from checked data."""
+        raise TypeError(f"{type(self).__name__} does not say how it learns.")
+
+    def _score(self, features: Any) -> Array:
+        """Score a checked matrix."""
+        raise TypeError(f"{type(self).__name__} does not say how it scores.")
+
+    def _monitor_measures(self) -> list[str]:
+        """Return the names in `eval_metric`, the first of which decides."""
+        metric = getattr(self, "eval_metric", "pair_loss")
+        return [metric] if isinstance(metric, str) else list(metric)
+
+    def _check_parameters(self) -> None:
+        """Check parameters against their declared constraints and the names of measures."""
+        try:
+            self._validate_params()
+        except InvalidParameterError as error:
+            raise PodiumError(str(error)) from None
+        for name in self._monitor_measures():
+            parse_measure(name)
+        thread_count(getattr(self, "n_jobs", None))
+
+    def _check_rows(self, X: Any) -> Any:
+        """Return a matrix to be scored, with the columns that the fit had."""
+        check_is_fitted(self)
+        features, names = check_features(X)
+        known = getattr(self, "feature_names_in_", None)
+        if known is not None and names is not None and list(names) != known.tolist():
+            raise PodiumError(_name_difference(known.tolist(), list(names)))
+        if features.shape[1] != self.n_features_in_:
+            raise PodiumError(
+                f"X has {features.shape[1]} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input."
+            )
+        return features
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        return tags
+
+
+def _check_evals(eval_set: Any, eval_qid: Any, eval_group: Any, train: RankingData) -> list[RankingData]:
+    """Check the evaluation sets and their columns."""
+    sets = [] if eval_set is None else list(eval_set)
+    ids, groups = (
+        _beside(beside, len(sets), name)
+        for beside, name in ((eval_qid, "eval_qid"), (eval_group, "eval_group"))
+    )
+    evals = [
+        RankingData.from_arrays(X, y, qid=qid, group=group)
+        for (X, y), qid, group in zip(sets, ids, groups, strict=True)
+    ]
+    for number, data in enumerate(evals):
+        if data.features.shape[1] != train.features.shape[1]:
+            raise PodiumError(
+                f"eval_set[{number}] must have the columns of X: {train.features.shape[1]} expected, "
+                f"{data.features.shape[1]} given."
+            )
+    return evals
+
+
+def _beside(beside: Any, n_sets: int, name: str) -> list[Any]:
+    """Return one entry per evaluation set."""
+    if beside is None:
+        return [None] * n_sets
+    if len(beside) != n_sets:
+        raise PodiumError(f"{name} must have one entry per eval_set: {n_sets} expected, {len(beside)} given.")
+    return list(beside)
+
+
+def _name_difference(known: list[str], given: list[str]) -> str:
+    """Say how the given column names differ from those of the fit."""
+    lacking = [name for name in known if name not in given]
+    extra = [name for name in given if name not in known]
+    start = "The feature names should match those that were passed during fit"
+    if lacking:
+        return f"{start}: {lacking[0]!r} is missing ({len(lacking)} such name(s))."
+    if extra:
+        return f"{start}: {extra[0]!r} is not known ({len(extra)} such name(s))."
+    return f"{start}: they stand in another order."
+
+
+def _positions(scores: Array, offsets: Array) -> Array:
+    """Return 1 + the number of rows of the query with a higher score."""
+    positions = np.empty(len(scores), np.int64)
+    for start, stop in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):
+        ascending = np.sort(scores[start:stop])
+        positions[start:stop] = 1 + (stop - start) - np.searchsorted(ascending, scores[start:stop], "right")
+    return positions

@@ -1,0 +1,75 @@
+"""A run against judgements: by hand, and digit for digit as trec_eval."""
+
+import numpy as np
+import pytest
+
+from podium import PodiumError, evaluate_run, read_qrels, read_run
+
+QRELS = "1 0 a 1\n1 0 b 0\n1 0 c 2\n2 0 a 0\n2 0 d 1\n3 0 x 1\n"
+RUN = "1 Q0 b 1 2.5 t\n1 Q0 a 2 2.5 t\n2 Q0 z 1 9 t\n2 Q0 d 2 8 t\n4 Q0 q 1 1 t\n"
+
+
+@pytest.fixture
+def files(tmp_path):
+    (tmp_path / "qrels").write_text(QRELS)
+    (tmp_path / "run").write_text(RUN)
+    return read_qrels(tmp_path / "qrels"), read_run(tmp_path / "run")
+
+
+def test_ties_by_name_descending_and_unretrieved_relevant_documents_count(files):
+    result = evaluate_run(*files, measures=["map", "mrr", "recall@10", "ndcg", "p@5"])
+    assert result.per_query("map") == {"1": 0.25, "2": 0.5}
+    assert result.per_query("mrr") == {"1": 0.5, "2": 0.5}
+    assert result.per_query("recall@10") == {"1": 0.5, "2": 1.0}
+    assert result.per_query("p@5") == {"1": 0.2, "2": 0.2}
+    ideal = 2 + 1 / np.log2(3)
+    assert result.per_query("ndcg")["1"] == pytest.approx(1 / np.log2(3) / ideal)
+
+
+def test_unanswered_queries_count_on_request(files):
+    result = evaluate_run(*files, measures="map", unanswered="zero")
+    assert result.per_query("map") == {"1": 0.25, "2": 0.5, "3": 0.0}
+
+
+def test_scores_equal_in_single_precision_are_ties(tmp_path):
+    (tmp_path / "qrels").write_text("1 0 a 1\n1 0 b 0\n")
+    (tmp_path / "run").write_text("1 Q0 a 1 1.000000001 t\n1 Q0 b 2 1.0 t\n")
+    result = evaluate_run(read_qrels(tmp_path / "qrels"), read_run(tmp_path / "run"), measures="mrr")
+    assert result["mrr"] == 0.5
+
+
+def test_no_shared_query_is_refused(tmp_path, files):
+    (tmp_path / "other").write_text("q7 Q0 a 1 1 t\n")
+    with pytest.raises(PodiumError, match="share no query; the run has 'q7', the judgements '1'"):
+        evaluate_run(files[0], read_run(tmp_path / "other"))
+
+
+PAIRS = {
+    "map": "map",
+    "ndcg": "ndcg",
+    "ndcg@10": "ndcg_cut_10",
+    "p@10": "P_10",
+    "p@1000": "P_1000",
+    "recall@100": "recall_100",
+    "mrr": "recip_rank",
+    "map@100": "map_cut_100",
+}
+
+
+@pytest.mark.parametrize("name", ["InexpC2", "NLPR03vb10", "MU03rob01"])
+def test_every_query_equals_trec_eval(shared_data, name):
+    pytrec_eval = pytest.importorskip("pytrec_eval")
+    folder = shared_data / "trec-robust03"
+    qrels, run = read_qrels(folder / "qrels.txt.gz"), read_run(folder / "runs" / f"{name}.run.gz")
+    judged, retrieved = {}, {}
+    for query, document, relevance in zip(qrels.qid, qrels.docid, qrels.relevance, strict=True):
+        judged.setdefault(str(query), {})[str(document)] = int(relevance)
+    for query, document, score in zip(run.qid, run.docid, run.score, strict=True):
+        retrieved.setdefault(str(query), {})[str(document)] = float(score)
+    expected = pytrec_eval.RelevanceEvaluator(judged, set(PAIRS.values())).evaluate(retrieved)
+    result = evaluate_run(qrels, run, measures=list(PAIRS), n_resamples=0)
+    for ours, theirs in PAIRS.items():
+        values = result.per_query(ours)
+        assert values.keys() == expected.keys()
+        for query, value in values.items():
+            assert value == pytest.approx(expected[query][theirs], abs=1e-9), (ours, query)

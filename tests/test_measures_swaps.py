@@ -1,0 +1,70 @@
+"""Swap deltas against measuring again after the swap, for all pairs."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from podium._compiled import JIT_DISABLED
+from podium._validation import PodiumError
+from podium.measures import measure_queries
+from podium.measures.swaps import swap_deltas
+from reference import measures as twin
+
+TWINS = {"ndcg": twin.ndcg, "map": twin.average_precision, "mrr": twin.reciprocal_rank, "err": twin.err}
+
+
+def deltas_by_measuring_again(measure, labels, k):
+    n = len(labels)
+    deltas = np.zeros((n, n))
+    for i in range(n):
+        for j in range(n):
+            swapped = list(labels)
+            swapped[i], swapped[j] = labels[j], labels[i]
+            deltas[i, j] = measure(swapped, k) - measure(labels, k)
+    return np.nan_to_num(deltas)
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("name", TWINS)
+@settings(max_examples=20 if JIT_DISABLED else 150, deadline=None)
+@given(
+    labels=st.lists(st.sampled_from([0.0, 1.0, 2.0, 3.0, 0.5, -2.0]), min_size=1, max_size=8),
+    k=st.sampled_from([None, 1, 3, 20]),
+)
+def test_swap_deltas_equal_measuring_again(name, labels, k):
+    more = {"max_grade": 3.0} if name == "err" else {}
+    expected = deltas_by_measuring_again(TWINS[name], labels, k)
+    np.testing.assert_allclose(swap_deltas(name, labels, k, **more), expected, atol=1e-13)
+
+
+@pytest.mark.plain
+def test_err_deltas_hold_where_a_row_stops_every_user():
+    labels = [1.0, 60.0, 0.0, 60.0, 2.0]  # (2^60 - 1)/2^60 rounds to 1: T = 0
+
+    def measure(order, k):
+        return twin.err(order, k, max_grade=60.0)
+
+    expected = deltas_by_measuring_again(measure, labels, None)
+    assert math.isclose(measure(labels, None), 0.5, rel_tol=1e-12)
+    np.testing.assert_allclose(swap_deltas("err", labels), expected, atol=1e-13)
+
+
+@pytest.mark.plain
+def test_ndcg_deltas_follow_the_gain():
+    labels = np.array([0.0, 2.0, 1.0, 0.0])
+    gains = {0.0: 0.0, 1.0: 5.0, 2.0: 7.0}
+    swapped = labels[[1, 0, 2, 3]]
+    before, after = (
+        measure_queries("ndcg", order, -np.arange(4.0), np.array([0, 4]), gain=gains).values[0]
+        for order in (labels, swapped)
+    )
+    assert math.isclose(swap_deltas("ndcg", labels, gain=gains)[0, 1], after - before, rel_tol=1e-12)
+
+
+@pytest.mark.plain
+def test_swap_deltas_of_an_unknown_measure_are_refused():
+    with pytest.raises(PodiumError, match="swap deltas exist for ndcg, map, mrr, err; got 'auc'"):
+        swap_deltas("auc", np.zeros(2))
