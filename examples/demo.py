@@ -25,7 +25,7 @@ def main() -> None:
             )["ndcg@10"]
     (sign, feature), (other_sign, other) = sorted(quality, key=quality.__getitem__, reverse=True)[:2]
 
-    console.print(f"\nBest single feature on the training queries: {feature + 1}. On {300} new queries:\n")
+    console.print(f"\nBest single feature on the training queries: {feature + 1}. On 300 new queries:\n")
     scores = sign * test.X[:, feature]
     console.print(evaluate(test.y, scores, qid=test.qid, measures=MEASURES).table())
     console.print(f"Against the second best, feature {other + 1}:\n")

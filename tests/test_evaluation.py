@@ -67,7 +67,7 @@ def test_table_and_json_show_every_measure():
     result = evaluate(Y, SCORES, qid=QID, measures=["ndcg@10", "map"])
     text = str(result)
     assert "2 queries, convention podium" in text
-    assert "95 % interval" in text
+    assert "95% interval" in text
     assert f"{result['map']:.4f}" in text
     content = json.loads(json.dumps(result.to_dict()))
     assert content["measures"]["map"]["mean"] == result["map"]
@@ -86,7 +86,7 @@ def test_comparison_of_a_ranking_with_itself_and_with_a_better_one():
     assert better["ndcg@10"].p_value < 0.001
     assert better["pair_loss"].difference < 0
     assert better["pair_loss"].wins > better["pair_loss"].losses
-    assert "better/worse/equal" in str(better)
+    assert "won/lost/same" in str(better)
     with pytest.raises(PodiumError, match="was not compared"):
         better["map"]
 

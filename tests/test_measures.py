@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import kendalltau
+from scipy.stats import hypergeom, kendalltau
 
 from podium._compiled import JIT_DISABLED
 from podium.measures import DEFINITIONS, available, measure_many, measure_queries, parse_measure, ranked
@@ -237,6 +237,7 @@ def test_expected_lies_between_pessimistic_and_optimistic(search, name):
     assert np.nanmin(mean - worst) >= -1e-12
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize("n", [1, 2, 255, 256, 257, 1000])
 @pytest.mark.parametrize("decimals", [0, 17])
 def test_ranked_is_a_stable_sort(n, decimals):
@@ -247,7 +248,8 @@ def test_ranked_is_a_stable_sort(n, decimals):
         np.testing.assert_array_equal(ranked(labels, scores, np.array([0, n]), ties).order, expected)
 
 
-@pytest.mark.parametrize("n", [699, 700, 701, 1024, 3000])
+@pytest.mark.plain
+@pytest.mark.parametrize("n", [400, 401, 512, 1024, 3000])
 @pytest.mark.parametrize("levels", [2, 7, 10**6])
 def test_pair_measures_of_long_queries_equal_scipys_kendall(n, levels):
     rng = np.random.default_rng(n)
@@ -276,6 +278,17 @@ def test_integrated_auc_of_long_queries_is_the_mean_of_its_aucs(n):
         aucs.append(one_query(["auc"], shifted, scores[keep])["auc"])
         weights.append(int((~keep).sum()))
     assert same(one_query(["iauc"], labels, scores)["iauc"], float(np.average(aucs, weights=weights)))
+
+
+@pytest.mark.plain
+def test_weak_loss_of_a_large_tied_block_is_a_hypergeometric_mean():
+    n, k, places = 2000, 300, 100
+    labels = np.repeat([2.0, 1.0, 0.0], [k - places, 800, n - k + places - 800])
+    found = hypergeom(n, 800, k)
+    t = np.arange(k + 1)
+    expected = k - k * (k - places) / n - (found.pmf(t) * np.minimum(t, places)).sum()
+    value = one_query([f"weak_loss_norm@{k}"], labels, np.zeros(n))[f"weak_loss_norm@{k}"]
+    assert math.isclose(value, expected / k, rel_tol=1e-9)
 
 
 def test_expected_err_of_a_large_tied_block_is_the_mean_of_many_draws():

@@ -111,8 +111,9 @@ class _SearchRule:
         used = np.flatnonzero(self.weight)
         first, second, third = np.tanh(X[:, self.mixed]).T
         noise = 2.0 * rng.standard_normal(len(X))
-        linear: np.ndarray = np.tanh(X[:, used]) @ self.weight[used]
-        return linear + 1.5 * first * second - 2.0 * second * (third > 0) + noise
+        score: np.ndarray = np.tanh(X[:, used]) @ self.weight[used] + noise
+        score += 1.5 * first * second - 2.0 * second * (third > 0)
+        return score
 
 
 def _sample(

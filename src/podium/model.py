@@ -6,6 +6,7 @@ is scored by one look-up for each used feature, however many rounds there were.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +17,8 @@ import scipy.sparse as sp
 
 from podium._compiled import SCORE, compiled, run_threads
 from podium._validation import Array
+from podium.weak import WeakRanking
+from podium.weak.stump import Stump
 
 ROWS_PER_TASK = 8192
 """Rows scored in one task: their scores stay in the first-level cache while features pass by."""
@@ -42,58 +45,56 @@ class StepFunction:
 
 
 @dataclass(frozen=True, eq=False)
-class StumpModel:
-    """Weighted stumps: stump t is 1 where x > threshold, 0 elsewhere, `abstain` where the feature is missing.
+class AdditiveModel:
+    """Weighted weak rankings.
 
     Attributes
     ----------
-    features : ndarray of int64, one per round
-    thresholds : ndarray of float64
-    abstain : ndarray of float64, 0 or 1
+    rankings : tuple of WeakRanking
+        The weak ranking h of each round.
     alphas : ndarray of float64
-        Weights; a negative one turns its stump round.
-    n_features : int
-        Columns that a matrix to be scored has.
+        Its weight; a negative one turns the ranking round.
     """
 
-    features: Array
-    thresholds: Array
-    abstain: Array
+    rankings: tuple[WeakRanking, ...]
     alphas: Array
-    n_features: int
 
     def __len__(self) -> int:
-        return len(self.alphas)
+        return len(self.rankings)
 
-    def first(self, n_rounds: int) -> StumpModel:
+    def first(self, n_rounds: int) -> AdditiveModel:
         """Return the model of the first rounds."""
-        parts = (self.features, self.thresholds, self.abstain, self.alphas)
-        return StumpModel(*(part[:n_rounds] for part in parts), n_features=self.n_features)
+        return AdditiveModel(self.rankings[:n_rounds], self.alphas[:n_rounds])
 
     @cached_property
     def steps(self) -> tuple[StepFunction, ...]:
-        """The step function of each used feature, in the order of the features."""
-        return tuple(self._step(feature) for feature in np.unique(self.features).tolist())
+        """The step function of each feature that has stumps, in the order of the features."""
+        weighted: dict[int, list[tuple[Stump, float]]] = {}
+        for ranking, alpha in zip(self.rankings, self.alphas.tolist(), strict=True):
+            if isinstance(ranking, Stump):
+                weighted.setdefault(ranking.feature, []).append((ranking, alpha))
+        return tuple(_sum_of_stumps(feature, weighted[feature]) for feature in sorted(weighted))
 
-    def _step(self, feature: int) -> StepFunction:
-        """Add up the stumps of one feature; equal thresholds become one step."""
-        mine = self.features == feature
-        alphas = self.alphas[mine]
-        thresholds, place = np.unique(self.thresholds[mine], return_inverse=True)
-        jumps = np.bincount(place, alphas, minlength=len(thresholds))
-        values = np.concatenate([[0.0], np.cumsum(jumps)])
-        return StepFunction(feature, thresholds, values, float(alphas @ self.abstain[mine]))
+    @cached_property
+    def others(self) -> tuple[tuple[WeakRanking, float], ...]:
+        """Weak rankings that are not stumps, each once, with the sum of their weights."""
+        sums: dict[WeakRanking, float] = {}
+        for ranking, alpha in zip(self.rankings, self.alphas.tolist(), strict=True):
+            if not isinstance(ranking, Stump):
+                sums[ranking] = sums.get(ranking, 0.0) + alpha
+        return tuple(sums.items())
 
     def score(self, features: Any, n_threads: int = 1) -> Array:
         """Return H of each row of a checked matrix."""
-        n_rows = features.shape[0]
-        scores = np.zeros(n_rows, SCORE)
+        scores = np.zeros(features.shape[0], SCORE)
         if sp.issparse(features):
             for step in self.steps:
                 _add_sparse(features, step, scores)
-            return scores
-        starts = range(0, n_rows, ROWS_PER_TASK)
-        run_threads(self._score_rows, [(features, start, scores) for start in starts], n_threads)
+        else:
+            starts = range(0, len(scores), ROWS_PER_TASK)
+            run_threads(self._score_rows, [(features, start, scores) for start in starts], n_threads)
+        for ranking, alpha in self.others:
+            scores += alpha * ranking.predict(features)
         return scores
 
     def _score_rows(self, features: Array, start: int, scores: Array) -> None:
@@ -106,23 +107,19 @@ class StumpModel:
     def staged_scores(self, features: Any) -> Iterator[Array]:
         """Yield H after each round."""
         scores = np.zeros(features.shape[0], SCORE)
-        for feature, threshold, abstain, alpha in zip(
-            self.features.tolist(), self.thresholds.tolist(), self.abstain.tolist(), self.alphas, strict=True
-        ):
-            scores += alpha * stump_values(features, feature, threshold, abstain)
-            yield scores.copy()
+        for ranking, alpha in zip(self.rankings, self.alphas.tolist(), strict=True):
+            scores = scores + alpha * ranking.predict(features)
+            yield scores
 
 
-def stump_values(features: Any, feature: int, threshold: float, abstain: float) -> Array:
-    """Return the stump's value for each row: [x > threshold], or `abstain` where x is missing (RB Eq. 9)."""
-    if sp.issparse(features):
-        values = np.full(features.shape[0], float(abstain))
-        entries = slice(features.indptr[feature], features.indptr[feature + 1])
-        stored = features.data[entries]
-        values[features.indices[entries]] = np.where(np.isnan(stored), abstain, stored > threshold)
-        return values
-    column = features[:, feature]
-    return np.where(np.isnan(column), float(abstain), column > threshold)
+def _sum_of_stumps(feature: int, weighted: list[tuple[Stump, float]]) -> StepFunction:
+    """Add up the stumps of one feature; equal thresholds become one step."""
+    alphas = np.array([alpha for _, alpha in weighted])
+    given = np.array([stump.threshold for stump, _ in weighted])
+    missing = math.fsum(alpha * stump.abstain for stump, alpha in weighted)
+    thresholds, place = np.unique(given, return_inverse=True)
+    jumps = np.bincount(place, alphas, minlength=len(thresholds))
+    return StepFunction(feature, thresholds, np.concatenate([[0.0], np.cumsum(jumps)]), missing)
 
 
 def _add_sparse(features: Any, step: StepFunction, scores: Array) -> None:

@@ -58,15 +58,20 @@ class DataReport:
         rows = [
             ["rows", f"{counts.n_rows:,}"],
             ["queries", f"{counts.n_queries:,}"],
-            ["rows a query (least, median, most)", " / ".join(f"{size:,}" for size in self.query_sizes)],
+            ["rows per query", self._sizes_text()],
             ["features", f"{self.n_features:,}"],
             ["missing feature values", f"{self.missing_share:.1%}"],
             ["constant features", _named(self.constant_features)],
             ["labels", self._label_text()],
-            ["pairs with different labels", f"{counts.label_pairs:,} ({share:.0%} of all within queries)"],
+            ["pairs with different labels", f"{counts.label_pairs:,} ({share:.0%} of those in queries)"],
             ["queries with nothing to learn", f"{counts.silent_queries:,}"],
         ]
-        return table_of("Ranking data", ["", ""], rows)
+        return table_of("Ranking data", None, rows)
+
+    def _sizes_text(self) -> str:
+        """Return the range of the query sizes."""
+        least, middle, most = self.query_sizes
+        return f"{least:,} to {most:,}, median {middle:,}"
 
     def _label_text(self) -> str:
         """Return labels with their counts, or their range where they are many."""

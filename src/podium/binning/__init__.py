@@ -1,8 +1,8 @@
 """Features as small integers: codes, the thresholds between them, and a code for what is missing.
 
 Two forms, one for each way to read them. `BlockBins` holds one byte for every cell of a dense matrix, for
-histograms of at most 255 bins. `ColumnBins` holds the ranked entries of each feature sorted by value, for sparse
-data and for a cut at every distinct value. Both have ``cuts``, ``n_rows`` and ``indicator``.
+histograms of at most 255 bins. `ColumnBins` holds the ranked entries of each feature sorted by value, for
+sparse data and for a cut at every distinct value. Both have ``cuts``, ``n_rows`` and ``indicator``.
 """
 
 from __future__ import annotations
@@ -51,7 +51,9 @@ def bin_features(
         The latter for sparse X or ``max_bins=None``.
     """
     if max_bins is not None and not (isinstance(max_bins, int | np.integer) and 2 <= max_bins <= 255):
-        raise PodiumError(f"max_bins must be a whole number from 2 to 255, or None for no limit; got {max_bins!r}.")
+        raise PodiumError(
+            f"max_bins must be a whole number from 2 to 255, or None for no limit; got {max_bins!r}."
+        )
     order = np.arange(X.shape[0], dtype=ROW) if rows is None else rows
     shares = None if weight is None or np.all(weight == weight[0]) else weight
     if max_bins is None or not isinstance(X, np.ndarray):

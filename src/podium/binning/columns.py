@@ -44,7 +44,9 @@ class ColumnBins:
         return out
 
 
-def column_bins(X: Any, rows: Array, weight: Array | None, max_bins: int | None, n_threads: int = 1) -> ColumnBins:
+def column_bins(
+    X: Any, rows: Array, weight: Array | None, max_bins: int | None, n_threads: int = 1
+) -> ColumnBins:
     """Bin a dense matrix, or a sparse one by columns; row i of the result is row ``rows[i]`` of X."""
     reader = SparseReader.of(X, rows) if hasattr(X, "indptr") else DenseReader(Matrix.of(X), rows)
     calls = [(reader, feature, weight, max_bins) for feature in range(X.shape[1])]

@@ -19,10 +19,11 @@ SAMPLE = 2**17
 class Cuts:
     """The thresholds of all features.
 
-    A feature with k bins has the cuts c = 0, ..., k, and rows have the codes 1, ..., k, or 0 where the feature
-    is missing. "Code above c" says the same as "value above ``threshold(feature, c)``". Thresholds are values
-    that occur in the data (so float32 data give thresholds that float32 holds), save the first, -inf, which
-    parts ranked rows from abstaining ones, and the last, inf, which parts them the other way round.
+    A feature with k bins has the cuts c = 0, ..., k, and rows have the codes 1, ..., k, or 0 where the
+    feature is missing. "Code above c" says the same as "value above ``threshold(feature, c)``". Thresholds
+    are values that occur in the data (so float32 data give thresholds that float32 holds), save the first,
+    -inf, which parts ranked rows from abstaining ones, and the last, inf, which parts them the other way
+    round.
 
     Attributes
     ----------
@@ -44,7 +45,9 @@ class Cuts:
     @classmethod
     def join(cls, uppers: list[Array], has_lowest: Array, has_missing: Array) -> Cuts:
         """Put the uppermost values of all features' bins, ascending, into one object."""
-        parts = [np.concatenate([[-np.inf], upper[:-1], [np.inf]][: 1 + 2 * bool(len(upper))]) for upper in uppers]
+        parts = [
+            np.concatenate([[-np.inf], upper[:-1], [np.inf]][: 1 + 2 * bool(len(upper))]) for upper in uppers
+        ]
         offsets = np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(ROW)
         return cls(np.concatenate(parts).astype(SCORE), offsets, has_lowest.astype(ROW), has_missing)
 
@@ -61,6 +64,11 @@ class Cuts:
     def threshold(self, feature: int, cut: int) -> float:
         """Return the value that rows must exceed to be above `cut`."""
         return float(self.thresholds[self.offsets[feature] + cut])
+
+    def cut(self, feature: int, threshold: float) -> int:
+        """Return the cut that parts the rows as `threshold` does, the inverse of `threshold` for those in use."""
+        own = self.thresholds[self.offsets[feature] : self.offsets[feature + 1]]
+        return int(np.searchsorted(own, threshold, side="right")) - 1
 
 
 def bin_uppers(values: Array, weight: Array | None, max_bins: int | None) -> Array:
@@ -92,7 +100,7 @@ def distinct_values(values: Array, weight: Array | None) -> tuple[Array, Array]:
     if weight is None:
         ordered, shares = np.sort(values), np.empty(0, SCORE)
     else:
-        sequence = np.argsort(values, kind="stable")
+        sequence = np.argsort(values)
         ordered, shares = values[sequence], weight[sequence]
     distinct, share = np.empty_like(values), np.empty(len(values), SCORE)
     n_distinct = _sum_runs(ordered, shares, distinct, share)
@@ -124,18 +132,28 @@ def _sum_runs(ordered, shares, distinct_out, share_out):
 def _fill_quantiles(distinct, share, limit, uppers_out):
     """Write the uppermost value of each bin and return the number of bins.
 
-    A bin is closed when it holds its part of the weight that is left, or comes nearer to it than with the next
-    value; so a value heavier than its part has a bin of its own.
+    A value heavier than a `limit`-th of the whole ends a bin, of its own if bins allow. The others share the
+    bins that are left: a bin is closed where it is nearest to its part of their weight.
     """
-    left = share.sum()
+    heavy = share.sum() / limit
+    light_left = 0.0
+    heavy_left = 0
+    for weight in share:
+        light_left += weight if weight < heavy else 0.0
+        heavy_left += weight >= heavy
     own = 0.0
     bins = 0
     for i in range(len(distinct) - 1):
         own += share[i]
-        if bins + 1 < limit and own > 0.0 and own + 0.5 * share[i + 1] >= left / (limit - bins):
+        room = limit - bins - heavy_left
+        full = share[i + 1] >= heavy or own + 0.5 * share[i + 1] >= light_left / max(room, 1)
+        if bins + 1 < limit and own > 0.0 and (share[i] >= heavy or (room > 1 and full)):
             uppers_out[bins] = distinct[i]
             bins += 1
-            left -= own
+            if share[i] >= heavy:
+                heavy_left -= 1
+            else:
+                light_left -= own
             own = 0.0
     uppers_out[bins] = distinct[len(distinct) - 1]
     return bins + 1

@@ -6,8 +6,8 @@ feedback is kept factored (`graded`, O(n) a round), explicit pairs as they are (
 
 What is exact: every sum over pairs is a sum of positive numbers, so its relative error is a few roundings of
 the scores, whatever their size. Two things are let go, both far below rounding: pairs that weigh less than
-exp(-128) of their own query's heaviest, where a query's scores span more than 600, and queries that weigh less
-than exp(-700) of the whole.
+exp(-128) of their own query's heaviest, where a query's scores span more than 600, and queries that weigh
+less than exp(-700) of the whole.
 """
 
 from __future__ import annotations
@@ -89,10 +89,10 @@ class Distribution:
     def __init__(self, feedback: Feedback, n_rows: int, n_threads: int = 1) -> None:
         given = feedback.parts if isinstance(feedback, FeedbackSum) else (feedback,)
         self.n_rows, self.n_threads = n_rows, n_threads
-        self.parts = tuple(_part(part, n_rows, n_threads) for part in given)
-        self.log_total = self._log_total()
-        if self.log_total == -np.inf:
+        self.parts = tuple(_part(part, n_rows, n_threads) for part in given if _has_weight(part))
+        if not self.parts:
             raise NoPairsError("There is nothing to rank: no pair of the feedback has a positive weight.")
+        self.log_total = self._log_total()
         self._log_first = self.log_total
 
     @property
@@ -141,6 +141,11 @@ class Distribution:
 
     def _log_total(self) -> float:
         return float(np.logaddexp.reduce([part.log_total for part in self.parts]))
+
+
+def _has_weight(feedback: Graded | Pairs) -> bool:
+    """Return whether some pair has a positive weight."""
+    return bool(np.any(feedback.weight > 0)) if isinstance(feedback, Pairs) else feedback.n_pairs > 0
 
 
 def _part(feedback: Graded | Pairs, n_rows: int, n_threads: int) -> GradedPart | PairsPart:

@@ -25,7 +25,8 @@ MAX_CHUNKS = 16
 
 @dataclass(frozen=True, eq=False)
 class PairOrder:
-    """Explicit pairs sorted by their better row: one side of every sum is then read in sequence. Never changes.
+    """Explicit pairs sorted by their better row: one side of every sum is then read in sequence. Never
+    changes.
 
     Attributes
     ----------
@@ -107,7 +108,11 @@ class PairsPart:
         low, high = scores.min(initial=0.0), scores.max(initial=0.0)
         if high - low > WIDE:
             order = self.order
-            return np.empty(0), np.empty(0), float(_largest_pair(order.better, order.start, order.worse, scores))
+            return (
+                np.empty(0),
+                np.empty(0),
+                float(_largest_pair(order.better, order.start, order.worse, scores)),
+            )
         rise = np.exp(scores - (0.5 * low + 0.5 * high))
         return rise, 1.0 / rise, 0.0
 
@@ -163,7 +168,8 @@ def _sum_chunks(worse: Array, rise: Array) -> Array:
 
 @compiled
 def _sort_by_better(better, worse, weight, heaviest, n_rows, worse_out, weight_out):
-    """Put pairs of positive weight in the order of their better row, stably, and return the count of each row.
+    """Put pairs of positive weight in the order of their better row, stably, and return the count of each
+    row.
 
     Slow line: ``order = np.argsort(better, kind="stable"); worse_out[:] = worse[order]; ...``, but O(m + n).
     """

@@ -100,7 +100,7 @@ class Evaluation:
 
     def table(self) -> Table:
         """Return means, intervals and counts as a rich table."""
-        level = f"{100 * self.settings['confidence']:g} % interval"
+        level = f"{100 * self.settings['confidence']:g}% interval"
         rows = [
             [name, f"{r.mean:.4f}", f"{r.low:.4f} … {r.high:.4f}", str(r.n_empty)]
             for name, r in self.results.items()
@@ -174,8 +174,8 @@ class Comparison:
 
     def table(self) -> Table:
         """Return the comparison as a rich table."""
-        level = f"{100 * self.settings['confidence']:g} % interval"
-        header = ["measure", "first", "second", "difference", level, "p", "better/worse/equal"]
+        level = f"{100 * self.settings['confidence']:g}% interval"
+        header = ["measure", "first", "second", "change", level, "p", "won/lost/same"]
         rows = [[name, *result.texts()] for name, result in self.results.items()]
         return table_of("first against second, paired by query", header, rows)
 
@@ -183,11 +183,19 @@ class Comparison:
         return plain_text(self.table())
 
 
-def table_of(title: str, header: list[str], rows: list[list[str]]) -> Table:
-    """Return a rich table: names to the left, numbers to the right."""
-    table = Table(title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False)
-    for i, name in enumerate(header):
-        table.add_column(name, justify="left" if i == 0 else "right", no_wrap=True)
+def table_of(title: str, header: list[str] | None, rows: list[list[str]]) -> Table:
+    """Return a rich table that fits a narrow terminal: names to the left, numbers to the right."""
+    table = Table(
+        title=title,
+        title_justify="left",
+        title_style="bold",
+        box=SIMPLE_HEAD if header else None,
+        show_header=header is not None,
+        padding=(0, 1, 0, 0),
+        pad_edge=False,
+    )
+    for i, name in enumerate(header or rows[0]):
+        table.add_column(name, justify="left" if i == 0 else "right", overflow="fold")
     for row in rows:
         table.add_row(*row)
     return table

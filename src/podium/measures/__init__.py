@@ -18,7 +18,7 @@ from podium.measures import binary, graded, localized, pairwise
 from podium.measures.conventions import CONVENTIONS, Rules, convention_rules
 from podium.measures.pairwise import pair_losses
 from podium.measures.record import Definition, Measure, QueryValues, measure_ranking
-from podium.measures.ties import TIE_RULES, Ranking, ranked
+from podium.measures.ties import TIE_RULES, Array, Ranking, ranked
 
 __all__ = [
     "CONVENTIONS",
@@ -91,7 +91,7 @@ def _parse_k(name: str, cut: str) -> int:
 
 
 def measure_queries(
-    measure: str | Measure, labels: np.ndarray, scores: np.ndarray, offsets: np.ndarray, **options: Any
+    measure: str | Measure, labels: Array, scores: Array, offsets: Array, **options: Any
 ) -> QueryValues:
     """Value of one measure for each query; the options are those of `measure_many`."""
     parsed = parse_measure(measure)
@@ -100,9 +100,9 @@ def measure_queries(
 
 def measure_many(
     measures: Iterable[str | Measure],
-    labels: np.ndarray,
-    scores: np.ndarray,
-    offsets: np.ndarray,
+    labels: Array,
+    scores: Array,
+    offsets: Array,
     *,
     ties: str | None = None,
     empty: Any = None,
@@ -110,7 +110,7 @@ def measure_many(
     relevant: float | None = None,
     max_grade: float | None = None,
     convention: str = "podium",
-    depths: np.ndarray | None = None,
+    depths: Array | None = None,
     n_jobs: int | None = None,
 ) -> dict[str, QueryValues]:
     """Values of several measures for each query, from one sort for each tie rule.
@@ -135,10 +135,10 @@ def measure_many(
     """
     parsed = [parse_measure(measure) for measure in measures]
     given = {"gain": gain, "relevant": relevant, "max_grade": max_grade, "depths": depths}
-    _refuse_unused(parsed, [name for name, value in given.items() if value is not None])
     rules = convention_rules(convention).with_options(
         ties=ties, empty=empty, gain=gain, relevant=relevant, max_grade=max_grade
     )
+    _refuse_unused(parsed, [name for name, value in given.items() if value is not None])
     rankings = _Rankings(labels, scores, offsets, rules, thread_count(n_jobs))
     return {m.name: measure_ranking(m, rankings.of(m), rules, depths) for m in parsed}
 
@@ -154,9 +154,7 @@ def _refuse_unused(measures: list[Measure], given: list[str]) -> None:
 class _Rankings:
     """The rankings that a set of measures needs, each made when first asked for."""
 
-    def __init__(
-        self, labels: np.ndarray, scores: np.ndarray, offsets: np.ndarray, rules: Rules, n_threads: int
-    ) -> None:
+    def __init__(self, labels: Array, scores: Array, offsets: Array, rules: Rules, n_threads: int) -> None:
         self._labels, self._scores, self._offsets = np.asarray(labels, SCORE), scores, offsets
         self._rules, self._n_threads = rules, n_threads
         self._made: dict[tuple[str, bool], Ranking] = {}

@@ -11,31 +11,30 @@ from __future__ import annotations
 import numpy as np
 
 from podium._compiled import SCORE, compiled
-from podium._validation import PodiumError
-from podium.measures.conventions import DIVIDE_BY_FOUND, DIVIDE_BY_REACHABLE, DIVIDE_BY_ROWS, Rules
-from podium.measures.record import Definition
-from podium.measures.ties import Ranking
+from podium.measures.conventions import DIVIDE_BY_REACHABLE, DIVIDE_BY_ROWS, Rules
+from podium.measures.record import Definition, Rows, values_alone
+from podium.measures.ties import Array, Ranking
 
 
-def relevance(ranking: Ranking, rules: Rules) -> tuple[np.ndarray, np.ndarray]:
+def relevance(ranking: Ranking, rules: Rules) -> Rows:
     """1 for relevant rows and 0 for others, in rank order."""
     labels = ranking.labels
     flags = (labels > 0.0 if rules.relevant is None else labels >= rules.relevant).astype(SCORE)
-    return flags, flags
+    return values_alone(ranking, flags)
 
 
-def top_grade(ranking: Ranking, rules: Rules) -> tuple[np.ndarray, np.ndarray]:
+def top_grade(ranking: Ranking, rules: Rules) -> Rows:
     """1 for rows with the query's highest label, RB's good movies; none where all labels are one."""
     best, starts = ranking.best, ranking.offsets[:-1]
     highest = best[starts]
     highest[best[ranking.offsets[1:] - 1] == highest] = np.inf
     flags = (ranking.labels == ranking.spread(highest)).astype(SCORE)
-    return flags, flags
+    return values_alone(ranking, flags)
 
 
 @compiled
 def average_precision(
-    flags: np.ndarray, best: np.ndarray, ends: np.ndarray, k: int, depth: int, rule: int, table: np.ndarray
+    flags: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array
 ) -> float:
     """Mean over the relevant rows of (relevant rows up to it)/(its place), to place k (RB 6.2.4).
 
@@ -60,21 +59,11 @@ def average_precision(
             total += precisions * good / (end - start)
         seen += good
         start = end
-    return total / float(average_precision_divisor(flags, relevant, k, limit, rule))
+    return total / (min(relevant, float(k)) if rule == DIVIDE_BY_REACHABLE else relevant)
 
 
 @compiled
-def average_precision_divisor(flags: np.ndarray, relevant: float, k: int, limit: int, rule: int) -> float:
-    """Most relevant rows that k places can hold, or all of them, or those found; never zero."""
-    if rule == DIVIDE_BY_REACHABLE:
-        return min(relevant, float(k))
-    if rule == DIVIDE_BY_FOUND:
-        return max(1.0, float(flags[:limit].sum()))
-    return relevant
-
-
-@compiled
-def first_relevant(flags: np.ndarray, ends: np.ndarray) -> tuple[int, int, int]:
+def first_relevant(flags: Array, ends: Array) -> tuple[int, int, int]:
     """Start and end of the first block with relevant rows, and their number there (0: none at all)."""
     start = 0
     for block in range(len(ends)):
@@ -94,7 +83,7 @@ def next_chance(chance: float, i: int, end: int, good: int) -> float:
 
 @compiled
 def reciprocal_rank(
-    flags: np.ndarray, best: np.ndarray, ends: np.ndarray, k: int, depth: int, rule: int, table: np.ndarray
+    flags: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array
 ) -> float:
     """1/(place of the first relevant row), 0 after place k; with flags of the top grade RB's PROT."""
     start, end, good = first_relevant(flags, ends)
@@ -109,7 +98,7 @@ def reciprocal_rank(
 
 @compiled
 def top(
-    flags: np.ndarray, best: np.ndarray, ends: np.ndarray, k: int, depth: int, rule: int, table: np.ndarray
+    flags: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array
 ) -> float:
     """Chance that a relevant row is among the first k (RB 6.1: summed over queries, the top-k count)."""
     start, end, good = first_relevant(flags, ends)
@@ -124,7 +113,7 @@ def top(
 
 @compiled
 def average_rank(
-    flags: np.ndarray, best: np.ndarray, ends: np.ndarray, k: int, depth: int, rule: int, table: np.ndarray
+    flags: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array
 ) -> float:
     """Place of the first relevant row; k + 1 if it is after place k or not retrieved (RB 6.1: k = 30)."""
     start, end, good = first_relevant(flags, ends)
@@ -141,7 +130,7 @@ def average_rank(
 
 @compiled
 def coverage(
-    flags: np.ndarray, best: np.ndarray, ends: np.ndarray, k: int, depth: int, rule: int, table: np.ndarray
+    flags: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array
 ) -> float:
     """(Good rows)/(place of the last good row): precision at recall 1 (RB 6.2.4)."""
     relevant = float(flags.sum())
@@ -156,7 +145,7 @@ def coverage(
 
 
 @compiled
-def last_relevant(flags: np.ndarray, ends: np.ndarray) -> tuple[int, int, int]:
+def last_relevant(flags: Array, ends: Array) -> tuple[int, int, int]:
     """Start and end of the last block with relevant rows, and their number there (0: none at all)."""
     for block in range(len(ends) - 1, -1, -1):
         start = ends[block - 1] if block > 0 else 0
@@ -168,18 +157,18 @@ def last_relevant(flags: np.ndarray, ends: np.ndarray) -> tuple[int, int, int]:
 
 @compiled
 def precision(
-    flags: np.ndarray, best: np.ndarray, ends: np.ndarray, k: int, depth: int, rule: int, table: np.ndarray
+    flags: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array
 ) -> float:
     """Expected relevant rows among the first k, over k."""
     if flags.sum() == 0.0:
         return np.nan
-    places = min(k, len(flags)) if rule == DIVIDE_BY_ROWS else k
-    return float(relevant_in_top(flags, ends, min(k, depth))) / places
+    divisor = min(k, len(flags)) if rule == DIVIDE_BY_ROWS else k
+    return float(relevant_in_top(flags, ends, min(k, depth))) / divisor
 
 
 @compiled
 def recall(
-    flags: np.ndarray, best: np.ndarray, ends: np.ndarray, k: int, depth: int, rule: int, table: np.ndarray
+    flags: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array
 ) -> float:
     """Expected relevant rows among the first k, over all relevant rows."""
     relevant = float(flags.sum())
@@ -189,7 +178,7 @@ def recall(
 
 
 @compiled
-def relevant_in_top(flags: np.ndarray, ends: np.ndarray, limit: int) -> float:
+def relevant_in_top(flags: Array, ends: Array, limit: int) -> float:
     """Relevant rows in the first `limit` places, a block that reaches past them by its share."""
     total, start = 0.0, 0
     for block in range(len(ends)):
@@ -203,7 +192,7 @@ def relevant_in_top(flags: np.ndarray, ends: np.ndarray, limit: int) -> float:
 
 @compiled
 def auc(
-    flags: np.ndarray, best: np.ndarray, ends: np.ndarray, k: int, depth: int, rule: int, table: np.ndarray
+    flags: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array
 ) -> float:
     """Share of (relevant, other) pairs in the right order, a tie for half; NaN where one kind is missing."""
     relevant = float(flags.sum())
@@ -228,15 +217,6 @@ def _p_rule(rules: Rules) -> int:
     return rules.precision
 
 
-def _check_found(ranking: Ranking, rules: Rules) -> None:
-    """A ratio of two random numbers has no simple mean over tie orders."""
-    if rules.average_precision == DIVIDE_BY_FOUND and ranking.ties == "expected":
-        raise PodiumError(
-            "AP divided by the relevant rows found has no expected value under ties; "
-            'set ties to "pessimistic", "optimistic" or "stable".'
-        )
-
-
 _FLAGS = frozenset({"relevant", "depths"})
 
 MEASURES = (
@@ -248,7 +228,6 @@ MEASURES = (
         "may",
         uses=_FLAGS,
         rule=_ap_rule,
-        check=_check_found,
     ),
     Definition(
         "mrr", "reciprocal rank of the first relevant row", reciprocal_rank, relevance, "may", uses=_FLAGS

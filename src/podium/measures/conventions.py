@@ -11,12 +11,12 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from podium._validation import PodiumError
-from podium.measures.ties import tie_rule
+from podium.measures.ties import Array, tie_rule
 
-Gain: TypeAlias = str | Mapping[float, float] | Callable[[np.ndarray], Any]
+Gain: TypeAlias = str | Mapping[float, float] | Callable[[Array], Any]
 Empty: TypeAlias = Literal["skip", 0, 1]
 
-DIVIDE_BY_REACHABLE, DIVIDE_BY_RELEVANT, DIVIDE_BY_FOUND = 0, 1, 2
+DIVIDE_BY_REACHABLE, DIVIDE_BY_RELEVANT = 0, 1
 DIVIDE_BY_K, DIVIDE_BY_ROWS = 0, 1
 SHORT_AS_IS, SHORT_IS_ZERO = 0, 1
 
@@ -38,7 +38,7 @@ class Rules:
     max_grade : float, optional
         Highest possible label in ERR; None: the highest label of the data.
     average_precision : int
-        What AP@k divides by: min(relevant, k), all relevant, or the relevant rows found in the top k.
+        What AP@k divides by: min(relevant, k) or all relevant rows.
     precision : int
         What P@k divides by: k, or min(k, rows).
     short : int
@@ -66,6 +66,8 @@ class Rules:
         tie_rule(rules.ties)
         _check_empty(rules.empty)
         _check_gain(rules.gain)
+        _check_number("relevant", rules.relevant)
+        _check_number("max_grade", rules.max_grade)
         return rules
 
 
@@ -87,6 +89,12 @@ def _check_gain(gain: Any) -> None:
         )
 
 
+def _check_number(name: str, value: Any) -> None:
+    """Refuse what is neither None nor a finite number."""
+    if value is not None and not (isinstance(value, int | float | np.number) and np.isfinite(value)):
+        raise PodiumError(f"{name} must be a finite number; got {value!r}.")
+
+
 CONVENTIONS: Mapping[str, Rules] = MappingProxyType(
     {
         "podium": Rules(),
@@ -96,7 +104,12 @@ CONVENTIONS: Mapping[str, Rules] = MappingProxyType(
         "lightgbm": Rules("stable", 1, "exp2", relevant=np.nextafter(0.5, 1.0)),
         "xgboost": Rules("stable", 1, "exp2", precision=DIVIDE_BY_ROWS, empty_of=MappingProxyType({"p": 0})),
         "catboost": Rules(
-            "pessimistic", 1, "linear", relevant=np.nextafter(0.5, 1.0), average_precision=DIVIDE_BY_FOUND
+            "pessimistic",
+            0,
+            "linear",
+            relevant=np.nextafter(0.5, 1.0),
+            precision=DIVIDE_BY_ROWS,
+            empty_of=MappingProxyType({"ndcg": 1, "recall": 1}),
         ),
         "ranklib": Rules("stable", 0, "exp2", average_precision=DIVIDE_BY_RELEVANT, precision=DIVIDE_BY_ROWS),
         "letor": Rules("stable", 0, "exp2", average_precision=DIVIDE_BY_RELEVANT, short=SHORT_IS_ZERO),

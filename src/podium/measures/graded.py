@@ -10,14 +10,14 @@ import numpy as np
 from podium._compiled import SCORE, compiled
 from podium._validation import PodiumError
 from podium.measures.conventions import SHORT_IS_ZERO, Rules
-from podium.measures.record import Definition
-from podium.measures.ties import Ranking
+from podium.measures.record import Definition, Rows, values_alone
+from podium.measures.ties import Array, Ranking
 
 LARGE = 1000.0
 """2^y of labels above this is near the end of double precision; NDCG and ERR then scale by 2^-max."""
 
 
-def custom_gains(labels: np.ndarray, gain: Any) -> np.ndarray:
+def custom_gains(labels: Array, gain: Any) -> Array:
     """Gains by a mapping or a function, checked: one finite number, not negative, for every label."""
     if isinstance(gain, Mapping):
         levels, codes = np.unique(labels, return_inverse=True)
@@ -36,22 +36,22 @@ def custom_gains(labels: np.ndarray, gain: Any) -> np.ndarray:
     return gains
 
 
-def gains_and_best(ranking: Ranking, rules: Rules) -> tuple[np.ndarray, np.ndarray]:
+def gains_and_best(ranking: Ranking, rules: Rules) -> Rows:
     """Gains in rank order and in the best order (custom gains stand in the ranking already)."""
     if rules.gain == "exp2":
-        return exp2_gains(ranking.labels), exp2_gains(ranking.best)
-    return np.maximum(ranking.labels, 0.0), np.maximum(ranking.best, 0.0)
+        return Rows(exp2_gains(ranking.labels), exp2_gains(ranking.best), ranking.best_places)
+    return Rows(np.maximum(ranking.labels, 0.0), np.maximum(ranking.best, 0.0), ranking.best_places)
 
 
-def scaled_gains_and_best(ranking: Ranking, rules: Rules) -> tuple[np.ndarray, np.ndarray]:
+def scaled_gains_and_best(ranking: Ranking, rules: Rules) -> Rows:
     """Gains as above but, where labels are large, times 2^-(highest of the query), which NDCG cancels."""
     if rules.gain != "exp2" or ranking.labels.max(initial=0.0) <= LARGE:
         return gains_and_best(ranking, rules)
     top = ranking.spread(np.maximum(ranking.best[ranking.offsets[:-1]], 0.0))
-    return shifted_gains(ranking.labels, top), shifted_gains(ranking.best, top)
+    return Rows(shifted_gains(ranking.labels, top), shifted_gains(ranking.best, top), ranking.best_places)
 
 
-def stop_probabilities(ranking: Ranking, rules: Rules) -> tuple[np.ndarray, np.ndarray]:
+def stop_probabilities(ranking: Ranking, rules: Rules) -> Rows:
     """R = (2^y − 1)/2^max (LM 3), zero for labels up to 0."""
     highest = float(ranking.labels.max(initial=0.0))
     top = highest if rules.max_grade is None else float(rules.max_grade)
@@ -61,37 +61,39 @@ def stop_probabilities(ranking: Ranking, rules: Rules) -> tuple[np.ndarray, np.n
         values = shifted_gains(ranking.labels, np.float64(top))
     else:
         values = exp2_gains(ranking.labels) * np.exp2(-top)
-    return values, values
+    return values_alone(ranking, values)
 
 
-def exp2_gains(labels: np.ndarray) -> np.ndarray:
+def exp2_gains(labels: Array) -> Array:
     """2^y − 1, and zero for labels up to 0; slow line: ``np.maximum(np.exp2(labels) - 1, 0)``."""
     gains = np.empty_like(labels)
     fill_exp2_gains(labels, gains)
     return gains
 
 
-def shifted_gains(labels: np.ndarray, top: Any) -> np.ndarray:
+def shifted_gains(labels: Array, top: Any) -> Array:
     """(2^y − 1)/2^top without forming 2^y."""
     return np.where(labels > 0, np.exp2(labels - top) - np.exp2(-top), 0.0)
 
 
 @compiled
-def fill_exp2_gains(labels: np.ndarray, gains_out: np.ndarray) -> None:
-    """Gains with a shift for whole labels, which is exact and six times as fast as the power."""
+def fill_exp2_gains(labels: Array, gains_out: Array) -> None:
+    """Gains with a shift for whole labels, which is exact and takes 4 ns; others take 13."""
     for i in range(len(labels)):
         label = labels[i]
         if label <= 0.0:
             gains_out[i] = 0.0
         elif label < 63.0 and int(label) == label:
             gains_out[i] = float((1 << int(label)) - 1)
-        else:
+        elif label < 1024.0:
             gains_out[i] = np.expm1(label * np.log(2.0))
+        else:
+            gains_out[i] = np.inf
 
 
 @compiled
 def dcg(
-    gains: np.ndarray, best: np.ndarray, ends: np.ndarray, k: int, depth: int, rule: int, table: np.ndarray
+    gains: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array
 ) -> float:
     """Σ gain·discount to place k; a block's mean gain stands at each of its places. NaN without gains."""
     if best[0] <= 0.0:
@@ -100,7 +102,7 @@ def dcg(
 
 
 @compiled
-def discounted(gains: np.ndarray, ends: np.ndarray, limit: int, discounts: np.ndarray) -> float:
+def discounted(gains: Array, ends: Array, limit: int, discounts: Array) -> float:
     """Σ over blocks of (mean gain) × (sum of the block's discounts up to place `limit`)."""
     total, start = 0.0, 0
     for block in range(len(ends)):
@@ -119,7 +121,7 @@ def discounted(gains: np.ndarray, ends: np.ndarray, limit: int, discounts: np.nd
 
 @compiled
 def ndcg(
-    gains: np.ndarray, best: np.ndarray, ends: np.ndarray, k: int, depth: int, rule: int, table: np.ndarray
+    gains: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array
 ) -> float:
     """DCG@k over that of the best order (LM 3); at most 1 also after rounding."""
     if best[0] <= 0.0:
@@ -134,7 +136,7 @@ def ndcg(
 
 @compiled
 def err(
-    stops: np.ndarray, best: np.ndarray, ends: np.ndarray, k: int, depth: int, rule: int, table: np.ndarray
+    stops: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array
 ) -> float:
     """Σ_r R_r/r · Π_{i<r} (1 − R_i) (LM 3), in expectation over tied orders; NaN if every R is 0."""
     if stops.max() <= 0.0:
@@ -162,7 +164,7 @@ NEGLIGIBLE = 1e-20
 
 
 @compiled
-def tied_err(stops: np.ndarray, start: int, limit: int) -> float:
+def tied_err(stops: Array, start: int, limit: int) -> float:
     """Mean over the orders of one block of Σ_l R_l/(start + l) Π_{i<l} T_i, with T = 1 − R.
 
     The mean product over the l-subsets is m_l = e_l(T)/C(Q, l), and place l + 1 of the block stops the user
@@ -191,7 +193,7 @@ def tied_err(stops: np.ndarray, start: int, limit: int) -> float:
 
 
 @compiled
-def add_row(means: np.ndarray, n: int, factor: float) -> None:
+def add_row(means: Array, n: int, factor: float) -> None:
     """One step of the recursion for m_l, from n − 1 rows to n."""
     for size in range(min(n, len(means) - 1), 0, -1):
         means[size] = ((n - size) * means[size] + size * factor * means[size - 1]) / n

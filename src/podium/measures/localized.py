@@ -10,13 +10,14 @@ from __future__ import annotations
 import numpy as np
 
 from podium._compiled import compiled
-from podium.measures.pairwise import comparable_pairs, inversions, misordered
+from podium.measures.pairwise import comparable_pairs, descending_places, inversions, tied_pairs
 from podium.measures.record import Definition, Kernel
+from podium.measures.ties import Array
 
 
 @compiled
 def weak_loss(
-    values: np.ndarray, best: np.ndarray, ends: np.ndarray, k: int, depth: int, rule: int, table: np.ndarray
+    values: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array
 ) -> float:
     """2/n × expected misses (CR 2.2, Remark 2.1); NaN where all labels are one."""
     if best[0] == best[-1]:
@@ -26,7 +27,7 @@ def weak_loss(
 
 @compiled
 def weak_loss_norm(
-    values: np.ndarray, best: np.ndarray, ends: np.ndarray, k: int, depth: int, rule: int, table: np.ndarray
+    values: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array
 ) -> float:
     """1/K × expected misses (CR Eq. 2.4)."""
     if best[0] == best[-1]:
@@ -37,7 +38,7 @@ def weak_loss_norm(
 
 @compiled
 def localized_loss(
-    values: np.ndarray, best: np.ndarray, ends: np.ndarray, k: int, depth: int, rule: int, table: np.ndarray
+    values: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array
 ) -> float:
     """(n − K)/n × weak loss + 2/(n(n − 1)) × misordered pairs of the predicted top K (CR Eq. 2.5)."""
     if best[0] == best[-1]:
@@ -50,17 +51,19 @@ def localized_loss(
 
 @compiled
 def localized_loss_norm(
-    values: np.ndarray, best: np.ndarray, ends: np.ndarray, k: int, depth: int, rule: int, table: np.ndarray
+    values: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array
 ) -> float:
     """Localized loss over the most it can be, m_K = K(K − 1)/(n(n − 1)) + (n − K)/n · 2K/n (CR 2.2)."""
+    if best[0] == best[-1]:
+        return np.nan
     n = float(len(values))
     k = min(k, len(values))
     most = k * (k - 1.0) / (n * (n - 1.0)) + (n - k) / n * 2.0 * k / n
-    return float(localized_loss(values, best, ends, k, depth, rule, table)) / most
+    return float(localized_loss(values, best, places, ends, k, depth, rule, table)) / most
 
 
 @compiled
-def blocks_within(ends: np.ndarray, k: int) -> int:
+def blocks_within(ends: Array, k: int) -> int:
     """Number of blocks that lie in the first k places whole."""
     block = 0
     while block < len(ends) and ends[block] <= k:
@@ -69,7 +72,7 @@ def blocks_within(ends: np.ndarray, k: int) -> int:
 
 
 @compiled
-def misses(values: np.ndarray, best: np.ndarray, ends: np.ndarray, k: int) -> float:
+def misses(values: Array, best: Array, ends: Array, k: int) -> float:
     """Expected rows of the true top k that are not in the predicted one.
 
     Found are the rows above the k-th label, and rows at it as far as there are places for them. Of a block
@@ -111,7 +114,7 @@ def mean_capped(marked: int, size: int, chosen: int, seen: int, places: int) -> 
 
 
 @compiled
-def misordered_in_top(values: np.ndarray, ends: np.ndarray, k: int) -> float:
+def misordered_in_top(values: Array, ends: Array, k: int) -> float:
     """Expected misordered pairs with both rows in the first k places.
 
     A row of the block that straddles place k is in the top with chance k'/Q, two of them with chance
@@ -119,14 +122,20 @@ def misordered_in_top(values: np.ndarray, ends: np.ndarray, k: int) -> float:
     """
     whole = blocks_within(ends, k)
     start = ends[whole - 1] if whole > 0 else 0
-    inside = float(misordered(values[:start], ends[:whole]))
+    inside = float(prefix_inversions(values[:start])) + 0.5 * float(tied_pairs(values[:start], ends[:whole]))
     if start == k:
         return inside
     size, fitting = float(ends[whole] - start), float(k - start)
-    across = float(inversions(values[: ends[whole]]) - inversions(values[:start]))
+    across = float(prefix_inversions(values[: ends[whole]]) - prefix_inversions(values[:start]))
     tied = float(comparable_pairs(values[start : ends[whole]]))
     both = fitting * (fitting - 1.0) / (size * (size - 1.0))
     return inside + across * fitting / size + 0.5 * tied * both
+
+
+@compiled
+def prefix_inversions(values: Array) -> float:
+    """Inversions of the first places of a query, whose own best order must be made."""
+    return float(inversions(values, descending_places(values)))
 
 
 def _top_loss(name: str, about: str, kernel: Kernel) -> Definition:

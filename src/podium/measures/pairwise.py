@@ -16,18 +16,16 @@ from podium._compiled import ROW, SCORE, compiled
 from podium._validation import NoPairsError, PodiumError
 from podium.measures.conventions import Rules
 from podium.measures.record import Definition, Kernel
-from podium.measures.ties import Ranking, sort_descending
+from podium.measures.ties import BY_GRADES, Array, Ranking, sort_descending
 
-QUADRATIC_LIMIT = 700
-"""Longest list whose inversions are counted pair by pair: eight comparisons a nanosecond, and no sort."""
+QUADRATIC_LIMIT = 400
+"""Longest list whose inversions are counted pair by pair: 17 ns a row here, 21 by the passes over bits."""
 
 MOST_CLASSES = 100
 """Most distinct labels for VUS, which a random ranking of K classes reaches with chance 1/K!."""
 
 
-def pair_losses(
-    better: np.ndarray, worse: np.ndarray, weight: np.ndarray | None, scores: np.ndarray
-) -> tuple[float, float]:
+def pair_losses(better: Array, worse: Array, weight: Array | None, scores: Array) -> tuple[float, float]:
     """R̂1 and R̂2 (RB+ Eqs. 3 and 4) of explicit weighted pairs of row numbers.
 
     Parameters
@@ -49,16 +47,16 @@ def pair_losses(
 
 @compiled
 def disagreement(
-    values: np.ndarray, best: np.ndarray, ends: np.ndarray, k: int, depth: int, rule: int, table: np.ndarray
+    values: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array
 ) -> float:
     """Misordered share of the pairs of unequal labels, a tie for half (RB 6.2.4); NaN without pairs."""
     pairs = comparable_pairs(best)
-    return float(misordered(values, ends)) / pairs if pairs > 0.0 else np.nan
+    return float(misordered(values, places, ends)) / pairs if pairs > 0.0 else np.nan
 
 
 @compiled
 def pair_count(
-    values: np.ndarray, best: np.ndarray, ends: np.ndarray, k: int, depth: int, rule: int, table: np.ndarray
+    values: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array
 ) -> float:
     """Pairs of unequal labels: the weight of a query in the pooled loss."""
     return float(comparable_pairs(best))
@@ -66,18 +64,18 @@ def pair_count(
 
 @compiled
 def kendall(
-    values: np.ndarray, best: np.ndarray, ends: np.ndarray, k: int, depth: int, rule: int, table: np.ndarray
+    values: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array
 ) -> float:
     """τ = 1/(n(n − 1)) Σ sign((y_i − y_j)(s_i − s_j)) (CR 2.3); pairs tied in either count 0."""
     n, pairs = len(values), comparable_pairs(best)
     if pairs == 0.0:
         return np.nan
-    return float((pairs - 2.0 * misordered(values, ends)) * 2.0 / (n * (n - 1.0)))
+    return float((pairs - 2.0 * misordered(values, places, ends)) * 2.0 / (n * (n - 1.0)))
 
 
 @compiled
 def kendall_b(
-    values: np.ndarray, best: np.ndarray, ends: np.ndarray, k: int, depth: int, rule: int, table: np.ndarray
+    values: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array
 ) -> float:
     """τ_b: the same sum over √(pairs unequal in label × pairs unequal in score); 0 where all scores tie."""
     pairs, separated = comparable_pairs(best), len(values) * (len(values) - 1.0) / 2.0
@@ -90,28 +88,28 @@ def kendall_b(
         return np.nan
     if separated == 0.0:
         return 0.0
-    return float((pairs - 2.0 * misordered(values, ends)) / np.sqrt(pairs * separated))
+    return float((pairs - 2.0 * misordered(values, places, ends)) / np.sqrt(pairs * separated))
 
 
 @compiled
 def hard_loss(
-    values: np.ndarray, best: np.ndarray, ends: np.ndarray, k: int, depth: int, rule: int, table: np.ndarray
+    values: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array
 ) -> float:
     """Share of all n(n − 1)/2 pairs that are misordered (CR Eq. 2.3), a score tie for half."""
     n = len(values)
     if comparable_pairs(best) == 0.0:
         return np.nan
-    return float(misordered(values, ends) * 2.0 / (n * (n - 1.0)))
+    return float(misordered(values, places, ends) * 2.0 / (n * (n - 1.0)))
 
 
 @compiled
-def misordered(values: np.ndarray, ends: np.ndarray) -> float:
+def misordered(values: Array, places: Array, ends: Array) -> float:
     """Expected misordered pairs; slow line: ``sum(y_i < y_j for i before j)``, half inside blocks."""
-    return float(inversions(values) + 0.5 * tied_pairs(values, ends))
+    return float(inversions(values, places) + 0.5 * tied_pairs(values, ends))
 
 
 @compiled
-def comparable_pairs(values: np.ndarray) -> float:
+def comparable_pairs(values: Array) -> float:
     """Pairs of unequal values of a sorted list."""
     n, pairs, run = len(values), 0.0, 0
     for i in range(1, n):
@@ -121,7 +119,7 @@ def comparable_pairs(values: np.ndarray) -> float:
 
 
 @compiled
-def tied_pairs(values: np.ndarray, ends: np.ndarray) -> float:
+def tied_pairs(values: Array, ends: Array) -> float:
     """Pairs of unequal labels inside the blocks."""
     pairs, start = 0.0, 0
     for block in range(len(ends)):
@@ -132,10 +130,15 @@ def tied_pairs(values: np.ndarray, ends: np.ndarray) -> float:
 
 
 @compiled
-def inversions(values: np.ndarray) -> float:
-    """Pairs with the lower value first; slow line: ``sum(x < y for x, y in combinations(values, 2))``."""
+def inversions(values: Array, places: Array) -> float:
+    """Pairs with the lower value first; slow line: ``sum(x < y for x, y in combinations(values, 2))``.
+
+    `places` is the stable order of the values from the highest down, or starts with `BY_GRADES`.
+    """
+    if len(values) > 0 and places[0] == BY_GRADES:
+        return float(grade_inversions(values))
     if len(values) > QUADRATIC_LIMIT:
-        return float(permutation_inversions(descending_order(values)))
+        return float(permutation_inversions(places))
     count = 0
     for i in range(len(values)):
         value, after = values[i], values[i + 1 :]
@@ -145,20 +148,33 @@ def inversions(values: np.ndarray) -> float:
 
 
 @compiled
-def descending_order(values: np.ndarray) -> np.ndarray:
-    """Stable argsort, highest first."""
-    order = np.empty(len(values), ROW)
-    sort_descending(values, order, np.empty(len(values), ROW))
-    return order
+def grade_inversions(grades: Array) -> int:
+    """Inversions of whole numbers below 64: ``lower[g]`` counts the rows so far with a grade below g."""
+    n_grades = int(grades.max()) + 1
+    lower, count = np.zeros(n_grades + 1, ROW), 0
+    for i in range(len(grades)):
+        grade = int(grades[i])
+        count += lower[grade]
+        for above in range(grade + 1, n_grades):
+            lower[above] += 1
+    return count
 
 
 @compiled
-def permutation_inversions(permutation: np.ndarray) -> float:
+def descending_places(values: Array) -> Array:
+    """Stable argsort, highest first."""
+    places = np.empty(len(values), ROW)
+    sort_descending(values, places, np.empty(len(values)))
+    return places
+
+
+@compiled
+def permutation_inversions(permutation: Array) -> float:
     """Inversions of 0 … n − 1, from the highest bit down: each 1 that stands before a 0 of its group.
 
     A group shares its higher bits, so its places are known: the numbers g·2^(b+1) to (g + 1)·2^(b+1) − 1
     themselves. Each pass splits all groups, in order; the 4-byte copies and the lack of a branch make a
-    pass cost 2 ns a number, where one level of a merge sort costs 7.
+    pass cost 2 ns a number, where one level of a merge sort costs 8.
     """
     n = len(permutation)
     numbers, split = permutation.astype(np.int32), np.empty(n, np.int32)
@@ -174,7 +190,7 @@ def permutation_inversions(permutation: np.ndarray) -> float:
 
 
 @compiled
-def split_group(numbers: np.ndarray, half: int, split_out: np.ndarray) -> int:
+def split_group(numbers: Array, half: int, split_out: Array) -> int:
     """Move numbers with the bit `half` behind the others, in order; count the pairs that swap."""
     low, high, swapped = 0, min(half, len(numbers)), 0
     first_high = high
@@ -190,7 +206,7 @@ def split_group(numbers: np.ndarray, half: int, split_out: np.ndarray) -> int:
 
 @compiled
 def integrated_auc(
-    values: np.ndarray, best: np.ndarray, ends: np.ndarray, k: int, depth: int, rule: int, table: np.ndarray
+    values: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array
 ) -> float:
     """Mean over the observed y of the AUC of {Y > y} against {Y < y}, where both exist (CR 3.3).
 
@@ -203,15 +219,15 @@ def integrated_auc(
     rows_between = between_weights(best, below, upto)
     if rows_between == 0:
         return np.nan
-    codes, order = np.empty(n, ROW), descending_order(values)
-    for place in range(n):
-        codes[order[place]] = place
+    codes, order = np.empty(n, ROW), descending_places(values) if places[0] == BY_GRADES else places
+    for code in range(n):
+        codes[order[code]] = code
     loss = weighted_inversions(codes, below, upto) + 0.5 * tied_weights(values, codes, ends, below, upto)
     return max(0.0, 1.0 - float(loss) / float(rows_between))
 
 
 @compiled
-def between_weights(best: np.ndarray, below_out: np.ndarray, upto_out: np.ndarray) -> int:
+def between_weights(best: Array, below_out: Array, upto_out: Array) -> int:
     """Running sums of w at each place of the best order: labels below its own, and up to it."""
     n, end, running, rows_between = len(best), len(best), 0.0, 0
     while end > 0:
@@ -228,7 +244,7 @@ def between_weights(best: np.ndarray, below_out: np.ndarray, upto_out: np.ndarra
 
 
 @compiled
-def weighted_inversions(codes: np.ndarray, below: np.ndarray, upto: np.ndarray) -> float:
+def weighted_inversions(codes: Array, below: Array, upto: Array) -> float:
     """Σ of below[c'] − upto[c] over codes c > c' with c first, as in `permutation_inversions`."""
     n, total, half = len(codes), 0.0, 1
     numbers, split = codes.copy(), np.empty(len(codes), ROW)
@@ -251,9 +267,7 @@ def weighted_inversions(codes: np.ndarray, below: np.ndarray, upto: np.ndarray) 
 
 
 @compiled
-def tied_weights(
-    values: np.ndarray, codes: np.ndarray, ends: np.ndarray, below: np.ndarray, upto: np.ndarray
-) -> float:
+def tied_weights(values: Array, codes: Array, ends: Array, below: Array, upto: Array) -> float:
     """Σ of the weights of the pairs of unequal labels inside the blocks."""
     total, start = 0.0, 0
     for block in range(len(ends)):
@@ -269,7 +283,7 @@ def tied_weights(
 
 @compiled
 def vus(
-    values: np.ndarray, best: np.ndarray, ends: np.ndarray, k: int, depth: int, rule: int, table: np.ndarray
+    values: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array
 ) -> float:
     """Chance that one row drawn from each class comes in the order of the classes (CR 3.1).
 
@@ -294,18 +308,18 @@ def vus(
 
 
 @compiled
-def class_shares(best: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def class_shares(best: Array) -> tuple[Array, Array]:
     """Distinct labels, lowest first, and 1/(rows of each)."""
     levels = np.unique(best)
     counts = np.zeros(len(levels))
-    places = np.searchsorted(levels, best)
+    classes = np.searchsorted(levels, best)
     for i in range(len(best)):
-        counts[places[i]] += 1.0
+        counts[classes[i]] += 1.0
     return levels, 1.0 / counts
 
 
 @compiled
-def extend_chains(chains: np.ndarray, tied: np.ndarray, classes: np.ndarray) -> None:
+def extend_chains(chains: Array, tied: Array, classes: Array) -> None:
     """Add one block to the chains; `classes` descend, so shorter chains are still those before it."""
     for i in range(len(classes)):
         if i == 0 or classes[i] != classes[i - 1]:

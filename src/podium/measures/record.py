@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numba import njit, types
@@ -13,15 +13,30 @@ from numba import njit, types
 from podium._compiled import ROW, SCORE
 from podium._validation import PodiumError
 from podium.measures.conventions import Rules
-from podium.measures.ties import Ranking, by_query_threads
+from podium.measures.ties import Array, Ranking, by_query_threads
 
 Kernel: TypeAlias = Callable[..., Any]
-RowValues: TypeAlias = Callable[[Ranking, Rules], tuple[np.ndarray, np.ndarray]]
 
 
-def labels_and_best(ranking: Ranking, rules: Rules) -> tuple[np.ndarray, np.ndarray]:
-    """Labels in rank order and in the best order, as they are."""
-    return ranking.labels, ranking.best
+class Rows(NamedTuple):
+    """What a kernel sees of the rows: values in rank order, in the best order, and the places of that."""
+
+    values: Array
+    best: Array
+    best_places: Array
+
+
+RowValues: TypeAlias = Callable[[Ranking, Rules], Rows]
+
+
+def labels_and_best(ranking: Ranking, rules: Rules) -> Rows:
+    """Labels as they are."""
+    return Rows(ranking.labels, ranking.best, ranking.best_places)
+
+
+def values_alone(ranking: Ranking, values: Array) -> Rows:
+    """Rows of a kernel that looks at no best order, which then is not made."""
+    return Rows(values, values, ranking.order)
 
 
 def no_rule(rules: Rules) -> int:
@@ -40,9 +55,10 @@ class Definition:
     about : str
         One line for the table of names.
     kernel : compiled function
-        ``float64(values, best, ends, k, depth, rule, discounts)`` of one query; NaN where the query is empty.
+        ``float64(values, best, places, ends, k, depth, rule, table)`` of one query, see `_measure_queries`;
+        NaN where the query is empty.
     row_values : function
-        The values the kernel sees, in rank order and in the best order, from a `Ranking` and `Rules`.
+        The `Rows` that the kernel sees, from a `Ranking` and `Rules`.
     takes_k : {"no", "may", "must"}
         Whether the name carries "@k".
     higher_is_better : bool
@@ -110,9 +126,9 @@ class QueryValues:
         Queries in which the measure has nothing to go by.
     """
 
-    values: np.ndarray
-    weights: np.ndarray
-    empty: np.ndarray
+    values: Array
+    weights: Array
+    empty: Array
 
     @property
     def mean(self) -> float:
@@ -123,7 +139,7 @@ class QueryValues:
 
 
 def measure_ranking(
-    measure: Measure, ranking: Ranking, rules: Rules, depths: np.ndarray | None = None
+    measure: Measure, ranking: Ranking, rules: Rules, depths: Array | None = None
 ) -> QueryValues:
     """Value of the measure for each query of a ranking made under the measure's tie rule.
 
@@ -155,30 +171,30 @@ def measure_ranking(
 
 
 def _by_query(
-    kernel: Kernel, measure: Measure, ranking: Ranking, rules: Rules, depths: np.ndarray | None
-) -> np.ndarray:
+    kernel: Kernel, measure: Measure, ranking: Ranking, rules: Rules, depths: Array | None
+) -> Array:
     """Run one kernel over all queries."""
     out = np.empty(len(ranking.offsets) - 1, SCORE)
-    values, best = measure.definition.row_values(ranking, rules)
+    rows = measure.definition.row_values(ranking, rules)
     depths = ranking.sizes if depths is None else np.ascontiguousarray(depths, ROW)
     rule = measure.definition.rule(rules)
     table = discounts(int(ranking.sizes.max(initial=1)))
-    inputs = (values, best, ranking.offsets, ranking.ends, ranking.n_blocks, depths)
+    inputs = (*rows, ranking.offsets, ranking.ends, ranking.n_blocks, depths)
     by_query_threads(
         _query_loop(), ranking.offsets, ranking.n_threads, kernel, *inputs, measure.k or 0, rule, table, out
     )
     return out
 
 
-def discounts(n: int) -> np.ndarray:
+def discounts(n: int) -> Array:
     """1/log2(i + 1) for the places i = 1, 2, …, at least n of them."""
     return _discounts(max(1024, 1 << (n - 1).bit_length()))
 
 
 @lru_cache(maxsize=4)
-def _discounts(n: int) -> np.ndarray:
+def _discounts(n: int) -> Array:
     """Keep the tables: a million logarithms take as long as a million rows' DCG."""
-    table: np.ndarray = 1.0 / np.log2(np.arange(2.0, n + 2.0))
+    table: Array = 1.0 / np.log2(np.arange(2.0, n + 2.0))
     table.setflags(write=False)
     return table
 
@@ -192,30 +208,44 @@ def _query_loop() -> Any:
     """
     floats, rows, whole = types.float64[::1], types.int64[::1], types.int64
     table = types.Array(types.float64, 1, "C", readonly=True)
-    kernel = types.FunctionType(types.float64(floats, floats, rows, whole, whole, whole, table))
-    inputs = (floats, floats, rows, rows, rows, rows, whole, whole, table, floats, whole, whole)
+    kernel = types.FunctionType(types.float64(floats, floats, rows, rows, whole, whole, whole, table))
+    inputs = (floats, floats, rows, rows, rows, rows, rows, whole, whole, table, floats, whole, whole)
     loop = njit(types.void(kernel, *inputs), nogil=True, cache=True, error_model="numpy")
     return loop(_measure_queries)
 
 
 def _measure_queries(
     kernel: Kernel,
-    values: np.ndarray,
-    best: np.ndarray,
-    offsets: np.ndarray,
-    ends: np.ndarray,
-    n_blocks: np.ndarray,
-    depths: np.ndarray,
+    values: Array,
+    best: Array,
+    places: Array,
+    offsets: Array,
+    ends: Array,
+    n_blocks: Array,
+    depths: Array,
     k: int,
     rule: int,
-    table: np.ndarray,
-    out: np.ndarray,
+    table: Array,
+    out: Array,
     first: int,
     last: int,
 ) -> None:
-    """Fill ``out[q]`` with the kernel's value of query q; k = 0 stands for the query's length."""
+    """Fill ``out[q]`` with the kernel's value of query q; k = 0 stands for the query's length.
+
+    A kernel takes the query's `Rows`, its block ends, k, the number of rows retrieved, the code of the form
+    it should take, and the table of discounts.
+    """
     for query in range(first, last):
         start, stop = offsets[query], offsets[query + 1]
         blocks = ends[start : start + n_blocks[query]]
-        place = k if k > 0 else stop - start
-        out[query] = kernel(values[start:stop], best[start:stop], blocks, place, depths[query], rule, table)
+        rows = slice(start, stop)
+        out[query] = kernel(
+            values[rows],
+            best[rows],
+            places[rows],
+            blocks,
+            k if k > 0 else stop - start,
+            depths[query],
+            rule,
+            table,
+        )

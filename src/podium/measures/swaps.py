@@ -23,13 +23,13 @@ from podium.measures.binary import relevance
 from podium.measures.conventions import Rules
 from podium.measures.graded import custom_gains, scaled_gains_and_best, stop_probabilities
 from podium.measures.record import RowValues, discounts
-from podium.measures.ties import ranked
+from podium.measures.ties import Array, ranked
 
 STATE_ROWS = 2
 """Rows of the state array, one column more than the query has rows."""
 
 
-def place_units(n: int, k: int | None, logarithmic: bool) -> np.ndarray:
+def place_units(n: int, k: int | None, logarithmic: bool) -> Array:
     """Units of n places, zero after place k."""
     units = discounts(n)[:n].copy() if logarithmic else 1.0 / np.arange(1.0, n + 1.0)
     if k is not None:
@@ -39,13 +39,13 @@ def place_units(n: int, k: int | None, logarithmic: bool) -> np.ndarray:
 
 def swap_deltas(
     name: str,
-    labels: np.ndarray,
+    labels: Array,
     k: int | None = None,
     *,
     gain: Any = "exp2",
     relevant: float | None = None,
     max_grade: float | None = None,
-) -> np.ndarray:
+) -> Array:
     """Change of a measure by each swap of two places, for one query.
 
     Parameters
@@ -71,7 +71,7 @@ def swap_deltas(
     if not (isinstance(gain, str) or name != "ndcg"):
         labels, gain = custom_gains(labels, gain), "linear"
     places = ranked(labels, -np.arange(n, dtype=SCORE), np.array([0, n]), "stable")
-    values, _ = swap.row_values(places, Rules(gain=gain, relevant=relevant, max_grade=max_grade))
+    values = swap.row_values(places, Rules(gain=gain, relevant=relevant, max_grade=max_grade)).values
     units = place_units(n, k, swap.logarithmic)
     state, deltas = np.zeros((STATE_ROWS, n + 1)), np.zeros((n, n))
     scale = swap.fill_state(values, units, n if k is None else k, state)
@@ -81,7 +81,7 @@ def swap_deltas(
 
 
 @compiled
-def ndcg_state(values: np.ndarray, units: np.ndarray, k: int, state_out: np.ndarray) -> float:
+def ndcg_state(values: Array, units: Array, k: int, state_out: Array) -> float:
     """Return 1/(best DCG@k), 0 where nothing is gained; nothing else to remember."""
     ideal = 0.0
     best = np.sort(values)[::-1]
@@ -91,9 +91,7 @@ def ndcg_state(values: np.ndarray, units: np.ndarray, k: int, state_out: np.ndar
 
 
 @compiled
-def ndcg_row(
-    i: int, values: np.ndarray, units: np.ndarray, state: np.ndarray, scale: float, delta_out: np.ndarray
-) -> None:
+def ndcg_row(i: int, values: Array, units: Array, state: Array, scale: float, delta_out: Array) -> None:
     """(g_j − g_i)(d_i − d_j)/(best DCG) (LM 7)."""
     gain, unit = values[i], units[i]
     for j in range(i + 1, len(values)):
@@ -101,7 +99,7 @@ def ndcg_row(
 
 
 @compiled
-def ap_state(values: np.ndarray, units: np.ndarray, k: int, state_out: np.ndarray) -> float:
+def ap_state(values: Array, units: Array, k: int, state_out: Array) -> float:
     """Sums over the relevant rows before each place: their number, and that of their units."""
     for i in range(len(values)):
         state_out[0, i + 1] = state_out[0, i] + values[i]
@@ -111,9 +109,7 @@ def ap_state(values: np.ndarray, units: np.ndarray, k: int, state_out: np.ndarra
 
 
 @compiled
-def ap_row(
-    i: int, values: np.ndarray, units: np.ndarray, state: np.ndarray, scale: float, delta_out: np.ndarray
-) -> None:
+def ap_row(i: int, values: Array, units: Array, state: Array, scale: float, delta_out: Array) -> None:
     """Relevant row from j up to i: (c + 1) u_i − c_j u_j + Σ_{i<t<j} rel_t u_t, over the relevant rows.
 
     c counts the relevant rows before i and c_j those up to j. The sum is for the relevant rows between, which
@@ -127,7 +123,7 @@ def ap_row(
 
 
 @compiled
-def rr_state(values: np.ndarray, units: np.ndarray, k: int, state_out: np.ndarray) -> float:
+def rr_state(values: Array, units: Array, k: int, state_out: Array) -> float:
     """Places of the first and the second relevant row; n where there is none."""
     state_out[0, 0] = state_out[0, 1] = len(values)
     found = 0
@@ -141,9 +137,7 @@ def rr_state(values: np.ndarray, units: np.ndarray, k: int, state_out: np.ndarra
 
 
 @compiled
-def rr_row(
-    i: int, values: np.ndarray, units: np.ndarray, state: np.ndarray, scale: float, delta_out: np.ndarray
-) -> None:
+def rr_row(i: int, values: Array, units: Array, state: Array, scale: float, delta_out: Array) -> None:
     """Only a relevant row that comes before the first one, or the first one itself moving down, counts."""
     first, second = int(state[0, 0]), int(state[0, 1])
     for j in range(i + 1, len(values)):
@@ -155,7 +149,7 @@ def rr_row(
 
 
 @compiled
-def err_state(values: np.ndarray, units: np.ndarray, k: int, state_out: np.ndarray) -> float:
+def err_state(values: Array, units: Array, k: int, state_out: Array) -> float:
     """Chance π that the user reads as far as each place (LM 3, step 1)."""
     state_out[0, 0] = 1.0
     for i in range(len(values)):
@@ -164,9 +158,7 @@ def err_state(values: np.ndarray, units: np.ndarray, k: int, state_out: np.ndarr
 
 
 @compiled
-def err_row(
-    i: int, values: np.ndarray, units: np.ndarray, state: np.ndarray, scale: float, delta_out: np.ndarray
-) -> None:
+def err_row(i: int, values: Array, units: Array, state: Array, scale: float, delta_out: Array) -> None:
     """π_i (R_j − R_i)(u_i − S_ij − P_ij u_j): LM 3's collected form, the terms between kept as j runs.
 
     S is what the rows between earn from a user who starts after i, and P the chance of passing them all. LM

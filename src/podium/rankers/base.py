@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from os import PathLike
 from typing import Any, Self
 
 import numpy as np
@@ -15,12 +16,13 @@ from podium._compiled import thread_count
 from podium._validation import Array, PodiumError, check_features, check_labels, check_queries
 from podium.dataset import RankingData, group_rows
 from podium.measures import measure_queries, parse_measure
+from podium.model_file import write_model
 
 
 class Ranker(BaseEstimator):
     """Base of all rankers.
 
-    A ranker implements ``_learn(data, evals)``, which learns from checked data, and ``_score(features)``,
+    A ranker implements ``_learn(data, evals, init_model)``, which learns from checked data, and ``_score(features)``,
     which scores a checked matrix; parameters are declared in ``_parameter_constraints``.
     """
 
@@ -37,6 +39,7 @@ class Ranker(BaseEstimator):
         eval_set: Sequence[tuple[Any, Any]] | None = None,
         eval_qid: Sequence[Any] | None = None,
         eval_group: Sequence[Any] | None = None,
+        init_model: Any = None,
     ) -> Self:
         """Learn to rank.
 
@@ -60,6 +63,8 @@ class Ranker(BaseEstimator):
             Further data to measure each round on; the last one decides on early stopping.
         eval_qid, eval_group : list, optional
             Queries of each evaluation set.
+        init_model : fitted ranker of the same class, optional
+            Go on from its rounds; `n_estimators` counts the rounds in all.
 
         Returns
         -------
@@ -70,7 +75,7 @@ class Ranker(BaseEstimator):
             X, y, qid=qid, group=group, pairs=pairs, sample_weight=sample_weight, query_weight=query_weight
         )
         evals = _check_evals(eval_set, eval_qid, eval_group, data)
-        self._learn(data, evals)
+        self._learn(data, evals, init_model)
         self.n_features_in_ = data.features.shape[1]
         if data.feature_names is not None:
             self.feature_names_in_ = np.array(data.feature_names, object)
@@ -103,13 +108,13 @@ class Ranker(BaseEstimator):
         mean = measure_queries(measure, labels[queries.rows], scores[queries.rows], queries.offsets).mean
         return mean if measure.higher_is_better else -mean
 
-    def _learn(self, data: RankingData, evals: list[RankingData]) -> None:
+    def _learn(self, data: RankingData, evals: list[RankingData], init_model: Any) -> None:
         """Learn from checked data."""
-        raise TypeError(f"{type(self).__name__} does not say how it learns.")
+        raise TypeError(f"{type(self).__name__} must say how it learns.")
 
     def _score(self, features: Any) -> Array:
         """Score a checked matrix."""
-        raise TypeError(f"{type(self).__name__} does not say how it scores.")
+        raise TypeError(f"{type(self).__name__} must say how it scores.")
 
     def _monitor_measures(self) -> list[str]:
         """Return the names in `eval_metric`, the first of which decides."""
@@ -140,12 +145,43 @@ class Ranker(BaseEstimator):
             )
         return features
 
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the fitted ranker to a file, for `podium.load`; an old file stays whole if this fails."""
+        check_is_fitted(self)
+        content = {
+            "ranker": type(self).__name__,
+            "parameters": self._saved_parameters(),
+            "n_features": self.n_features_in_,
+            "feature_names": getattr(self, "feature_names_in_", np.array([])).tolist() or None,
+            "learned": self._learned(),
+        }
+        write_model(path, content)
+
+    def _saved_parameters(self) -> dict[str, Any]:
+        """Return the parameters that a file can hold."""
+        return {name: value for name, value in self.get_params(deep=False).items() if _is_plain(value)}
+
+    def _learned(self) -> dict[str, Any]:
+        """Return what was learned, ready for JSON."""
+        raise PodiumError(f"{type(self).__name__} cannot be saved yet.")
+
+    def _restore(self, content: dict[str, Any], path: str | PathLike[str]) -> None:
+        """Take back what `_learned` returned."""
+        raise PodiumError(f"{type(self).__name__} cannot be loaded yet.")
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = True
         tags.target_tags.required = True
         return tags
+
+
+def _is_plain(value: Any) -> bool:
+    """Say whether JSON can hold a value and give it back."""
+    if isinstance(value, list | tuple):
+        return all(map(_is_plain, value))
+    return value is None or isinstance(value, str | bool | int | float)
 
 
 def _check_evals(eval_set: Any, eval_qid: Any, eval_group: Any, train: RankingData) -> list[RankingData]:

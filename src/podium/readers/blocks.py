@@ -119,6 +119,7 @@ def _bar(path: PathLike, packed: BinaryIO, progress: bool | None) -> Iterator[Ca
     from rich.console import Console
     from rich.progress import Progress
 
-    with Progress(console=Console(stderr=True), transient=True) as bar:
+    console = Console(stderr=True)
+    with Progress(console=console, transient=console.is_terminal) as bar:
         task = bar.add_task(f"reading {os.path.basename(path)}", total=size)
         yield lambda: bar.update(task, completed=packed.tell())

@@ -188,8 +188,9 @@ def scale_wide(mantissa: np.uint64, exponent: int) -> tuple[float, bool]:
     if halfway and bits << np.uint64(upper + 9) == high:
         bits -= _ONE
     bits = (bits + (bits & _ONE)) >> _ONE
-    # 4. floor(log2(5^q)) = (217706 q) >> 16 over all q of the tables, q included (Lemire 2021, section 7).
-    return math.ldexp(np.float64(bits), ((217706 * exponent) >> 16) + upper - shift + 11), True
+    # 4. floor(log2(10^q)) = (217706 q) >> 16 for every q of the tables (Lemire 2021); 11 = 63 - 52.
+    power = ((217706 * exponent) >> 16) + upper - shift + 11
+    return math.ldexp(np.float64(bits), int(power)), True
 
 
 @compiled

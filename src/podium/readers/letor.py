@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 from collections import deque
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
 
 SPARSE_BELOW = 0.02
 """With sparse="auto", files that store a smaller share of their cells than this give a sparse X."""
-STORE_ENTRIES = 1 << 23
-"""Entries kept together. Their arrays are above 32 MB, which malloc gives back to the system when freed."""
+STORE_ENTRIES = 1 << 21
+"""Entries kept together: room for the densest block and for one more; 24 MB, of which half are used."""
 _LAYOUT = "'label qid:query feature:value ...', like '2 qid:10 1:0.03 2:0.4'"
 
 
@@ -119,19 +120,24 @@ def _check(n_features: int | None, dtype: DTypeLike, sparse: Any) -> None:
 class _Store:
     """Room for many entries, and the row ends of the blocks that share it.
 
-    Slow line: two lists. One large piece of memory at a time is given back when it is copied from, so that
-    the result and its source need not both be there in full.
+    Slow line: two lists. The memory is mapped, not allocated: it goes back to the system once it has been
+    copied from, where malloc would keep it, so that the result and its source are not both there in full.
     """
 
     def __init__(self, n_entries: int, dtype: np.dtype[Any]) -> None:
-        self.column = np.empty(n_entries, COLUMN)
-        self.value = np.empty(n_entries, dtype)
+        self.column = _mapped(n_entries, np.dtype(COLUMN))
+        self.value = _mapped(n_entries, dtype)
         self.used = 0
         self.ends: list[np.ndarray] = [np.zeros(1, ROW)]
 
     def row_end(self) -> np.ndarray:
         """Place after the last entry of each row, with a zero before the first."""
         return np.concatenate(self.ends)
+
+
+def _mapped(size: int, dtype: np.dtype[Any]) -> np.ndarray:
+    """``np.zeros(size, dtype)``, in pages of its own."""
+    return np.frombuffer(mmap.mmap(-1, size * dtype.itemsize), dtype)
 
 
 class _Rows:
@@ -225,7 +231,9 @@ class _Rows:
             column[start:stop], value[start:stop] = store.column[: store.used], store.value[: store.used]
             ends.append(store.row_end()[1:] + start)
             start = stop
-        return csr_array((value, column, np.concatenate(ends)), shape=(self.n_rows, n_columns))
+        # scipy keeps both index arrays of one type; where int32 is enough the columns need not be copied.
+        pointers = np.concatenate(ends).astype(COLUMN if start <= np.iinfo(COLUMN).max else ROW)
+        return csr_array((value, column, pointers), shape=(self.n_rows, n_columns))
 
 
 @compiled

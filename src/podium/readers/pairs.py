@@ -42,11 +42,9 @@ def read_pairs(path: PathLike, *, progress: bool | None = None) -> PairArrays:
     return PairArrays(np.concatenate(better), np.concatenate(worse), np.concatenate(weight))
 
 
-def _has_weights(columns: Columns, before: bool | None) -> bool | None:
+def _has_weights(columns: Columns, before: bool | None) -> bool:
     """Whether the lines have a third column, as those before must have or lack it too."""
     has = columns.n_entries == 3
-    if len(has) == 0:
-        return before
     first = bool(has[0]) if before is None else before
     other = (
         "has no weight but the lines before it have one"

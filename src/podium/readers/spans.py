@@ -91,7 +91,7 @@ class Columns(NamedTuple):
 def read_columns(
     path: PathLike, fewest: int, most: int, layout: str, progress: bool | None = None
 ) -> Iterator[Columns]:
-    """Give a file of blank-separated columns block by block; blank lines are left out.
+    """Give a file of blank-separated columns block by block; blank lines, and blocks of them, are left out.
 
     Raises
     ------
@@ -111,8 +111,9 @@ def read_columns(
                 row, f"expected {many} {plural} ({layout}) but there are {columns.n_entries[row]}"
             )
         first_line += n_lines
-        any_rows |= len(columns.line) > 0
-        yield columns
+        if len(columns.line):
+            any_rows = True
+            yield columns
     if not any_rows:
         raise FormatError(path, f"the file has no rows; expected lines of {layout}")
 

@@ -214,16 +214,21 @@ def _read_csv(path: PathLike, roles: _Roles, delimiter: str) -> Any:
                 convert_options=reader.ConvertOptions(include_columns=list(types), column_types=types),
             )
         except arrow.ArrowInvalid as error:
-            raise FormatError(path, _csv_problem(path, str(error), delimiter)) from error
+            raise FormatError(path, _csv_problem(path, str(error), roles, delimiter)) from error
 
 
-def _csv_problem(path: PathLike, message: str, delimiter: str) -> str:
+def _csv_problem(path: PathLike, message: str, roles: _Roles, delimiter: str) -> str:
     """Say in our words what arrow says; it counts rows from 1 with the names as row 1."""
     found = _NOT_A_NUMBER.match(message)
     if found:
         name, row = _csv_names(path, delimiter)[int(found[1])], int(found[2]) - 1
-        return f"column {name!r} must hold numbers but has {found[3]} in row {row}; leave it out of features"
+        return f"column {name!r} must hold numbers but has {found[3]} in row {row}{_advice(name, roles)}"
     return _ROW_NUMBER.sub(lambda found: f"row {int(found[1]) - 1}: ", message.split("\n")[0])
+
+
+def _advice(name: str, roles: _Roles) -> str:
+    """What to do about a column without numbers."""
+    return "" if name == roles.label else "; leave it out of features"
 
 
 def _refuse_text_columns(path: PathLike, schema: Any, roles: _Roles, arrow: Any) -> None:
@@ -233,7 +238,7 @@ def _refuse_text_columns(path: PathLike, schema: Any, roles: _Roles, arrow: Any)
         kind = schema.field(name).type
         tests = (kinds.is_integer, kinds.is_floating, kinds.is_boolean, kinds.is_decimal, kinds.is_null)
         if not any(test(kind) for test in tests):
-            problem = f"column {name!r} must hold numbers but holds {kind}; leave it out of features"
+            problem = f"column {name!r} must hold numbers but holds {kind}{_advice(name, roles)}"
             raise FormatError(path, problem)
 
 

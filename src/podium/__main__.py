@@ -1,0 +1,5 @@
+"""``python -m podium``: the command line."""
+
+from podium.cli import main
+
+main()

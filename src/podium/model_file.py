@@ -1,0 +1,70 @@
+"""Model files: one JSON document, written whole or not at all, and checked when it is read."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from podium._validation import Array, FormatError
+from podium._version import __version__
+
+PROTOCOL = 1
+"""Number of the file's layout; a reader refuses files of a later one."""
+FORMAT = "podium model"
+
+
+def write_model(path: str | PathLike[str], content: dict[str, Any]) -> None:
+    """Write a model to `path`; the old file stays whole until the new one is complete."""
+    document = {"format": FORMAT, "protocol": PROTOCOL, "podium": __version__, **content}
+    text = json.dumps(document, indent=1, allow_nan=False, default=_plain)
+    target = Path(path)
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, target)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def read_model(path: str | PathLike[str]) -> dict[str, Any]:
+    """Read what `write_model` wrote."""
+    try:
+        content = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError):
+        raise FormatError(path, "this is not a Podium model file") from None
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise FormatError(path, "this is not a Podium model file")
+    protocol = content.get("protocol")
+    if not isinstance(protocol, int) or protocol > PROTOCOL:
+        raise FormatError(path, f"protocol {protocol!r} is later than {PROTOCOL}, which this version reads")
+    return content
+
+
+def to_texts(numbers: Array) -> list[Any]:
+    """Return floats for JSON, which reads them back bit for bit; infinities and NaN as texts."""
+    return [value if np.isfinite(value) else str(value) for value in numbers.tolist()]
+
+
+def to_floats(values: Any, path: str | PathLike[str], name: str) -> Array:
+    """Return what `to_texts` wrote as float64."""
+    try:
+        return np.array([float(value) for value in values], np.float64)
+    except (TypeError, ValueError):
+        raise FormatError(path, f"{name} must be a list of numbers") from None
+
+
+def _plain(value: Any) -> Any:
+    """Return numpy values as plain ones."""
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    raise TypeError(f"A model file cannot hold a {type(value).__name__}.")

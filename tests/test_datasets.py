@@ -1,0 +1,133 @@
+"""Made data: what the descriptions promise of it."""
+
+import numpy as np
+import pytest
+
+from podium import PodiumError, load_continuous, make_preferences, make_search
+
+pytestmark = pytest.mark.plain
+
+
+@pytest.fixture(scope="module")
+def search():
+    return make_search(n_queries=100, docs_per_query=60, n_features=40)
+
+
+def columns(table, kind):
+    return table.X[:, [name.startswith(kind) for name in table.feature_names]]
+
+
+def test_one_seed_makes_one_set(search):
+    again = make_search(n_queries=100, docs_per_query=60, n_features=40)
+    for one, two in zip(search[:3], again[:3], strict=True):
+        np.testing.assert_array_equal(one, two)
+    other = make_search(n_queries=100, docs_per_query=60, n_features=40, random_state=1)
+    assert other.X[0, 0] != search.X[0, 0] or other.X[0, 2] != search.X[0, 2]
+
+
+def test_queries_and_features_are_as_many_as_asked_for(search):
+    sizes = np.bincount(search.qid)
+    assert len(sizes) == 100
+    assert 30 <= sizes.min() < sizes.max() <= 90
+    assert search.X.shape == (len(search.y), 40) == (len(search.qid), len(search.feature_names))
+    assert search.X.flags.c_contiguous
+
+
+def test_grades_are_0_to_4_in_falling_shares(search):
+    assert np.unique(search.y).tolist() == [0, 1, 2, 3, 4]
+    shares = np.bincount(search.y.astype(int)) / len(search.y)
+    np.testing.assert_allclose(shares, [0.52, 0.32, 0.13, 0.02, 0.01], atol=0.05)
+
+
+def test_counts_are_heavy_tailed(search):
+    counts = columns(search, "count")
+    assert (counts == np.floor(counts)).all()
+    assert counts.min() == 0
+    assert (counts.max(axis=0) > 20 * counts.mean(axis=0)).mean() > 0.5
+
+
+def test_sparse_features_are_zero_in_seven_rows_of_ten(search):
+    np.testing.assert_allclose((columns(search, "sparse") == 0).mean(axis=0), 0.7, atol=0.05)
+
+
+def test_query_features_are_constant_within_a_query(search):
+    features = columns(search, "query")
+    first = np.unique(search.qid, return_index=True)[1]
+    assert features.shape[1] == 2
+    np.testing.assert_array_equal(features, features[first][search.qid])
+    assert len(np.unique(features[:, 0])) == 100
+
+
+def test_features_of_a_family_are_correlated_and_others_not(search):
+    correlation = np.corrcoef(search.X[:, [2, 4, 5, 8, 10]].T)
+    assert (correlation[:3, :3] > 0.5).all()
+    assert (np.abs(correlation[:3, 3:]) < 0.1).all()
+
+
+def test_sets_of_one_rule_share_it_and_those_of_another_do_not():
+    """A linear fit to one set carries over to a second seed, and less to a second rule."""
+    train, test, other = (
+        make_search(n_features=24, random_state=i, rule=j) for i, j in [(0, 0), (1, 0), (1, 1)]
+    )
+    fit = np.linalg.lstsq(np.tanh(train.X), train.y - train.y.mean(), rcond=None)[0]
+    same = np.corrcoef(np.tanh(test.X) @ fit, test.y)[0, 1]
+    different = np.corrcoef(np.tanh(other.X) @ fit, other.y)[0, 1]
+    assert same > 0.3
+    assert different < 0.8 * same
+
+
+@pytest.mark.parametrize("n_features", [1, 2, 9])
+def test_few_features_are_enough(n_features):
+    table = make_search(n_queries=1, docs_per_query=1, n_features=n_features)
+    assert table.X.shape == (len(table.y), n_features)
+
+
+def test_preferences_agree_with_the_ratings_behind_them():
+    made = make_preferences(n_items=80, n_raters=30, n_pairs=500, missing=0.7)
+    better, worse, weight = made.pairs
+    assert made.X.shape == (80, 30)
+    assert len(better) == 500
+    assert (weight > 0).all()
+    np.testing.assert_array_equal(weight, made.y[better] - made.y[worse])
+    assert np.isnan(made.X).mean() == pytest.approx(0.7, abs=0.05)
+    assert set(np.unique(made.y)) <= set(np.arange(2, 11) / 2)
+    assert set(np.unique(made.X[~np.isnan(made.X)])) <= set(np.arange(2, 11) / 2)
+
+
+def test_raters_say_something_of_the_persons_ratings():
+    made = make_preferences(missing=0.0)
+    assert abs(np.corrcoef(made.X.mean(axis=1), made.y)[0, 1]) > 0.3
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_two_items_make_a_pair(seed):
+    made = make_preferences(n_items=2, n_raters=1, n_pairs=3, random_state=seed)
+    assert (made.y[made.pairs.better] > made.y[made.pairs.worse]).all()
+
+
+def test_diabetes_is_one_query_of_real_labels():
+    table = load_continuous()
+    assert table.X.shape == (442, 10)
+    assert table.feature_names[:3] == ["age", "sex", "bmi"]
+    assert len(np.unique(table.y)) > 200
+    assert np.unique(table.qid).tolist() == [0]
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda: make_search(n_queries=0), "n_queries must be a whole number from 1; got 0."),
+        (lambda: make_search(n_features=2.5), "n_features must be a whole number from 1; got 2.5."),
+        (lambda: make_search(rule=-1), "rule must be a whole number from 0; got -1."),
+        (lambda: make_preferences(n_items=1), "n_items must be a whole number from 2; got 1."),
+        (lambda: make_preferences(missing=1.0), "missing must be a share from 0 to below 1; got 1.0."),
+        (
+            lambda: load_continuous("diabetis"),
+            "name must be one of diabetes; got 'diabetis' (did you mean diabetes?).",
+        ),
+    ],
+)
+def test_what_cannot_be_made_is_refused(make, sentence):
+    with pytest.raises(PodiumError) as caught:
+        make()
+    assert str(caught.value) == sentence

@@ -1,0 +1,235 @@
+"""Tests of podium.distribution: D, π and Z, factored and explicit, against plain sums over pairs."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from podium._validation import NoPairsError
+from podium.distribution import Distribution
+from podium.distribution.pairs import CHUNK
+from podium.feedback import FeedbackSum, Graded, Pairs
+from reference import rankboost as twin
+
+
+def graded(labels, sizes, row_weight=None, query_weight=None):
+    n = len(labels)
+    return Graded(
+        np.asarray(labels, float),
+        np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        np.ones(n) if row_weight is None else np.asarray(row_weight, float),
+        np.ones(len(sizes)) if query_weight is None else np.asarray(query_weight, float),
+    )
+
+
+def as_triples(feedback):
+    """Every pair of the feedback as (worse, better, weight)."""
+    if isinstance(feedback, FeedbackSum):
+        return [triple for part in feedback.parts for triple in as_triples(part)]
+    if isinstance(feedback, Pairs):
+        return list(zip(feedback.worse.tolist(), feedback.better.tolist(), feedback.weight.tolist(), strict=True))
+    query = np.repeat(np.arange(len(feedback.offsets) - 1), np.diff(feedback.offsets)).tolist()
+    arrays = (feedback.labels.tolist(), query, feedback.row_weight.tolist(), feedback.query_weight.tolist())
+    return twin.graded_triples(*arrays)
+
+
+def as_pairs(feedback):
+    """The same feedback with every pair written down."""
+    worse, better, weight = zip(*as_triples(feedback), strict=True)
+    return Pairs(np.array(better, np.int64), np.array(worse, np.int64), np.array(weight, float))
+
+
+@st.composite
+def feedbacks(draw):
+    """A graded, an explicit or a summed feedback of few rows with at least one pair, and the number of rows."""
+    sizes = draw(st.lists(st.integers(1, 8), min_size=1, max_size=4))
+    n = sum(sizes)
+    label = draw(st.sampled_from([st.integers(0, 1), st.integers(0, 4), st.floats(-3, 3)]))
+    labels = draw(st.lists(label, min_size=n, max_size=n))
+    weight = st.sampled_from([0.0, 0.5, 1.0, 3.0])
+    labels_part = graded(
+        labels, sizes, draw(st.lists(weight, min_size=n, max_size=n)), draw(st.lists(weight, min_size=len(sizes), max_size=len(sizes)))
+    )
+    row = st.integers(0, n)
+    pairs = draw(st.lists(st.tuples(row, row, weight).filter(lambda p: p[0] != p[1]), max_size=6))
+    pairs.append((0, n, 1.0))
+    better, worse, weights = (np.array(column) for column in zip(*pairs, strict=True))
+    pairs_part = Pairs(better.astype(np.int64), worse.astype(np.int64), weights.astype(float))
+    # One row more than the labels cover, in a query of its own, so that pairs have a row at all.
+    offsets = np.append(labels_part.offsets, n + 1)
+    labels_part = Graded(
+        np.append(labels_part.labels, 0.0), offsets, np.append(labels_part.row_weight, 1.0), np.append(labels_part.query_weight, 1.0)
+    )
+    choices = [pairs_part, FeedbackSum((labels_part, pairs_part))]
+    return draw(st.sampled_from(choices + [labels_part] * bool(labels_part.n_pairs))), n + 1
+
+
+def steps(n_rows, size, seed):
+    return np.random.default_rng(seed).uniform(-size, size, n_rows)
+
+
+@pytest.mark.plain
+@settings(max_examples=60, deadline=None)
+@given(feedbacks(), st.integers(0, 2**32 - 1))
+def test_agrees_with_sums_over_all_pairs_for_several_rounds(case, seed):
+    feedback, n_rows = case
+    distribution = Distribution(feedback, n_rows)
+    D = twin.initial_distribution(as_triples(feedback))
+    for number in range(3):
+        h = steps(n_rows, 1.0, [seed, number])
+        Z, D = twin.updated(D, 0.8, h)
+        assert distribution.update(0.8 * h) == pytest.approx(Z, rel=1e-10)
+        np.testing.assert_allclose(distribution.potentials(), twin.potentials(D, n_rows), atol=1e-12)
+
+
+@pytest.mark.plain
+@settings(max_examples=60, deadline=None)
+@given(feedbacks(), st.sampled_from([1.0, 1e2, 1e3, 1e4, 1e6]), st.integers(0, 2**32 - 1))
+def test_factored_form_agrees_with_explicit_pairs_for_scores_of_any_size(case, size, seed):
+    feedback, n_rows = case
+    factored, explicit = Distribution(feedback, n_rows), Distribution(as_pairs(feedback), n_rows)
+    for number in range(2):
+        step = steps(n_rows, size, [seed, number])
+        factored.update(step)
+        explicit.update(step)
+        assert factored.log_total == pytest.approx(explicit.log_total, rel=1e-12, abs=1e-9)
+        np.testing.assert_allclose(factored.potentials(), explicit.potentials(), atol=1e-9)
+        h = (steps(n_rows, 1.0, [seed, 9]) > 0).astype(float)
+        np.testing.assert_allclose(factored.ranking_weights(h), explicit.ranking_weights(h), atol=1e-9)
+
+
+@pytest.mark.plain
+@settings(max_examples=40, deadline=None)
+@given(feedbacks(), st.sampled_from([1.0, 1e3, 1e6]), st.integers(0, 2**32 - 1))
+def test_potentials_sum_to_zero_and_masses_to_one(case, size, seed):
+    feedback, n_rows = case
+    distribution = Distribution(feedback, n_rows)
+    distribution.update(steps(n_rows, size, seed))
+    better, worse = distribution.masses()
+    assert distribution.potentials().sum() == pytest.approx(0.0, abs=1e-13)
+    assert better.sum() == pytest.approx(1.0, rel=1e-9)
+    assert worse.sum() == pytest.approx(1.0, rel=1e-9)
+    np.testing.assert_allclose(better - worse, distribution.potentials(), atol=1e-14)
+
+
+@pytest.mark.plain
+@settings(max_examples=40, deadline=None)
+@given(feedbacks(), st.floats(-2, 2), st.integers(0, 2**32 - 1))
+def test_weights_and_moments_of_a_ranking_agree_with_sums_over_all_pairs(case, alpha, seed):
+    feedback, n_rows = case
+    distribution = Distribution(feedback, n_rows)
+    step = steps(n_rows, 1.0, seed)
+    distribution.update(step)
+    _, D = twin.updated(twin.initial_distribution(as_triples(feedback)), 1.0, step)
+    h = (steps(n_rows, 1.0, [seed, 1]) > 0).astype(float)
+    np.testing.assert_allclose(distribution.ranking_weights(h), twin.weights(D, h), atol=1e-12)
+    h = steps(n_rows, 1.0, [seed, 2])
+    powers = [sum(w * (h[a] - h[b]) ** p * math.exp(alpha * (h[a] - h[b])) for (a, b), w in D.items()) for p in range(3)]
+    log_value, slope, curvature = distribution.moments(h, alpha)
+    assert math.exp(log_value) == pytest.approx(powers[0], rel=1e-10)
+    assert slope == pytest.approx(powers[1] / powers[0], rel=1e-9, abs=1e-12)
+    assert curvature == pytest.approx(powers[2] / powers[0], rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.plain
+def test_no_pair_is_lost_where_right_and_wrong_differ_by_thousands():
+    # Levels 0, 1, 2 at scores 0, 1000, 2000: both neighbouring pairs weigh exp(-1000), the outer one exp(-2000).
+    distribution = Distribution(graded([0, 1, 2], [3]), 3)
+    distribution.update(np.array([0.0, 1000.0, 2000.0]))
+    np.testing.assert_allclose(distribution.potentials(), [-0.5, 0.0, 0.5], atol=1e-12)
+    assert distribution.log_loss == pytest.approx(math.log(2 / 3) - 1000, rel=1e-14)
+
+
+@pytest.mark.plain
+def test_queries_of_very_different_weight_share_one_normaliser():
+    distribution = Distribution(graded([0, 1, 0, 1], [2, 2]), 4)
+    distribution.update(np.array([0.0, 5000.0, 0.0, 5002.0]))
+    share = 1 / (1 + math.exp(-2))
+    np.testing.assert_allclose(distribution.potentials(), [-share, share, share - 1, 1 - share], rtol=1e-9)
+
+
+@pytest.mark.plain
+def test_z_is_given_as_a_finite_number_when_the_loss_rises_beyond_all_floats():
+    distribution = Distribution(graded([0, 1], [2]), 2)
+    assert np.isfinite(distribution.update(np.array([1e6, 0.0])))
+    np.testing.assert_allclose(distribution.potentials(), [-1.0, 1.0])
+    assert distribution.log_loss == pytest.approx(1e6)
+
+
+@pytest.mark.plain
+def test_row_of_weight_two_equals_the_row_twice():
+    step = np.array([0.3, -0.2, 0.9, 0.1])
+    weighted = Distribution(graded([0, 1, 2, 1], [4], [1, 2, 1, 3]), 4)
+    doubled = Distribution(graded([0, 1, 1, 2, 1, 1, 1], [7]), 7)
+    rows = [0, 1, 1, 2, 3, 3, 3]
+    assert weighted.update(step) == pytest.approx(doubled.update(step[rows]), rel=1e-14)
+    summed = np.bincount(rows, doubled.potentials())
+    np.testing.assert_allclose(weighted.potentials(), summed, atol=1e-15)
+
+
+@pytest.mark.plain
+def test_pair_of_weight_two_equals_the_pair_twice():
+    step = np.array([0.3, -0.2, 0.9])
+    weighted = Distribution(Pairs(np.array([0, 1]), np.array([1, 2]), np.array([2.0, 1.0])), 3)
+    doubled = Distribution(Pairs(np.array([0, 1, 0]), np.array([1, 2, 1]), np.ones(3)), 3)
+    assert weighted.update(step) == pytest.approx(doubled.update(step), rel=1e-14)
+    np.testing.assert_allclose(weighted.potentials(), doubled.potentials(), atol=1e-15)
+
+
+@pytest.mark.parametrize("size", [0.1, 1e4])
+def test_thread_count_changes_no_bit_of_graded_feedback(size):
+    rng = np.random.default_rng(3)
+    sizes = rng.integers(1, 40, 50)
+    n = int(sizes.sum())
+    feedback = graded(rng.integers(0, 5, n), sizes, rng.random(n), rng.random(50))
+    answers = []
+    for n_threads in (1, 3):
+        distribution = Distribution(feedback, n, n_threads)
+        Z = distribution.update(steps(n, size, 1))
+        h = (steps(n, 1.0, 2) > 0).astype(float)
+        answers.append((Z, distribution.potentials().tobytes(), distribution.ranking_weights(h)))
+    assert answers[0] == answers[1]
+
+
+@pytest.mark.parametrize("size", [0.1, 1e4])
+def test_thread_count_changes_no_bit_of_explicit_pairs(size, monkeypatch):
+    monkeypatch.setattr("podium.distribution.pairs.CHUNK", 500)
+    rng = np.random.default_rng(3)
+    feedback = Pairs(rng.integers(0, 50, 3000), rng.integers(50, 99, 3000), rng.random(3000))
+    answers = []
+    for n_threads in (1, 3):
+        distribution = Distribution(feedback, 99, n_threads)
+        Z = distribution.update(steps(99, size, 1))
+        answers.append((Z, distribution.potentials().tobytes()))
+    assert answers[0] == answers[1]
+    assert CHUNK > 500
+
+
+@pytest.mark.parametrize("size", [0.1, 1e4])
+def test_chunks_of_pairs_add_up(size, monkeypatch):
+    rng = np.random.default_rng(3)
+    feedback = Pairs(rng.integers(0, 50, 3000), rng.integers(50, 99, 3000), rng.random(3000))
+    whole = Distribution(feedback, 99)
+    monkeypatch.setattr("podium.distribution.pairs.CHUNK", 500)
+    chunked = Distribution(feedback, 99)
+    assert chunked.update(steps(99, size, 1)) == pytest.approx(whole.update(steps(99, size, 1)), rel=1e-12)
+    np.testing.assert_allclose(chunked.potentials(), whole.potentials(), atol=1e-14)
+
+
+@pytest.mark.plain
+def test_pairs_of_weight_zero_alone_are_nothing_to_rank():
+    with pytest.raises(NoPairsError, match="no pair of the feedback has a positive weight"):
+        Distribution(Pairs(np.array([0]), np.array([1]), np.zeros(1)), 2)
+
+
+def test_continuous_labels_of_many_rows_need_no_pair_list():
+    n = 20_000
+    rng = np.random.default_rng(0)
+    labels = rng.permutation(n) / n
+    distribution = Distribution(graded(labels, [n]), n)
+    # At equal scores a row of rank k (from 0) beats k rows and loses to n - 1 - k: π = (2k - n + 1) / (n (n-1)/2).
+    expected = (2 * np.round(labels * n) - n + 1) / (n * (n - 1) / 2)
+    np.testing.assert_allclose(distribution.potentials(), expected, rtol=1e-9, atol=1e-16)
+    assert distribution.n_pairs == n * (n - 1) / 2
