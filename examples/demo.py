@@ -3,8 +3,7 @@
 from rich.console import Console
 from rich.progress import track
 
-from podium import compare, evaluate, make_search
-from podium.report import describe
+from podium import compare, describe, evaluate, make_search
 
 MEASURES = ["ndcg@10", "map", "mrr", "err@10", "p@5", "pair_loss"]
 

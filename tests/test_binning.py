@@ -110,7 +110,7 @@ def test_heavy_value_has_a_bin_of_its_own_and_the_others_share_the_rest():
     assert counts.max() == (x == 0).sum()
     others = np.sort(counts)[:-1]
     assert len(others) == 50
-    assert others.max() < 1.5 * others.min()
+    assert others[1:].max() < 1.1 * others[1:].min()  # what is left before the heavy value may be small
 
 
 @settings(max_examples=40, deadline=None)

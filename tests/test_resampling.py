@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import permutation_test
 
-from podium.evaluation.resampling import bootstrap_interval, randomisation_p_value, weighted_mean
+from podium.evaluation.resampling import bootstrap_interval, randomisation_p_value
+from podium.measures import weighted_mean
 
 pytestmark = pytest.mark.plain
 

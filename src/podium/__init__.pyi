@@ -15,6 +15,12 @@ from .feedback import FeedbackSummary as FeedbackSummary
 from .feedback import Graded as Graded
 from .feedback import Pairs as Pairs
 from .feedback import summarize as summarize
+from .rankers import NearestNeighbor as NearestNeighbor
+from .rankers import PreferenceRegression as PreferenceRegression
+from .rankers import RankBoost as RankBoost
+from .rankers import VectorSimilarity as VectorSimilarity
+from .rankers import generalization_bound as generalization_bound
+from .rankers import load as load
 from .readers import RankingTable as RankingTable
 from .readers import read_csv as read_csv
 from .readers import read_letor as read_letor
@@ -23,3 +29,4 @@ from .readers import read_parquet as read_parquet
 from .readers import read_qrels as read_qrels
 from .readers import read_query_sizes as read_query_sizes
 from .readers import read_run as read_run
+from .report import describe as describe

@@ -55,7 +55,9 @@ def alpha_numeric(found: Found, distribution: Distribution) -> float:
     edge = float(-np.sign(slope) * 0.5 * np.log(1 / SMOOTHING) / span)
     if distribution.moments(found.values, edge).slope * slope >= 0:
         return edge
-    return _zero_of_slope(lambda alpha: distribution.moments(found.values, alpha), min(0.0, edge), max(0.0, edge))
+    return _zero_of_slope(
+        lambda alpha: distribution.moments(found.values, alpha), min(0.0, edge), max(0.0, edge)
+    )
 
 
 def _zero_of_slope(moments: Callable[[float], Moments], low: float, high: float) -> float:

@@ -144,7 +144,7 @@ def load_table(
 ) -> RankingTable:
     """Read a data file of any of our formats; query sizes of a side file become query ids."""
     kind = check_choice(file_format, FORMATS, "--format")
-    table = _READERS[_format_of(path) if kind == "auto" else kind](path, label, qid)
+    table: RankingTable = _READERS[_format_of(path) if kind == "auto" else kind](path, label, qid)
     if query_sizes is None:
         return table
     sizes = read_query_sizes(query_sizes)

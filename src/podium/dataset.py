@@ -182,7 +182,7 @@ def hash_features(features: Any) -> Array:
     column_keys = _mixed(np.arange(features.shape[1], dtype=np.uint64))
     step = max(1, HASH_BLOCK // max(1, features.shape[1]))
     for start in range(0, len(keys), step):
-        cells = _bits(features[start : start + step]) ^ column_keys
+        cells: Array = _bits(features[start : start + step]) ^ column_keys
         cells ^= cells >> np.uint64(32)  # small whole numbers differ in their upper bits alone
         cells *= MULTIPLIER
         cells ^= cells >> np.uint64(29)

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from rich.table import Table
 
-from podium._validation import Array
+from podium._validation import Array, check_labels
 from podium.dataset import RankingData
 from podium.evaluation.results import plain_text, table_of
 from podium.feedback import FeedbackSummary, summarize
@@ -93,7 +93,7 @@ def describe(X: Any, y: Any, *, qid: Any = None, group: Any = None) -> DataRepor
         As for a ranker's `fit`.
     """
     data = RankingData.from_arrays(X, y, qid=qid, group=group)
-    sizes, labels = data.queries.sizes, data.labels
+    sizes, labels = data.queries.sizes, check_labels(y, len(data.queries.rows))
     missing, constant = _feature_facts(data.features)
     names = data.feature_names or tuple(str(j + 1) for j in range(data.features.shape[1]))
     values, counts = np.unique(labels, return_counts=True)

@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from podium._compiled import SCORE
+from podium._validation import PodiumError
 from podium.dataset import RankingData
 from podium.distribution import Distribution
 from podium.measures import Measure, measure_many
@@ -136,14 +137,15 @@ class EvaluationSet:
     def __init__(self, name: str, data: RankingData, measures: Sequence[Measure], n_threads: int = 1) -> None:
         self.name, self.data, self.measures, self.n_threads = name, data, measures, n_threads
         self.scores = np.zeros(data.features.shape[0], SCORE)
+        if data.labels is None:
+            raise PodiumError(f"{name} must have labels: eval_set is a list of (X, y).")
+        self.labels = data.labels
 
     def add(self, done: Round) -> dict[str, float]:
         """Add a round to the scores and return the mean of each measure."""
         self.scores += done.alpha * done.ranking.predict(self.data.features)
-        queries = self.data.queries
-        values = measure_many(
-            self.measures, self.data.labels, self.scores[queries.rows], queries.offsets, n_jobs=self.n_threads
-        )
+        queries, scores = self.data.queries, self.scores[self.data.queries.rows]
+        values = measure_many(self.measures, self.labels, scores, queries.offsets, n_jobs=self.n_threads)
         return {name: found.mean for name, found in values.items()}
 
 

@@ -15,6 +15,7 @@ from podium._validation import Array
 from podium.distribution.factors import Factors, LevelOrder, factors_of
 from podium.feedback import Graded
 
+
 class GradedPart:
     """The graded part of a distribution: scores so far, and sums over pairs in O(n).
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from podium._validation import Array, NoPairsError, PodiumError, check_labels, check_queries, check_scores
 from podium.dataset import Queries, group_rows
-from podium.evaluation.resampling import bootstrap_interval, randomisation_p_value, weighted_mean
+from podium.evaluation.resampling import bootstrap_interval, randomisation_p_value
 from podium.evaluation.results import Comparison, Evaluation, MeasureResult, PairedResult
-from podium.measures import Measure, QueryValues, measure_many, parse_measure
+from podium.measures import Measure, QueryValues, measure_many, parse_measure, weighted_mean
 
 DEFAULT_MEASURES = ("ndcg@10", "map", "mrr", "pair_loss")
 
@@ -143,8 +143,7 @@ def evaluation_of(ids: Array, found: dict[str, QueryValues], settings: dict[str,
     results = {}
     for name, one in found.items():
         low, high = bootstrap_interval(one.values, one.weights, **how)
-        mean = weighted_mean(one.values, one.weights)
-        results[name] = MeasureResult(one.values, one.weights, mean, low, high, int(one.empty.sum()))
+        results[name] = MeasureResult(one.values, one.weights, one.mean, low, high, int(one.empty.sum()))
     return Evaluation(ids, results, settings)
 
 

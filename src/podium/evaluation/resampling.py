@@ -16,13 +16,6 @@ RESAMPLE_CELLS = 2**20
 """Numbers drawn at a time when resampling queries: a bound on memory, not on the number of resamples."""
 
 
-def weighted_mean(values: Array, weights: Array) -> float:
-    """Return the mean of the values that are not NaN, by exact summation: no order of queries changes it."""
-    known = ~np.isnan(values)
-    total = math.fsum(weights[known])
-    return math.fsum(values[known] * weights[known]) / total if total > 0 else math.nan
-
-
 def bootstrap_interval(
     values: Array, weights: Array, confidence: float, n_resamples: int, random_state: int
 ) -> tuple[float, float]:

@@ -17,7 +17,7 @@ from podium._validation import PodiumError
 from podium.measures import binary, graded, localized, pairwise
 from podium.measures.conventions import CONVENTIONS, Rules, convention_rules
 from podium.measures.pairwise import pair_losses
-from podium.measures.record import Definition, Measure, QueryValues, measure_ranking
+from podium.measures.record import Definition, Measure, QueryValues, measure_ranking, weighted_mean
 from podium.measures.ties import TIE_RULES, Array, Ranking, ranked
 
 __all__ = [
@@ -34,6 +34,7 @@ __all__ = [
     "pair_losses",
     "parse_measure",
     "ranked",
+    "weighted_mean",
 ]
 
 DEFINITIONS: Mapping[str, Definition] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -133,9 +134,14 @@ class QueryValues:
     @property
     def mean(self) -> float:
         """Weighted mean over the queries that have a value; NaN when none has."""
-        here = ~np.isnan(self.values)
-        total = float(self.weights[here].sum())
-        return float(self.weights[here] @ self.values[here]) / total if total > 0 else float("nan")
+        return weighted_mean(self.values, self.weights)
+
+
+def weighted_mean(values: Array, weights: Array) -> float:
+    """Mean of the values that are not NaN, by exact summation, so that no order of queries changes it."""
+    known = ~np.isnan(values)
+    total = math.fsum(weights[known])
+    return math.fsum(values[known] * weights[known]) / total if total > 0 else math.nan
 
 
 def measure_ranking(

@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import InvalidParameterError
 from sklearn.utils.validation import check_is_fitted
 
 from podium._compiled import thread_count
-from podium._validation import Array, PodiumError, check_features, check_labels, check_queries
+from podium._validation import Array, FormatError, PodiumError, check_features, check_labels, check_queries
 from podium.dataset import RankingData, group_rows
 from podium.measures import measure_queries, parse_measure
 from podium.model_file import write_model
@@ -22,8 +22,9 @@ from podium.model_file import write_model
 class Ranker(BaseEstimator):
     """Base of all rankers.
 
-    A ranker implements ``_learn(data, evals, init_model)``, which learns from checked data, and ``_score(features)``,
-    which scores a checked matrix; parameters are declared in ``_parameter_constraints``.
+    A ranker implements ``_learn(data, evals, init_model)``, which learns from checked data, and
+    ``_score(features)``, which scores a checked matrix; it declares its parameters in
+    ``_parameter_constraints``. To be saved it implements ``_learned`` and ``_restore``.
     """
 
     def fit(
@@ -156,6 +157,23 @@ class Ranker(BaseEstimator):
             "learned": self._learned(),
         }
         write_model(path, content)
+
+    @classmethod
+    def from_content(cls, content: dict[str, Any], path: str | PathLike[str]) -> Self:
+        """Return the fitted ranker that a model file holds."""
+        parameters, n_features = content.get("parameters"), content.get("n_features")
+        if not isinstance(parameters, dict) or not parameters.keys() <= set(cls._get_param_names()):
+            raise FormatError(path, f"the parameters are not those of {cls.__name__}")
+        if not isinstance(n_features, int) or n_features < 1:
+            raise FormatError(path, f"n_features must be a positive number; got {n_features!r}")
+        ranker = cls(**parameters)
+        ranker.n_features_in_ = n_features
+        names = content.get("feature_names")
+        if names is not None:
+            ranker.feature_names_in_ = np.array(names, object)
+        learned = content.get("learned")
+        ranker._restore(learned if isinstance(learned, dict) else {}, path)
+        return ranker
 
     def _saved_parameters(self) -> dict[str, Any]:
         """Return the parameters that a file can hold."""

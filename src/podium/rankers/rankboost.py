@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from numbers import Integral, Real
 from os import PathLike
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
 
 from podium._compiled import thread_count
-from podium._validation import Array, PodiumError
+from podium._validation import Array, FormatError, PodiumError
 from podium.alpha import RULES
 from podium.binning import bin_features
 from podium.dataset import RankingData
@@ -22,11 +22,14 @@ from podium.feedback import feedback_of
 from podium.measures import parse_measure
 from podium.model import AdditiveModel
 from podium.rankers.base import Ranker
-from podium.rankers.story import load_rounds, save_checkpoint, rounds_to_columns
+from podium.rankers.story import fingerprint, from_columns, read_checkpoint, to_columns, write_checkpoint
 from podium.rounds import EvaluationSet, Monitor, Round, boost, repeat
 from podium.weak import Found, WeakLearner
 from podium.weak.feature import FeatureLearner
 from podium.weak.stump import Cumulative, StumpLearner
+
+NOT_MARKED = ("n_estimators", "n_jobs", "verbose", "checkpoint", "eval_metric", "early_stopping_rounds")
+"""Parameters that do not change a round, so that a checkpoint serves fits that differ in them."""
 
 
 class RankBoost(Ranker):
@@ -155,7 +158,7 @@ class RankBoost(Ranker):
         distribution = Distribution(feedback_of(data, self.pair_weight), len(data.queries.rows), threads)
         cumulative = Cumulative(self._weigh) if self.cumulative else None
         learner = self._make_learner(data, cumulative, threads)
-        taken = None if cumulative is None else cumulative.add
+        taken: Callable[[Any, float], None] | None = None if cumulative is None else cumulative.add
 
         done = [] if init_model is None else list(init_model.rounds_)
         save = None
@@ -172,6 +175,20 @@ class RankBoost(Ranker):
         self.evals_result_ = monitor.history
         self.stop_reason_ = monitor.reason
 
+    def _check_combinations(self, evals: list[RankingData], init_model: Any) -> None:
+        """Refuse parameters that would be ignored together with others."""
+        if self.early_stopping_rounds is not None and not evals:
+            raise PodiumError("early_stopping_rounds needs an eval_set to measure each round on.")
+        if self.weak != "stump":
+            unused = {"criterion": self.criterion != "r", "cumulative": self.cumulative}
+            unused["checkpoint"] = self.checkpoint is not None
+            for name in (name for name, given in unused.items() if given):
+                raise PodiumError(f"{name} goes with stumps only; leave it out with weak={self.weak!r}.")
+        if init_model is not None:
+            if not isinstance(init_model, RankBoost):
+                raise PodiumError(f"init_model must be a fitted RankBoost; got {type(init_model).__name__}.")
+            check_is_fitted(init_model)
+
     def _weigh(self, found: Found, distribution: Distribution) -> float:
         """Return α of a weak ranking, learning rate included."""
         return self.learning_rate * RULES[self.alpha or self.criterion](found, distribution)
@@ -179,17 +196,17 @@ class RankBoost(Ranker):
     def _make_learner(self, data: RankingData, cumulative: Cumulative | None, threads: int) -> WeakLearner:
         """Return the weak learner on the training data."""
         if not isinstance(self.weak, str):
-            return self.weak(data) if callable(self.weak) else self.weak
+            own: WeakLearner = self.weak(data) if callable(self.weak) else self.weak
+            return own
+        limits: dict[str, Any] = {
+            "abstain": self.abstain,
+            "monotone_constraints": self.monotone_constraints,
+        }
         if self.weak == "feature":
-            return FeatureLearner(data.features, data.queries.rows, abstain=self.abstain)
+            return FeatureLearner(data.features, data.queries.rows, **limits)
         bins = bin_features(data.features, data.queries.rows, data.row_weight, self.max_bins, threads)
         return StumpLearner(
-            bins,
-            criterion=self.criterion,
-            abstain=self.abstain,
-            monotone_constraints=self.monotone_constraints,
-            cumulative=cumulative,
-            n_threads=threads,
+            bins, criterion=self.criterion, cumulative=cumulative, n_threads=threads, **limits
         )
 
     def _make_monitor(
@@ -215,3 +232,83 @@ class RankBoost(Ranker):
     def staged_predict(self, X: Any) -> Iterator[Array]:
         """Yield the scores of each row after each round."""
         yield from self.model_.staged_scores(self._check_rows(X))
+
+    def certificate(self) -> dict[str, Array]:
+        """Return what vouches for the model, round by round: r, Z, and the bound ∏ Z on the training loss.
+
+        The training ranking loss, a tie counting as an error, is at most ``bound`` in every round (RB
+        Theorem 1); ``edge_bound`` = ∏ √(1 − r²) is a bound on that, for α by RB Eq. 6 without a learning
+        rate. `podium.evaluate` with the measure ``pair_loss_1`` gives the loss itself, also of
+        `staged_predict`.
+        """
+        check_is_fitted(self)
+        r, Z = (np.array([getattr(done, name) for done in self.rounds_]) for name in ("r", "Z"))
+        alpha = np.array([done.alpha for done in self.rounds_])
+        edge = np.sqrt(np.maximum(1 - r**2, 0.0))
+        return {"alpha": alpha, "r": r, "Z": Z, "bound": np.cumprod(Z), "edge_bound": np.cumprod(edge)}
+
+    def _marked_parameters(self, done: list[Round]) -> dict[str, Any]:
+        """Return what a checkpoint must agree in: parameters that change rounds, and where it started."""
+        given = {name: value for name, value in self.get_params(deep=False).items() if name not in NOT_MARKED}
+        return {**given, "before": [(one.ranking, one.alpha) for one in done]}
+
+    def _learned(self) -> dict[str, Any]:
+        return {"rounds": to_columns(self.rounds_), "best_iteration": self.best_iteration_}
+
+    def _restore(self, content: dict[str, Any], path: str | PathLike[str]) -> None:
+        rounds = from_columns(content.get("rounds"), path, self.n_features_in_)
+        best = content.get("best_iteration")
+        if not isinstance(best, int) or not 0 <= best <= len(rounds):
+            raise FormatError(path, f"best_iteration must be 0 to {len(rounds)}, the number of rounds")
+        self._keep(rounds, best, self.n_features_in_)
+
+
+def generalization_bound(
+    n_low: int, n_high: int, n_rounds: int, dimension: int, delta: float = 0.05
+) -> float:
+    """Return how far the ranking loss on new pairs can be from that on the training pairs (RB Theorem 3).
+
+    With probability 1 − δ over bipartite samples, for all combinations of T weak rankings of values 0 and 1,
+
+        |ε̂(H) − ε(H)| ≤ Σ_{k ∈ (m, n)} 2 √((d′ (ln(2k/d′) + 1) + ln(18/δ)) / k),
+        d′ = 2 (d + 1) (T + 1) log₂(e (T + 1)).
+
+    Parameters
+    ----------
+    n_low, n_high : int
+        Rows that should stand low (m) and high (n).
+    n_rounds : int
+        T.
+    dimension : int
+        VC dimension d ≥ 2 of the weak rankings; for stumps on F features it is at most
+        2 (log₂ F + 1), and 2 for one feature with either sign.
+    delta : float
+        Probability that the bound fails.
+
+    Returns
+    -------
+    float
+        Infinite where a sample is smaller than half of d′: there the theorem says nothing.
+    """
+    if min(n_low, n_high, n_rounds) < 1 or dimension < 2 or not 0 < delta < 1:
+        raise PodiumError(
+            "The bound needs samples and rounds of at least 1, dimension >= 2 and 0 < delta < 1."
+        )
+    complexity = 2 * (dimension + 1) * (n_rounds + 1) * np.log2(np.e * (n_rounds + 1))
+    total = 0.0
+    for size in (n_low, n_high):
+        capacity = complexity * (np.log(2 * size / complexity) + 1)
+        if 2 * size < complexity:
+            return float("inf")
+        total += 2 * np.sqrt((capacity + np.log(18 / delta)) / size)
+    return float(total)
+
+
+def _importances(rounds: list[Round], n_features: int) -> Array:
+    """Return each feature's share of Σ −ln Z_t; zeros where the weak rankings have no feature."""
+    falls = np.zeros(n_features)
+    for done in rounds:
+        feature = getattr(done.ranking, "feature", None)
+        if feature is not None:
+            falls[feature] += max(0.0, -np.log(max(done.Z, np.finfo(float).tiny)))
+    return falls / falls.sum() if falls.sum() > 0 else falls

@@ -1,0 +1,118 @@
+"""Tests of podium.alpha: the closed forms, the numeric minimum, and perfect rankings."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from podium.alpha import RULES, SMOOTHING
+from podium.distribution import Distribution
+from podium.feedback import Graded, Pairs
+from podium.weak import Found
+from reference import rankboost as twin
+
+LIMIT = 0.5 * math.log(1 / SMOOTHING)
+
+
+def found_of(values, distribution):
+    values = np.asarray(values, float)
+    return Found(None, values, float(np.sum(values * distribution.potentials())))
+
+
+def make_case(seed, binary):
+    """A distribution after one round, its twin D, and a ranking that orders some pairs rightly, some wrongly."""
+    rng = np.random.default_rng(seed)
+    n = 12
+    labels = rng.integers(0, 3, n).astype(float)
+    labels[:4] = [0, 1, 0, 1]
+    step = rng.standard_normal(n)
+    h = rng.integers(0, 2, n).astype(float) if binary else rng.random(n) * 10 ** rng.uniform(-3, 3)
+    h[:4] = np.array([0, 1, 1, 0]) * (h.max() if h.max() > 0 else 1.0)
+    distribution = Distribution(Graded(labels, np.array([0, n]), np.ones(n), np.ones(1)), n)
+    distribution.update(step)
+    _, D = twin.updated(twin.initial_distribution(twin.graded_triples(labels, [0] * n)), 1.0, step)
+    return distribution, D, h
+
+
+@pytest.mark.plain
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6))
+def test_closed_forms_equal_their_equations(seed):
+    distribution, D, h = make_case(seed, binary=True)
+    found = found_of(h, distribution)
+    assert RULES["z"](found, distribution) == pytest.approx(twin.alpha_z(D, h), rel=1e-9, abs=1e-12)
+    assert RULES["r"](found, distribution) == pytest.approx(twin.alpha_r(D, h), rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.plain
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6))
+def test_numeric_equals_equation_2_for_binary_rankings(seed):
+    distribution, D, h = make_case(seed, binary=True)
+    alpha = RULES["numeric"](found_of(h, distribution), distribution)
+    assert alpha == pytest.approx(twin.alpha_z(D, h), rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.plain
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6))
+def test_numeric_is_the_minimum_of_z_for_any_ranking(seed):
+    distribution, _, h = make_case(seed, binary=False)
+    alpha = RULES["numeric"](found_of(h, distribution), distribution)
+    value, slope, curvature = distribution.moments(h, alpha)
+    assert value <= 0
+    assert abs(slope) <= 1e-7 * math.sqrt(curvature)
+    for other in (0.99 * alpha, 1.01 * alpha):
+        assert distribution.moments(h, other).log_value >= value
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_numeric_alpha_scales_with_the_ranking(scale):
+    distribution, _, h = make_case(3, binary=False)
+    one, other = (RULES["numeric"](found_of(values, distribution), distribution) for values in (h, h * scale))
+    assert other * scale == pytest.approx(one, rel=1e-8)
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("rule", list(RULES))
+@pytest.mark.parametrize("sign", [1, -1])
+def test_perfect_ranking_has_a_large_finite_alpha_of_the_right_sign(rule, sign):
+    distribution = Distribution(Graded(np.array([0.0, 0, 1, 1]), np.array([0, 4]), np.ones(4), np.ones(1)), 4)
+    h = np.array([0.0, 0, 1, 1]) if sign > 0 else np.array([1.0, 1, 0, 0])
+    alpha = RULES[rule](found_of(h, distribution), distribution)
+    assert alpha == pytest.approx(sign * LIMIT, rel=0.03)
+    assert 0 < distribution.update(alpha * h) < 1
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("rule", list(RULES))
+def test_ranking_that_ties_all_pairs_has_no_weight(rule):
+    distribution = Distribution(Pairs(np.array([0]), np.array([1]), np.ones(1)), 3)
+    for h in ([1.0, 1.0, 1.0], [1.0, 1.0, 0.0]):
+        assert RULES[rule](found_of(h, distribution), distribution) == 0.0
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("rule", list(RULES))
+def test_perfect_rankings_can_be_repeated_many_times(rule):
+    distribution = Distribution(Graded(np.array([0.0, 1, 2]), np.array([0, 3]), np.ones(3), np.ones(1)), 3)
+    h = np.array([0.0, 0.5, 1.0]) if rule == "numeric" else np.array([0.0, 0.0, 1.0])
+    for _ in range(200):
+        alpha = RULES[rule](found_of(h, distribution), distribution)
+        Z = distribution.update(alpha * h)
+        assert np.isfinite(alpha)
+        assert 0 <= Z <= 1 + 1e-9
+    assert np.all(np.isfinite(distribution.potentials()))
+
+
+@pytest.mark.plain
+def test_numeric_search_takes_few_evaluations(monkeypatch):
+    distribution, _, h = make_case(0, binary=False)
+    calls = []
+    moments = distribution.moments
+    monkeypatch.setattr(distribution, "moments", lambda *given: calls.append(given) or moments(*given))
+    RULES["numeric"](found_of(h, distribution), distribution)
+    assert len(calls) <= 12
