@@ -22,6 +22,10 @@ class NoPairsError(PodiumError):
     """The feedback holds no pair of rows of which one should stand above the other."""
 
 
+class KindError(PodiumError, TypeError):
+    """A value is of a kind that cannot be a number, such as a dict in a column of features."""
+
+
 class FormatError(PodiumError):
     """A file is not in the format it was read as.
 
@@ -276,7 +280,9 @@ def _to_floats(values: Any, name: str) -> Array:
         return array
     try:
         return array.astype(np.float64)
-    except (TypeError, ValueError):
+    except TypeError as error:
+        raise KindError(f"{name} must hold numbers: {error}.") from None
+    except ValueError:
         raise PodiumError(f"{name} must hold numbers; got {_first_text(array)!r}.") from None
 
 

@@ -17,16 +17,19 @@ from podium._validation import PodiumError, check_choice
 from podium.evaluation import compare, evaluate, evaluate_run
 from podium.evaluation.results import Comparison, Evaluation
 from podium.measures import available
+from podium.model_file import write_text
+from podium.rankers import RANKERS, Ranker, load
 from podium.readers import (
     RankingTable,
     read_csv,
     read_letor,
+    read_pairs,
     read_parquet,
     read_qrels,
     read_query_sizes,
     read_run,
 )
-from podium.report import DataReport, describe
+from podium.report import DataReport, TrainingReport, describe, training_report
 
 app = typer.Typer(
     name="podium",
@@ -135,6 +138,81 @@ def measures_command(as_json: Json = False) -> None:
         print("\n".join(f"{name:{width}}  {text}" for name, text in known.items()))
 
 
+@app.command("train")
+def train_command(
+    file: DataFile,
+    output: Annotated[Path, typer.Option("--output", "-o", help="File to save the model to.")],
+    ranker: Annotated[str, typer.Option(help="Name of the ranker.")] = "RankBoost",
+    settings: Annotated[
+        list[str], typer.Option("--set", help="A parameter, as name=value; repeat for several.")
+    ] = [],  # noqa: B006 (typer copies it)
+    eval_files: Annotated[
+        list[Path], typer.Option("--eval", help="Data to measure each round on; the last one decides.")
+    ] = [],  # noqa: B006 (typer copies it)
+    pairs: Annotated[Path | None, typer.Option(help="Explicit pairs: winner, loser, weight a line.")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress bar.")] = False,
+    file_format: Format = "auto",
+    label: Label = "label",
+    qid: Qid = "qid",
+    query_sizes: Sizes = None,
+    as_json: Json = False,
+) -> None:
+    """Learn a ranker from a data file and save it."""
+    if not output.parent.is_dir():
+        raise PodiumError(f"The folder of {output} does not exist.")
+    model = make_ranker(ranker, settings, verbose=0 if quiet or as_json else 1)
+    table = load_table(file, file_format, label, qid, query_sizes)
+    evals = [load_table(path, file_format, label, qid) for path in eval_files]
+    given: dict[str, Any] = {} if pairs is None else {"pairs": tuple(read_pairs(pairs))}
+    if evals:
+        given["eval_set"] = [(one.X, one.y) for one in evals]
+        given["eval_qid"] = [one.qid for one in evals]
+    model.fit(named_columns(table), table.y, qid=table.qid, **given)
+    model.save(output)
+    _show(training_report(model, output), as_json)
+
+
+@app.command("score")
+def score_command(
+    model_file: Annotated[Path, typer.Argument(help="Model that `podium train` saved.")],
+    file: DataFile,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="File for the scores.")] = None,
+    file_format: Format = "auto",
+    label: Label = "label",
+    qid: Qid = "qid",
+) -> None:
+    """Score the rows of a data file, one score a line, to a file or to standard output."""
+    model = load(model_file)
+    table = load_table(file, file_format, label, qid)
+    lines = "\n".join(map(repr, model.predict(named_columns(table)).tolist())) + "\n"
+    if output is None:
+        print(lines, end="")
+    else:
+        write_text(output, lines)
+
+
+def make_ranker(name: str, settings: list[str], **defaults: Any) -> Ranker:
+    """Return a ranker by name with parameters given as name=value."""
+    kind = RANKERS[check_choice(name, RANKERS, "--ranker")]
+    known = kind().get_params(deep=False)
+    chosen = {key: value for key, value in defaults.items() if key in known}
+    for setting in settings:
+        key, equals, value = setting.partition("=")
+        if not equals:
+            raise PodiumError(f"--set needs name=value, such as n_estimators=300; got {setting!r}.")
+        chosen[check_choice(key, known, f"A parameter of {name}")] = _read_value(value)
+    return kind(**chosen)
+
+
+def named_columns(table: RankingTable) -> Any:
+    """Return the features of a table, as a frame where its columns have names."""
+    if table.feature_names is None:
+        return table.X
+    import pyarrow
+
+    return pyarrow.table([np.ascontiguousarray(c) for c in table.X.T], names=list(table.feature_names))
+
+
 def load_table(
     path: Path,
     file_format: str = "auto",
@@ -190,7 +268,9 @@ def _format_of(path: Path) -> str:
     return {".csv": "csv", ".parquet": "parquet"}.get(endings[-1].lower() if endings else "", "letor")
 
 
-def _show(result: Evaluation | Comparison | DataReport, as_json: bool, per_query: bool = False) -> None:
+def _show(
+    result: Evaluation | Comparison | DataReport | TrainingReport, as_json: bool, per_query: bool = False
+) -> None:
     """Print a result as a table or as JSON."""
     content = result.to_dict()
     if per_query and isinstance(result, Evaluation):
@@ -202,6 +282,14 @@ def _show(result: Evaluation | Comparison | DataReport, as_json: bool, per_query
     console.print(result.table())
     if per_query and isinstance(result, Evaluation):
         console.print(result.query_table())
+
+
+def _read_value(text: str) -> Any:
+    """Return a parameter's value: JSON where it is some (numbers, true, null, lists), else the text."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return {"None": None, "True": True, "False": False}.get(text, text)
 
 
 def _without_nan(content: Any) -> Any:

@@ -141,7 +141,12 @@ def why_no_pairs(data: RankingData) -> str:
     """Return the reason why the labels of `data` put no row above another, as a sentence with advice."""
     sizes = np.diff(data.queries.offsets)
     if data.labels is None:
-        return "There is nothing to rank: give labels y, pairs, or both."
+        return (
+            "A ranker requires y to be passed, but the target y is None and there are no pairs: "
+            "give labels y, pairs, or both."
+        )
+    if len(data.labels) == 1:
+        return "There is nothing to rank: there is 1 sample."
     if np.all(sizes == 1):
         return (
             f"There is nothing to rank: each of the {len(sizes)} queries has one row; "

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -20,20 +19,25 @@ FORMAT = "podium model"
 
 
 def write_model(path: str | PathLike[str], content: dict[str, Any]) -> None:
-    """Write a model to `path`; the old file stays whole until the new one is complete."""
+    """Write a model to `path`, whole or not at all."""
     document = {"format": FORMAT, "protocol": PROTOCOL, "podium": __version__, **content}
-    text = json.dumps(document, indent=1, allow_nan=False, default=_plain)
+    write_text(path, json.dumps(document, allow_nan=False, default=_plain))
+
+
+def write_text(path: str | PathLike[str], text: str) -> None:
+    """Write a whole file or leave the old one as it was."""
     target = Path(path)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
+    part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
+        with part.open("w", encoding="utf-8") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(temporary, target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+        part.replace(target)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(target)) from None
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def read_model(path: str | PathLike[str]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from os import PathLike
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -16,7 +16,7 @@ from podium._compiled import thread_count
 from podium._validation import Array, FormatError, PodiumError, check_features, check_labels, check_queries
 from podium.dataset import RankingData, group_rows
 from podium.measures import measure_queries, parse_measure
-from podium.model_file import write_model
+from podium.model_file import to_floats, to_texts, write_model
 
 
 class Ranker(BaseEstimator):
@@ -24,8 +24,10 @@ class Ranker(BaseEstimator):
 
     A ranker implements ``_learn(data, evals, init_model)``, which learns from checked data, and
     ``_score(features)``, which scores a checked matrix; it declares its parameters in
-    ``_parameter_constraints``. To be saved it implements ``_learned`` and ``_restore``.
+    ``_parameter_constraints``, and what a file must keep of it in ``_kept``.
     """
+
+    _kept: ClassVar[tuple[str, ...]] = ()
 
     def fit(
         self,
@@ -180,12 +182,20 @@ class Ranker(BaseEstimator):
         return {name: value for name, value in self.get_params(deep=False).items() if _is_plain(value)}
 
     def _learned(self) -> dict[str, Any]:
-        """Return what was learned, ready for JSON."""
-        raise PodiumError(f"{type(self).__name__} cannot be saved yet.")
+        """Return what was learned, ready for JSON: by default the numbers and arrays named in `_kept`."""
+        values = {name: np.asarray(getattr(self, name)) for name in self._kept}
+        return {name: to_texts(value) if value.ndim else value.item() for name, value in values.items()}
 
     def _restore(self, content: dict[str, Any], path: str | PathLike[str]) -> None:
         """Take back what `_learned` returned."""
-        raise PodiumError(f"{type(self).__name__} cannot be loaded yet.")
+        for name in self._kept:
+            value = content.get(name)
+            if isinstance(value, list):
+                setattr(self, name, to_floats(value, path, name))
+            elif isinstance(value, int | float):
+                setattr(self, name, value)
+            else:
+                raise FormatError(path, f"{name} is missing")
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

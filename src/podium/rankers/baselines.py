@@ -50,6 +50,8 @@ class _Baseline(Ranker):
 class _LinearPreference(_Baseline):
     """Scores a row by ``default_ + Σ_i coef_[i] (f_i(x) - averages_[i])`` over the features that rank it."""
 
+    _kept: ClassVar[tuple[str, ...]] = ("averages_", "coef_", "default_")
+
     averages_: Array
     coef_: Array
     default_: float
@@ -195,6 +197,8 @@ class NearestNeighbor(_Baseline):
     >>> model.feature_, model.default_, model.loss_
     (1, 3.0, 0.0)
     """
+
+    _kept: ClassVar[tuple[str, ...]] = ("feature_", "default_", "loss_")
 
     def _learn_at_once(self, data: RankingData) -> None:
         loss = RankingLoss(feedback_of(data), len(data.queries.rows))

@@ -1,0 +1,216 @@
+"""All rankers × all laws: order, threads, storage, files, scikit-learn's own checks, bad input."""
+
+import json
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, GroupKFold, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from podium import (
+    FormatError,
+    NearestNeighbor,
+    PodiumError,
+    PreferenceRegression,
+    RankBoost,
+    VectorSimilarity,
+    load,
+)
+
+RANKERS = [
+    RankBoost(n_estimators=8),
+    RankBoost(n_estimators=8, criterion="z"),
+    RankBoost(n_estimators=8, cumulative=True, alpha="numeric"),
+    RankBoost(n_estimators=8, max_bins=None),
+    RankBoost(n_estimators=8, pair_weight="queries", max_bins=4, learning_rate=0.5),
+    RankBoost(n_estimators=8, weak="feature"),
+    NearestNeighbor(),
+    PreferenceRegression(),
+    VectorSimilarity(),
+]
+SAVED = [ranker for ranker in RANKERS if getattr(ranker, "weak", "stump") == "stump"]
+
+
+@parametrize_with_checks([RankBoost(n_estimators=3), NearestNeighbor(), PreferenceRegression(), VectorSimilarity()])
+def test_estimator_checks_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 6, (120, 5)).astype(float)
+    X[rng.random(X.shape) < 0.15] = np.nan
+    y = np.nan_to_num(X[:, 0]) + np.nan_to_num(X[:, 1], nan=3) + rng.integers(0, 4, 120)
+    return X, y, np.repeat(np.arange(10), 12)
+
+
+each_ranker = pytest.mark.parametrize("ranker", RANKERS, ids=lambda r: str(r).replace("\n", ""))
+
+
+@each_ranker
+def test_row_and_query_order_change_no_bit(ranker, table):
+    X, y, qid = table
+    rng = np.random.default_rng(1)
+    shuffled, names = rng.permutation(120), rng.permutation(10)
+    one = clone(ranker).fit(X, y, qid=qid).predict(X)
+    two = clone(ranker).fit(X[shuffled], y[shuffled], qid=names[qid][shuffled]).predict(X)
+    np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize("ranker", RANKERS[:6], ids=lambda r: str(r).replace("\n", ""))
+def test_thread_count_changes_no_bit(ranker, table):
+    X, y, qid = table
+    one, two = (clone(ranker).set_params(n_jobs=n).fit(X, y, qid=qid).predict(X) for n in (1, 3))
+    np.testing.assert_array_equal(one, two)
+
+
+@each_ranker
+def test_storage_of_features_changes_no_score(ranker, table):
+    X, y, qid = table
+    expected = clone(ranker).fit(X, y, qid=qid).predict(X)
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X, columns=list("abcde"))
+    for given in (np.asfortranarray(X), X.astype(np.float32), frame):
+        np.testing.assert_allclose(clone(ranker).fit(given, y, qid=qid).predict(given), expected, rtol=1e-9)
+
+
+@each_ranker
+def test_absent_entries_of_sparse_data_abstain_like_nan(ranker, table):
+    X, y, qid = table
+    X = X + 1
+    stored = sp.csr_array(np.nan_to_num(X))
+    expected = clone(ranker).fit(X, y, qid=qid).predict(X)
+    np.testing.assert_allclose(clone(ranker).fit(stored, y, qid=qid).predict(stored), expected, rtol=1e-9)
+
+
+@each_ranker
+def test_group_sizes_say_the_same_as_ids(ranker, table):
+    X, y, qid = table
+    by_id = clone(ranker).fit(X, y, qid=qid).predict(X)
+    np.testing.assert_array_equal(clone(ranker).fit(X, y, group=[12] * 10).predict(X), by_id)
+
+
+@pytest.mark.parametrize("ranker", SAVED, ids=lambda r: str(r).replace("\n", ""))
+def test_saving_and_loading_change_nothing(ranker, table, tmp_path):
+    X, y, qid = table
+    fitted = clone(ranker).fit(X, y, qid=qid)
+    fitted.save(tmp_path / "model")
+    loaded = load(tmp_path / "model")
+    assert type(loaded) is type(fitted)
+    assert loaded.get_params() == fitted.get_params()
+    np.testing.assert_array_equal(loaded.predict(X), fitted.predict(X))
+    assert list(tmp_path.iterdir()) == [tmp_path / "model"]
+
+
+def test_names_are_kept_in_the_file(table, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    X, y, qid = table
+    frame = pandas.DataFrame(X, columns=list("abcde"))
+    RankBoost(3).fit(frame, y, qid=qid).save(tmp_path / "model")
+    with pytest.raises(PodiumError, match="'a' is missing"):
+        load(tmp_path / "model").predict(frame.rename(columns={"a": "z"}))
+
+
+def test_a_failed_save_leaves_the_old_file_whole(table, tmp_path, monkeypatch):
+    X, y, qid = table
+    model = RankBoost(3).fit(X, y, qid=qid)
+    path = tmp_path / "model"
+    path.write_text("old")
+    monkeypatch.setattr("os.fsync", lambda _: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+    with pytest.raises(OSError, match="No space left on device"):
+        model.save(path)
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def broken(content, **changes):
+    return json.dumps({**content, **changes})
+
+
+def test_files_that_are_no_models_are_refused(table, tmp_path):
+    X, y, qid = table
+    path = tmp_path / "model"
+    RankBoost(3).fit(X, y, qid=qid).save(path)
+    content = json.loads(path.read_text())
+    rounds = content["learned"]["rounds"]
+    cases = {
+        "": "this is not a Podium model file",
+        "[]": "this is not a Podium model file",
+        "\x00": "this is not a Podium model file",
+        broken(content, protocol=99): "protocol 99 is later than 1",
+        broken(content, ranker="Oracle"): "the ranker 'Oracle' is not known",
+        broken(content, parameters={"depth": 3}): "the parameters are not those of RankBoost",
+        broken(content, n_features=0): "n_features must be a positive number; got 0",
+        broken(content, learned={}): "the rounds of the model are incomplete",
+    }
+    wrong = {
+        "feature": ([0, 1, 7], "a feature outside 0 to 4"),
+        "alpha": (["nan", 1, 1], "an alpha that is not finite"),
+        "threshold": ([1, 2], "differ in length"),
+        "r": ([1, 2, {}], "r must be a list of numbers"),
+    }
+    for name, (column, message) in wrong.items():
+        learned = {"rounds": {**rounds, name: column}, "best_iteration": 3}
+        cases[broken(content, learned=learned)] = message
+    cases[broken(content, learned={"rounds": rounds, "best_iteration": 4})] = "best_iteration must be 0 to 3"
+    for text, message in cases.items():
+        path.write_text(text)
+        with pytest.raises(FormatError, match=message):
+            load(path)
+
+
+@each_ranker
+def test_rank_gives_positions_within_queries(ranker, table):
+    X, y, qid = table
+    model = clone(ranker).fit(X, y, qid=qid)
+    scores, places = model.predict(X), model.rank(X, qid=qid)
+    for i in range(len(X)):
+        assert places[i] == 1 + sum(scores[j] > scores[i] for j in range(len(X)) if qid[j] == qid[i])
+
+
+@each_ranker
+def test_ranker_finds_the_signal(ranker, table):
+    X, y, qid = table
+    assert -clone(ranker).fit(X, y, qid=qid).score(X, y, qid=qid) < 0.4
+
+
+def test_queries_route_through_scikit_learn(table):
+    X, y, qid = table
+    with config_context(enable_metadata_routing=True):
+        ranker = RankBoost(4).set_fit_request(qid=True).set_score_request(qid=True)
+        params = {"qid": qid, "groups": qid}
+        scores = cross_validate(ranker, X, y, cv=GroupKFold(3), params=params, error_score="raise")["test_score"]
+        assert len(scores) == 3
+        assert np.all(scores < 0)
+        search = GridSearchCV(ranker, {"n_estimators": [1, 8]}, cv=GroupKFold(3), error_score="raise")
+        search.fit(X, y, **params)
+        assert search.best_params_["n_estimators"] in (1, 8)
+        pipeline = make_pipeline(MaxAbsScaler(), ranker)
+        np.testing.assert_array_equal(
+            pipeline.fit(X, y, qid=qid).predict(X) > 0, ranker.fit(X, y, qid=qid).predict(X) > 0
+        )
+
+
+def test_predict_refuses_other_columns(table):
+    X, y, qid = table
+    model = RankBoost(2).fit(X, y, qid=qid)
+    with pytest.raises(PodiumError, match="X has 3 features, but RankBoost is expecting 5 features"):
+        model.predict(X[:, :3])
+    pandas = pytest.importorskip("pandas")
+    named = RankBoost(2).fit(pandas.DataFrame(X, columns=list("abcde")), y, qid=qid)
+    for columns, message in (("abcdf", "'e' is missing"), ("abced", "they stand in another order")):
+        with pytest.raises(PodiumError, match=message):
+            named.predict(pandas.DataFrame(X, columns=list(columns)))
+
+
+@pytest.mark.parametrize("ranker", RANKERS[6:])
+def test_rankers_without_rounds_refuse_what_goes_with_rounds(ranker, table):
+    X, y, qid = table
+    with pytest.raises(PodiumError, match="rounds"):
+        clone(ranker).fit(X, y, qid=qid, eval_set=[(X, y)])
