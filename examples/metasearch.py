@@ -8,7 +8,8 @@ sections 2.1 and 6.1. A row is a document that some system retrieved for a query
 minus the document's place in its list, missing where the list does not hold it. Scores of different systems
 mean different things, so only places are used. What is missing stands below all that was retrieved
 (``abstain=0``), and a system may only speak for documents, not against them (``cumulative=True``, RB's
-WeakLearn.3.cum). The combination is compared with the best single system, chosen on the training queries.
+WeakLearn.3.cum). Every place is a threshold (``max_bins=None``), as it is the first few that matter. The
+combination is compared with the best single system, chosen on the training queries.
 """
 
 from __future__ import annotations
@@ -19,7 +20,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from rich.console import Console
 from sklearn.model_selection import GroupKFold
 
 from podium import Comparison, RankBoost, compare, evaluate, read_qrels, read_run
@@ -47,16 +47,19 @@ class Outcome(NamedTuple):
 
 
 def make_systems(n_queries: int = 80, n_docs: int = 400, n_systems: int = 8, seed: int = 0) -> Task:
-    """Make systems that each see relevance through noise of their own, to a depth of their own.
+    """Make systems that see relevance through noise, each to a depth of its own.
 
-    A part of the noise is the query's: every system is good at some queries and poor at others.
+    Half of the noise is the document's, which misleads all systems alike; and each system is good at some
+    queries and poor at others.
     """
     rng = np.random.default_rng(seed)
     relevant = (rng.random((n_queries, n_docs)) < 0.05).astype(float)
+    misleading = rng.standard_normal(relevant.shape)
     columns = []
     for depth in np.geomspace(10, n_docs / 2, n_systems).astype(int):
-        sight = rng.uniform(0.5, 2.5, (n_queries, 1))
-        places = np.argsort(np.argsort(-(sight * relevant + rng.standard_normal(relevant.shape))))
+        sight = rng.uniform(0.5, 3.0, (n_queries, 1))
+        looks = sight * relevant + misleading + rng.standard_normal(relevant.shape)
+        places = np.argsort(np.argsort(-looks))
         columns.append(np.where(places < depth, -1.0 - places, np.nan).ravel())
     X = np.stack(columns, axis=1)
     retrieved = ~np.isnan(X).all(axis=1)
@@ -114,7 +117,7 @@ def cross_validate(task: Task, rounds: int) -> Outcome:
     alone = np.nan_to_num(task.X, nan=np.nanmin(task.X) - 1.0)
     chosen = []
     for train, test in folds(task.qid):
-        model = RankBoost(n_estimators=rounds, cumulative=True, abstain=0, pair_weight="queries")
+        model = RankBoost(rounds, cumulative=True, abstain=0, max_bins=None, pair_weight="queries")
         model.fit(task.X[train], task.y[train], qid=task.qid[train])
         combined[test] = model.predict(task.X[test])
         best = best_system(alone[train], task.y[train], task.qid[train])
@@ -141,20 +144,19 @@ def main(argv: Sequence[str] | None = None) -> Outcome:
     """Combine the systems and print how much better that is."""
     parser = argparse.ArgumentParser(description="Combine ranked lists by RankBoost.")
     parser.add_argument("folder", nargs="?", type=Path, help="TREC files; without it, made systems")
-    parser.add_argument("--rounds", type=int, default=100, help="rounds of RankBoost (default 100)")
+    parser.add_argument("--rounds", type=int, default=200, help="rounds of RankBoost (default 200)")
     parser.add_argument("--queries", type=int, default=80, help="queries of the made systems (default 80)")
     given = parser.parse_args(argv)
     task = make_systems(given.queries) if given.folder is None else read_systems(given.folder)
 
-    console = Console()
-    console.print(
+    print(
         f"{len(task.systems)} systems, {len(np.unique(task.qid))} queries, {len(task.y):,} documents, "
         f"{int((task.y > 0).sum()):,} of them relevant; {FOLDS} folds by query, {given.rounds} rounds."
     )
     outcome = cross_validate(task, given.rounds)
-    console.print(f"Best single system on the training queries: {', '.join(dict.fromkeys(outcome.chosen))}.")
-    console.print("\nRankBoost (first) against it (second), on the queries left out:\n")
-    console.print(outcome.comparison.table())
+    print(f"Best single system on the training queries: {', '.join(dict.fromkeys(outcome.chosen))}.")
+    print("\nRankBoost (first) against it (second), on the queries left out:\n")
+    print(outcome.comparison)
     return outcome
 
 

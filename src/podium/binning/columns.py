@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from podium._compiled import ROW, SCORE, run_threads
+from podium._compiled import ROW, SCORE, compiled, run_threads
 from podium._validation import Array
 from podium.binning.blocks import Matrix
-from podium.binning.cuts import Cuts, bin_uppers
+from podium.binning.cuts import Cuts, uppers_of_sorted
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,8 +22,9 @@ class ColumnBins:
 
     Attributes
     ----------
-    rows, codes : ndarray of int32
-        Row and code of each entry; codes ascend within a feature.
+    rows, codes : ndarray of uint32
+        Row and code of each entry (unsigned, so that kernels need not think of negative indices); codes ascend within a feature. The order of rows with one code may depend
+        on the caller's.
     starts : ndarray of int64
         Feature f has the entries ``starts[f]`` up to, not including, ``starts[f + 1]``.
     cuts : Cuts
@@ -72,7 +73,9 @@ class DenseReader:
         """Return row numbers, ascending, and values of the entries that are not NaN."""
         values = self.matrix.columns(self.rows, feature, feature + 1)[0]
         ranked = np.flatnonzero(~np.isnan(values))
-        return ranked.astype(np.int32), values[ranked]
+        return ranked.astype(np.uint32), values[ranked]
+
+    entries = column
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,17 +88,21 @@ class SparseReader:
     @classmethod
     def of(cls, matrix: Any, rows: Array) -> SparseReader:
         """Note where each row of `matrix` stands in the order `rows`."""
-        place = np.empty(len(rows), np.int32)
-        place[rows] = np.arange(len(rows), dtype=np.int32)
+        place = np.empty(len(rows), np.uint32)
+        place[rows] = np.arange(len(rows), dtype=np.uint32)
         return cls(matrix, place)
+
+    def entries(self, feature: int) -> tuple[Array, Array]:
+        """Return row numbers and values of the stored entries that are not NaN, in the order they are stored."""
+        own = slice(self.matrix.indptr[feature], self.matrix.indptr[feature + 1])
+        values, rows = self.matrix.data[own], self.place[self.matrix.indices[own]]
+        ranked = ~np.isnan(values)
+        return (rows, values) if ranked.all() else (rows[ranked], values[ranked])
 
     def column(self, feature: int) -> tuple[Array, Array]:
         """Return row numbers, ascending, and values of the stored entries that are not NaN."""
-        own = slice(self.matrix.indptr[feature], self.matrix.indptr[feature + 1])
-        values = self.matrix.data[own]
-        rows = self.place[self.matrix.indices[own]]
+        rows, values = self.entries(feature)
         sequence = np.argsort(rows)
-        sequence = sequence[~np.isnan(values[sequence])]
         return rows[sequence], values[sequence]
 
 
@@ -103,10 +110,20 @@ def _bin_column(
     reader: DenseReader | SparseReader, feature: int, weight: Array | None, max_bins: int | None
 ) -> tuple[Array, Array, Array, bool]:
     """Return rows and codes of one feature in the order of its values, its bins' uppers, and if it has -inf."""
-    rows, values = reader.column(feature)
-    sequence = np.argsort(values, kind="stable")
+    rows, values = reader.entries(feature)
+    sequence = np.argsort(values)
     rows, values = rows[sequence], values[sequence]
-    shares = None if weight is None else weight[rows]
-    uppers = bin_uppers(values, shares, max_bins)
-    codes = 1 + np.searchsorted(uppers[:-1], values)
-    return rows, codes.astype(np.int32), uppers, len(values) > 0 and bool(values[0] == -np.inf)
+    uppers, _ = uppers_of_sorted(values, None if weight is None else weight[rows], max_bins)
+    codes = np.empty(len(values), np.uint32)
+    _sorted_codes(values, uppers, codes)
+    return rows, codes, uppers, len(values) > 0 and bool(values[0] == -np.inf)
+
+
+@compiled
+def _sorted_codes(ordered, uppers, codes_out):
+    """Do ``codes_out[:] = 1 + np.searchsorted(uppers, ordered)`` for sorted values."""
+    code = 0
+    for i in range(len(ordered)):
+        while ordered[i] > uppers[code]:
+            code += 1
+        codes_out[i] = code + 1

@@ -86,25 +86,28 @@ def bin_uppers(values: Array, weight: Array | None, max_bins: int | None) -> Arr
     """
     if max_bins is not None and len(values) > MANY:
         sample = np.arange(SAMPLE, dtype=ROW) * len(values) // SAMPLE
-        distinct, share = distinct_values(values[sample], None if weight is None else weight[sample])
-        if len(distinct) > max_bins:
-            return _quantiles(distinct, share, max_bins)
-    distinct, share = distinct_values(values, weight)
-    if max_bins is None or len(distinct) <= max_bins:
-        return distinct
-    return _quantiles(distinct, share, max_bins)
+        uppers, exact = _sorted_uppers(values[sample], None if weight is None else weight[sample], max_bins)
+        if not exact:
+            return uppers
+    return _sorted_uppers(values, weight, max_bins)[0]
 
 
-def distinct_values(values: Array, weight: Array | None) -> tuple[Array, Array]:
-    """Return the distinct values, ascending and without NaN, and the summed weight of each."""
+def _sorted_uppers(values: Array, weight: Array | None, max_bins: int | None) -> tuple[Array, bool]:
+    """Sort values and return the uppers of their bins, and whether each distinct value has a bin."""
     if weight is None:
-        ordered, shares = np.sort(values), np.empty(0, SCORE)
-    else:
-        sequence = np.argsort(values)
-        ordered, shares = values[sequence], weight[sequence]
-    distinct, share = np.empty_like(values), np.empty(len(values), SCORE)
-    n_distinct = _sum_runs(ordered, shares, distinct, share)
-    return distinct[:n_distinct] + values.dtype.type(0), share[:n_distinct]  # the sum turns -0.0 into 0.0
+        return uppers_of_sorted(np.sort(values), None, max_bins)
+    sequence = np.argsort(values)
+    return uppers_of_sorted(values[sequence], weight[sequence], max_bins)
+
+
+def uppers_of_sorted(ordered: Array, weight: Array | None, max_bins: int | None) -> tuple[Array, bool]:
+    """Return the uppers of the bins of sorted values, NaN last, and whether each distinct value has a bin."""
+    distinct, share = np.empty_like(ordered), np.empty(len(ordered), SCORE)
+    count = _sum_runs(ordered, np.empty(0, SCORE) if weight is None else weight, distinct, share)
+    distinct, share = distinct[:count] + ordered.dtype.type(0), share[:count]  # the sum turns -0.0 into 0.0
+    if max_bins is None or count <= max_bins:
+        return distinct, True
+    return _quantiles(distinct, share, max_bins), False
 
 
 def _quantiles(distinct: Array, share: Array, max_bins: int) -> Array:

@@ -9,6 +9,7 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -169,6 +170,8 @@ class RankBoost(Ranker):
         monitor = self._make_monitor(evals, threads, save)
         repeat(done[: self.n_estimators], data, distribution, monitor, taken)
         rounds = boost(distribution, learner, self._weigh, monitor, self.n_estimators, taken)
+        if not rounds:
+            raise PodiumError(_why_nothing_was_learned(data.features))
         if save is not None:
             save(rounds)
         self._keep(rounds, monitor.best_round, data.features.shape[1])
@@ -302,6 +305,17 @@ def generalization_bound(
             return float("inf")
         total += 2 * np.sqrt((capacity + np.log(18 / delta)) / size)
     return float(total)
+
+
+def _why_nothing_was_learned(features: Any) -> str:
+    """Say why the first round found no weak ranking."""
+    n_features = features.shape[1]
+    stored = features.data if sp.issparse(features) else features
+    if np.isnan(stored).all():
+        return f"No feature can rank anything: all {n_features} are missing in every row."
+    if not sp.issparse(features) and np.all((features == features[0]) | np.isnan(features) & np.isnan(features[0])):
+        return f"No feature can rank anything: all {n_features} are constant."
+    return "No weak ranking is better than chance: no feature orders the pairs either way."
 
 
 def _importances(rounds: list[Round], n_features: int) -> Array:

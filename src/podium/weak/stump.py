@@ -171,7 +171,8 @@ class StumpLearner:
         chances = []
         for stump in self.cumulative.weights if self.cumulative else ():
             cut = self.bins.cuts.cut(stump.feature, stump.threshold)
-            gain = gains[stump.abstain, self.bins.cuts.offsets[stump.feature] + cut]
+            abstain = stump.abstain if self.bins.cuts.has_missing[stump.feature] else 0
+            gain = gains[abstain, self.bins.cuts.offsets[stump.feature] + cut]
             if gain < 0 and self.signs[stump.feature, 1]:
                 chances.append(_Choice(gain, stump.feature, cut, stump.abstain))
         for chance in sorted(chances):
@@ -188,10 +189,11 @@ class PotentialGains:
         self.bins, self.n_threads = bins, n_threads
 
     def __call__(self, potentials: Array, distribution: Distribution) -> Array:
-        """Return r for q_def = 0 (row 0) and 1 (row 1) at every cut of every feature."""
+        """Return r for q_def = 0 (row 0) and 1 (row 1, where rows are missing) at every cut of every feature."""
         above, missing, _ = sums_above(self.bins, potentials, self.n_threads)
-        with_missing = above + np.repeat(missing, np.diff(self.bins.cuts.offsets))
-        return np.stack([above, with_missing]) / SCALE
+        gains = np.empty((2, len(above)), SCORE)
+        _fill_gains(self.bins.cuts.offsets, self.bins.cuts.has_missing, above, missing, gains)
+        return gains
 
 
 class CrossingGains:
@@ -235,24 +237,44 @@ def allowed_signs(constraints: Sequence[int] | None, n_features: int) -> Array:
 
 
 @compiled
+def _fill_gains(offsets, has_missing, above, missing, gains_out):
+    """Write r without, and where something is missing with, the missing rows above, as fractions of 1."""
+    for f in range(len(has_missing)):
+        for place in range(offsets[f], offsets[f + 1]):
+            gains_out[0, place] = above[place] / SCALE
+        if has_missing[f]:
+            for place in range(offsets[f], offsets[f + 1]):
+                gains_out[1, place] = (above[place] + missing[f]) / SCALE
+
+
+@compiled
 def _best_cuts(gains, offsets, first, has_missing, abstains, best_out, place_out):
     """Write the largest gain, and minus the smallest, of each feature, and their (cut, q_def).
 
-    Leaves out stumps that are the same for all rows: there the gain is 0 but for rounding. The first of equal
-    gains is kept, in the order of cuts, then q_def.
+    Leaves out stumps that are the same for all rows: there the gain is 0 but for rounding. Where nothing is
+    missing, q_def does not matter and the first is taken.
     """
     for f in range(len(first)):
         n_cuts = offsets[f + 1] - offsets[f]
-        choices = abstains if has_missing[f] else abstains[:1]
-        for cut in range(first[f], n_cuts):
-            for abstain in choices:
-                no_one = cut == n_cuts - 1 and (abstain == 0 or not has_missing[f])
-                all_rows = cut == 0 and (abstain == 1 or not has_missing[f])
-                if no_one or all_rows:
-                    continue
-                gain = gains[abstain, offsets[f] + cut]
-                side = 0 if gain > 0 else 1
-                if abs(gain) > best_out[f, side]:
-                    best_out[f, side] = abs(gain)
+        for abstain in abstains if has_missing[f] else abstains[:1]:
+            start = max(first[f], 1 if abstain == 1 or not has_missing[f] else 0)
+            stop = n_cuts if abstain == 1 and has_missing[f] else n_cuts - 1
+            own = gains[abstain if has_missing[f] else 0, offsets[f] : offsets[f + 1]]
+            for side in range(2):
+                gain, cut = _largest(own, start, stop, 1.0 - 2.0 * side)
+                if gain > best_out[f, side] or (gain == best_out[f, side] > 0 and cut < place_out[f, side, 0]):
+                    best_out[f, side] = gain
                     place_out[f, side, 0] = cut
                     place_out[f, side, 1] = abstain
+
+
+@compiled
+def _largest(values, start, stop, sign):
+    """Return the largest of ``sign * values[start:stop]``, or 0 if none is positive, and its first place."""
+    largest = 0.0
+    place = 0
+    for i in range(start, stop):
+        if sign * values[i] > largest:
+            largest = sign * values[i]
+            place = i
+    return largest, place

@@ -53,7 +53,8 @@ def sums_above(bins: Bins, quantity: Array, n_threads: int = 1) -> Sums:
     n_threads : int
         Threads share out features.
     """
-    whole = np.rint(quantity * SCALE).astype(np.int64)
+    whole = np.empty(len(quantity), np.int64)
+    _to_multiples(quantity, whole)
     above = np.zeros(len(bins.cuts.thresholds), np.int64)
     missing = np.zeros(bins.cuts.n_features, np.int64)
     total = int(whole.sum())
@@ -91,6 +92,13 @@ def _column_sums(
         for first, last in zip(bounds[:-1], bounds[1:], strict=True)
     ]
     run_threads(_walk_columns, calls, n_threads)
+
+
+@compiled
+def _to_multiples(quantity, whole_out):
+    """Do ``whole_out[:] = np.rint(quantity * SCALE)``."""
+    for i in range(len(quantity)):
+        whole_out[i] = np.int64(np.rint(quantity[i] * SCALE))
 
 
 @compiled

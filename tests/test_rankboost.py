@@ -1,0 +1,334 @@
+"""RankBoost: against the plain reference round by round, the paper's guarantees, stopping, going on, bad input."""
+
+import signal
+import threading
+
+import numpy as np
+import pytest
+
+from podium import (
+    NoPairsError,
+    PodiumError,
+    RankBoost,
+    evaluate,
+    generalization_bound,
+    make_preferences,
+    make_search,
+)
+from podium.measures import pair_losses
+from reference import rankboost as reference
+
+
+@pytest.fixture(scope="module")
+def search():
+    return make_search(n_queries=40, docs_per_query=15, n_features=8, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def valid():
+    return make_search(n_queries=40, docs_per_query=15, n_features=8, random_state=1)
+
+
+def small_data(seed, continuous):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 5, (42, 4)).astype(float)
+    X[rng.random(X.shape) < 0.2] = np.nan
+    y = rng.random(42) if continuous else rng.integers(0, 3, 42).astype(float)
+    return X, y, np.repeat([0, 1, 2], 14), rng.integers(1, 4, 42).astype(float)
+
+
+def story(model):
+    return [(r.feature, r.threshold, r.abstain, r.alpha, r.Z, r.r) for r in model.rounds_]
+
+
+def columns_of(X):
+    return [[None if np.isnan(x) else x for x in column] for column in X.T]
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("criterion", ["r", "z"])
+@pytest.mark.parametrize("alpha", ["r", "z", "numeric"])
+def test_rounds_equal_the_reference(seed, criterion, alpha):
+    X, y, qid, weight = small_data(seed, continuous=seed % 2 == 1)
+    triples = reference.graded_triples(y, qid, weight)
+    expected = reference.rank_boost(triples, columns_of(X), 6, criterion, alpha)
+    model = RankBoost(6, criterion=criterion, alpha=alpha, max_bins=None).fit(X, y, qid=qid, sample_weight=weight)
+    np.testing.assert_allclose(np.array(story(model)), np.array(expected), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_labels_with_pairs_equal_the_reference(seed):
+    X, y, qid, _ = small_data(seed, continuous=False)
+    rng = np.random.default_rng(seed + 10)
+    better, worse = rng.permutation(42)[:10], rng.permutation(42)[10:20]
+    pairs = (better[better != worse], worse[better != worse], rng.random((better != worse).sum()) + 0.1)
+    triples = reference.graded_triples(y, qid) + list(zip(pairs[1], pairs[0], pairs[2], strict=True))
+    expected = reference.rank_boost(triples, columns_of(X), 5)
+    model = RankBoost(5, max_bins=None).fit(X, y, qid=qid, pairs=pairs)
+    np.testing.assert_allclose(np.array(story(model)), np.array(expected), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("options", [{}, {"criterion": "z"}, {"alpha": "numeric"}, {"weak": "feature"}])
+def test_training_loss_stays_below_the_product_of_z(search, options):
+    model = RankBoost(30, **options).fit(search.X, search.y, qid=search.qid)
+    certificate = model.certificate()
+    assert np.all(certificate["Z"] <= 1)
+    for scores, bound in zip(model.staged_predict(search.X), certificate["bound"], strict=True):
+        loss = evaluate(search.y, scores, qid=search.qid, measures="pair_loss_1", n_resamples=0)["pair_loss_1"]
+        assert loss <= bound * (1 + 1e-12)
+
+
+def test_edge_bound_holds_for_the_third_method(search):
+    certificate = RankBoost(30).fit(search.X, search.y, qid=search.qid).certificate()
+    assert np.all(certificate["bound"] <= certificate["edge_bound"] * (1 + 1e-12))
+
+
+def test_staged_predict_ends_at_predict(search):
+    model = RankBoost(20).fit(search.X, search.y, qid=search.qid)
+    *_, last = model.staged_predict(search.X)
+    np.testing.assert_allclose(last, model.predict(search.X), rtol=1e-12, atol=1e-12)
+
+
+def test_row_of_weight_two_is_the_row_twice(search):
+    X, y, qid = np.round(search.X), search.y, search.qid
+    weight = 1.0 + (np.arange(len(y)) % 3 == 0)
+    twice = np.repeat(np.arange(len(y)), weight.astype(int))
+    weighted = RankBoost(10, max_bins=None).fit(X, y, qid=qid, sample_weight=weight)
+    doubled = RankBoost(10, max_bins=None).fit(X[twice], y[twice], qid=qid[twice])
+    np.testing.assert_allclose(story(weighted), story(doubled), rtol=1e-9)
+
+
+def test_pair_of_weight_two_is_the_pair_twice():
+    data = make_preferences(60, 20)
+    better, worse, weight = data.pairs
+    twice = [np.concatenate([side, side]) for side in (better, worse)]
+    one = RankBoost(10).fit(data.X, pairs=(better, worse, 2 * weight))
+    two = RankBoost(10).fit(data.X, pairs=(*twice, np.concatenate([weight, weight])))
+    np.testing.assert_allclose(story(one), story(two), rtol=1e-9)
+
+
+def test_query_weight_of_zero_leaves_a_query_out(search):
+    out = search.qid == search.qid[0]
+    weight = np.where(out, 0.0, 1.0)
+    without = RankBoost(10, max_bins=None).fit(search.X[~out], search.y[~out], qid=search.qid[~out])
+    with_zero = RankBoost(10, max_bins=None).fit(search.X, search.y, qid=search.qid, query_weight=weight)
+    np.testing.assert_allclose(with_zero.predict(search.X), without.predict(search.X), atol=1e-9)
+
+
+def test_explicit_pairs_learn_a_taste():
+    data = make_preferences(200, 60, random_state=3)
+    model = RankBoost(60).fit(data.X, pairs=tuple(data.pairs))
+    better, worse, weight = data.pairs
+    assert pair_losses(better, worse, weight, model.predict(data.X))[1] < 0.2
+
+
+@pytest.mark.parametrize("criterion", ["r", "z"])
+def test_cumulative_weights_are_never_negative(search, criterion):
+    model = RankBoost(80, cumulative=True, criterion=criterion).fit(search.X, search.y, qid=search.qid)
+    sums: dict[tuple, float] = {}
+    for done in model.rounds_:
+        key = (done.feature, done.threshold, done.abstain)
+        sums[key] = sums.get(key, 0.0) + done.alpha
+        assert sums[key] > 0
+
+
+@pytest.mark.parametrize("weak", ["stump", "feature"])
+def test_monotone_constraints_hold_on_a_grid(search, weak):
+    constraints = [1, -1, 0, 1, -1, 1, -1, 0]
+    model = RankBoost(60, weak=weak, monotone_constraints=constraints).fit(search.X, search.y, qid=search.qid)
+    for feature, sign in enumerate(constraints):
+        grid = np.repeat(np.median(search.X, axis=0)[None], 50, axis=0)
+        grid[:, feature] = np.linspace(search.X[:, feature].min(), search.X[:, feature].max(), 50)
+        assert sign * (steps := np.diff(model.predict(grid))).min(initial=0) >= -1e-12 or sign == 0, steps
+
+
+@pytest.mark.parametrize("abstain", [0, 1])
+def test_fixed_abstention_is_kept(abstain):
+    data = make_preferences(80, 15)
+    model = RankBoost(20, abstain=abstain).fit(data.X, pairs=tuple(data.pairs))
+    assert {done.abstain for done in model.rounds_} == {abstain}
+
+
+def test_evaluation_sets_follow_the_rounds(search, valid):
+    model = RankBoost(15, eval_metric=["ndcg@10", "pair_loss"]).fit(
+        search.X, search.y, qid=search.qid, eval_set=[(search.X, search.y), (valid.X, valid.y)],
+        eval_qid=[search.qid, valid.qid],
+    )  # fmt: skip
+    assert list(model.evals_result_) == ["validation_0", "validation_1"]
+    for t, scores in enumerate(model.staged_predict(valid.X)):
+        expected = evaluate(valid.y, scores, qid=valid.qid, measures="ndcg@10", n_resamples=0)["ndcg@10"]
+        assert model.evals_result_["validation_1"]["ndcg@10"][t] == pytest.approx(expected, abs=1e-9)
+
+
+def test_early_stopping_keeps_the_best_round(search, valid):
+    model = RankBoost(400, early_stopping_rounds=5, eval_metric="ndcg@5", learning_rate=1.0).fit(
+        search.X, search.y, qid=search.qid, eval_set=[(valid.X, valid.y)], eval_qid=[valid.qid]
+    )
+    history = model.evals_result_["validation_0"]["ndcg@5"]
+    assert len(history) == len(model.rounds_) == model.best_iteration_ + 5
+    assert history[model.best_iteration_ - 1] == max(history)
+    assert model.stop_reason_ == f"ndcg@5 of validation_0 was highest after round {model.best_iteration_}"
+    assert model.score(valid.X, valid.y, qid=valid.qid) == pytest.approx(max(history), abs=1e-12)
+
+
+@pytest.mark.parametrize("options", [{}, {"criterion": "z"}, {"cumulative": True}])
+def test_going_on_from_a_model_ends_where_one_fit_ends(search, options):
+    half = RankBoost(12, **options).fit(search.X, search.y, qid=search.qid)
+    whole = RankBoost(25, **options).fit(search.X, search.y, qid=search.qid)
+    gone_on = RankBoost(25, **options).fit(search.X, search.y, qid=search.qid, init_model=half)
+    assert story(gone_on) == story(whole)
+
+
+@pytest.mark.parametrize("options", [{}, {"cumulative": True}, {"criterion": "z", "max_bins": None}])
+def test_a_killed_fit_goes_on_from_its_checkpoint(search, valid, tmp_path, monkeypatch, options):
+    whole = RankBoost(35, **options).fit(search.X, search.y, qid=search.qid)
+    path = tmp_path / "fit.checkpoint"
+    killed = RankBoost(35, checkpoint=path, **options)
+
+    def fail_at_round_27(self, *arguments, update=type(killed)._weigh, calls=[0]):  # noqa: B006
+        calls[0] += 1
+        if calls[0] == 27:
+            raise MemoryError
+        return update(self, *arguments)
+
+    with monkeypatch.context() as patch, pytest.raises(MemoryError):
+        patch.setattr(RankBoost, "_weigh", fail_at_round_27)
+        killed.fit(search.X, search.y, qid=search.qid)
+    assert path.exists()
+    resumed = killed.fit(search.X, search.y, qid=search.qid)
+    assert story(resumed) == story(whole)
+
+
+def test_a_checkpoint_of_other_data_is_refused(search, tmp_path):
+    path = tmp_path / "fit.checkpoint"
+    RankBoost(3, checkpoint=path).fit(search.X, search.y, qid=search.qid)
+    with pytest.raises(PodiumError, match="belongs to other data or other parameters"):
+        RankBoost(3, checkpoint=path).fit(search.X + 1, search.y, qid=search.qid)
+    with pytest.raises(PodiumError, match="belongs to other data or other parameters"):
+        RankBoost(3, checkpoint=path, criterion="z").fit(search.X, search.y, qid=search.qid)
+    assert len(RankBoost(5, checkpoint=path).fit(search.X, search.y, qid=search.qid).rounds_) == 5
+
+
+def test_interrupting_keeps_what_was_learned(search):
+    if threading.current_thread() is not threading.main_thread():
+        pytest.skip("signals reach the main thread only")
+    model = RankBoost(10_000_000)
+    timer = threading.Timer(0.5, signal.raise_signal, [signal.SIGINT])
+    timer.start()
+    with pytest.warns(UserWarning, match="Interrupted: the [0-9]+ rounds learned so far are kept"):
+        model.fit(search.X, search.y, qid=search.qid)
+    assert model.stop_reason_ == "it was interrupted"
+    assert len(model.rounds_) == model.best_iteration_
+    assert np.isfinite(model.predict(search.X)).all()
+
+
+def test_a_perfect_feature_gives_finite_weights_and_an_end():
+    y = np.arange(20.0)
+    model = RankBoost(200).fit(y[:, None], y)
+    assert np.isfinite(model.predict(y[:, None])).all()
+    assert np.all(np.diff(model.predict(y[:, None])) > 0)
+    two = RankBoost(50).fit(np.array([[0.0], [1.0]]), [0, 1])
+    assert np.isfinite(two.rounds_[0].alpha)
+
+
+def test_importances_name_the_features_that_matter(search):
+    rng = np.random.default_rng(0)
+    y = (search.X[:, 2] > np.median(search.X[:, 2])) + 0.1 * (rng.random(len(search.y)) < 0.1)
+    model = RankBoost(10).fit(search.X, y, qid=search.qid)
+    assert model.feature_importances_.sum() == pytest.approx(1)
+    assert model.feature_importances_.argmax() == 2
+
+
+def test_generalization_bound_is_theorem_three():
+    d, T, m, n, delta = 2, 10, 10**7, 10**8, 0.1
+    capacity = 2 * (d + 1) * (T + 1) * np.log2(np.e * (T + 1))
+    expected = sum(
+        2 * np.sqrt((capacity * (np.log(2 * k / capacity) + 1) + np.log(18 / delta)) / k) for k in (m, n)
+    )
+    assert generalization_bound(m, n, T, d, delta) == pytest.approx(expected, rel=1e-12)
+    assert generalization_bound(50, 50, 100, 2) == np.inf
+    with pytest.raises(PodiumError, match="dimension >= 2"):
+        generalization_bound(10, 10, 1, 1)
+
+
+class FirstFeature:
+    """A weak learner of a user's own: always the first feature's sign."""
+
+    def __init__(self, data):
+        self.values = self.predict(data.features)[data.queries.rows]
+
+    def predict(self, X):
+        return (X[:, 0] > 0).astype(float)
+
+    def search(self, potentials, distribution):
+        from podium.weak import Found
+
+        r = float(np.sum(self.values * potentials))
+        return Found(self, self.values, r) if abs(r) > 1e-9 else None
+
+
+def test_own_weak_learner(search):
+    model = RankBoost(5, weak=FirstFeature, alpha="numeric").fit(search.X, search.y, qid=search.qid)
+    assert model.stop_reason_ == "no weak ranking is better than chance"
+    assert len(np.unique(model.predict(search.X))) == 2
+
+
+def test_own_weak_rankings_cannot_be_saved(search, tmp_path):
+    model = RankBoost(2, weak=FirstFeature).fit(search.X, search.y, qid=search.qid)
+    with pytest.raises(PodiumError, match="A model file holds stumps only; round 1 has a FirstFeature"):
+        model.save(tmp_path / "model")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_verbose_shows_progress_on_standard_error(search, valid, capsys):
+    RankBoost(5, verbose=1).fit(
+        search.X, search.y, qid=search.qid, eval_set=[(valid.X, valid.y)], eval_qid=[valid.qid]
+    )
+    captured = capsys.readouterr()
+    assert "5/5" in captured.err
+    assert "validation_0 pair_loss" in captured.err
+    assert captured.out == ""
+
+
+@pytest.mark.parametrize(
+    ("options", "fit", "error", "message"),
+    [
+        ({}, {"y": np.ones(600)}, NoPairsError, "all rows have the same label"),
+        ({}, {"y": None}, NoPairsError, "requires y to be passed"),
+        ({}, {"pairs": ([0, 9999], [1, 2])}, PodiumError, r"better\[1\] is row 9999"),
+        ({"criterion": "q"}, {}, PodiumError, "The 'criterion' parameter of RankBoost must be"),
+        ({"n_estimators": 0}, {}, PodiumError, "The 'n_estimators' parameter of RankBoost must be"),
+        ({"max_bins": 256}, {}, PodiumError, "The 'max_bins' parameter"),
+        ({"eval_metric": "ncdg@3"}, {}, PodiumError, "did you mean ndcg"),
+        ({"monotone_constraints": [1, 0]}, {}, PodiumError, "one entry per feature, 8; got 2"),
+        ({"monotone_constraints": [2] * 8}, {}, PodiumError, "monotone_constraints must be -1, 0 or 1; got 2"),
+        ({"early_stopping_rounds": 3}, {}, PodiumError, "early_stopping_rounds needs an eval_set"),
+        ({"weak": "feature", "criterion": "z"}, {}, PodiumError, "criterion goes with stumps only"),
+        ({}, {"init_model": RankBoost()}, ValueError, "not fitted"),
+        ({}, {"init_model": "m.podium"}, PodiumError, "init_model must be a fitted RankBoost; got str"),
+        ({}, {"eval_set": [(np.ones((2, 3)), [0, 1])]}, PodiumError, r"eval_set\[0\] must have the columns of X"),
+        ({}, {"eval_set": [(np.ones((2, 8)), [0, 1])], "eval_qid": []}, PodiumError, "eval_qid must have one"),
+    ],
+)
+def test_bad_input_gets_one_sentence(search, options, fit, error, message):
+    given = {"y": search.y, "qid": None if "y" in fit else search.qid, **fit}
+    if given["y"] is not None:
+        given["y"] = given["y"][: len(search.X)] if len(given["y"]) >= len(search.X) else np.ones(len(search.X))
+    with pytest.raises(error, match=message):
+        RankBoost(**{"n_estimators": 2, **options}).fit(search.X, **given)
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [(np.full((4, 2), np.nan), "missing"), (np.ones((4, 2)), "constant")],
+)
+def test_features_that_cannot_rank_are_named(X, message):
+    with pytest.raises(PodiumError, match=message):
+        RankBoost(2).fit(X, [0, 1, 0, 1])
+
+
+def test_unknown_parameters_are_refused():
+    with pytest.raises(TypeError, match="num_leaves"):
+        RankBoost(num_leaves=31)
+    with pytest.raises(ValueError, match="num_leaves"):
+        RankBoost().set_params(num_leaves=31)
