@@ -40,8 +40,7 @@ READERS = {
     "podium, float32": "from podium import read_letor\nread = lambda path: read_letor(path, dtype='float32')",
     "podium, sparse": "from podium import read_letor\nread = lambda path: read_letor(path, sparse=True)",
     "scikit-learn": (
-        "from sklearn.datasets import load_svmlight_file\n"
-        "read = lambda path: load_svmlight_file(path, query_id=True)"
+        "from sklearn.datasets import load_svmlight_file\nread = lambda path: load_svmlight_file(path, query_id=True)"
     ),
 }
 RUN = """

@@ -1,35 +1,37 @@
-"""The main job on built-in data: look at it, find the best single feature, measure it on new queries."""
+"""The main job on built-in data: look at it, learn to rank, measure on new queries, see what the ranker learned."""
 
 from rich.console import Console
-from rich.progress import track
 
-from podium import compare, describe, evaluate, make_search
+from podium import NearestNeighbor, RankBoost, compare, describe, evaluate, make_search
 
 MEASURES = ["ndcg@10", "map", "mrr", "err@10", "p@5", "pair_loss"]
 
 
 def main() -> None:
-    """Rank by each single feature on training queries, keep the best, and measure it on test queries."""
+    """Train RankBoost on 300 queries and compare it with the best single feature on 300 new ones."""
     console = Console()
     train = make_search(n_queries=300, random_state=0)
-    test = make_search(n_queries=300, random_state=1)
+    valid = make_search(n_queries=100, random_state=1)
+    test = make_search(n_queries=300, random_state=2)
     console.print(describe(train.X, train.y, qid=train.qid).table())
 
-    quality = {}
-    for feature in track(range(train.X.shape[1]), "Each feature alone", console=console):
-        for sign in (1, -1):
-            scores = sign * train.X[:, feature]
-            quality[sign, feature] = evaluate(
-                train.y, scores, qid=train.qid, measures="ndcg@10", n_resamples=0
-            )["ndcg@10"]
-    (sign, feature), (other_sign, other) = sorted(quality, key=quality.__getitem__, reverse=True)[:2]
+    console.print("\nRankBoost, stopping where NDCG@10 of 100 other queries is best (kernels compile on first use):")
+    model = RankBoost(n_estimators=400, early_stopping_rounds=40, eval_metric="ndcg@10", verbose=1)
+    model.fit(train.X, train.y, qid=train.qid, eval_set=[(valid.X, valid.y)], eval_qid=[valid.qid])
+    console.print(f"{len(model.rounds_)} rounds, {model.best_iteration_} of them used: {model.stop_reason_}.\n")
 
-    console.print(f"\nBest single feature on the training queries: {feature + 1}. On 300 new queries:\n")
-    scores = sign * test.X[:, feature]
+    scores = model.predict(test.X)
     console.print(evaluate(test.y, scores, qid=test.qid, measures=MEASURES).table())
-    console.print(f"Against the second best, feature {other + 1}:\n")
-    second = other_sign * test.X[:, other]
-    console.print(compare(test.y, scores, second, qid=test.qid, measures=MEASURES).table())
+    single = NearestNeighbor().fit(train.X, train.y, qid=train.qid)
+    names = train.feature_names or []
+    console.print(f"RankBoost (first) against the best single feature, {names[single.feature_]} (second):\n")
+    console.print(compare(test.y, scores, single.predict(test.X), qid=test.qid, measures=MEASURES).table())
+
+    certificate = model.certificate()
+    console.print(f"Certificate: the training ranking loss is at most ∏Z = {certificate['bound'][-1]:.4f}.")
+    console.print("The first rounds:")
+    for number, done in enumerate(model.rounds_[:5], 1):
+        console.print(f"  {number}. {done.alpha:+.3f} where {names[done.feature]} > {done.threshold:.4g}", highlight=False)
 
 
 if __name__ == "__main__":

@@ -69,7 +69,11 @@ def make_systems(n_queries: int = 80, n_docs: int = 400, n_systems: int = 8, see
 
 
 def read_systems(folder: Path) -> Task:
-    """Read TREC runs and judgements; documents without a judgement count as not relevant."""
+    """Read TREC runs and judgements.
+
+    A document without a judgement counts as not relevant, as trec_eval has it; a relevant one that no system
+    retrieved is not a row, as no combination could find it.
+    """
     qrels = read_qrels(folder / "qrels.txt.gz")
     runs = [read_run(path) for path in sorted((folder / "runs").glob("*.run.gz"))]
     if not runs:

@@ -67,9 +67,7 @@ def test_evaluate_against_a_second_file(run, tmp_path):
 def test_evaluate_reads_csv_and_query_sizes(run, tmp_path):
     pytest.importorskip("pyarrow")
     (tmp_path / "data.csv").write_text("grade,topic,a\n1,x,0.5\n0,x,0.7\n")
-    out = run(
-        "evaluate", "data.csv", "--label", "grade", "--qid", "topic", "--feature", 1, "-m", "mrr", "--json"
-    )
+    out = run("evaluate", "data.csv", "--label", "grade", "--qid", "topic", "--feature", 1, "-m", "mrr", "--json")
     assert json.loads(out[1])["measures"]["mrr"]["mean"] == 0.5
     (tmp_path / "plain.txt").write_text("1 1:1\n0 1:2\n0 1:5\n1 1:6\n")
     (tmp_path / "plain.query").write_text("2\n2\n")
@@ -131,3 +129,71 @@ def test_missing_features_stand_last():
     table = RankingTable(X, np.zeros(3), None, None, None)
     assert cli.feature_scores(table, 1).tolist() == [-np.inf, 1.0, -5.0]
     assert cli.feature_scores(table, -1).tolist() == [-np.inf, -1.0, 5.0]
+
+
+def write_letor(path, table):
+    lines = []
+    for x, y, qid in zip(table.X, table.y, table.qid, strict=True):
+        cells = " ".join(f"{j + 1}:{value!r}" for j, value in enumerate(x.tolist()))
+        lines.append(f"{y:g} qid:{qid} {cells}\n")
+    path.write_text("".join(lines))
+
+
+@pytest.fixture
+def files(tmp_path):
+    from podium import make_search
+
+    for name, seed in (("train", 0), ("valid", 1)):
+        write_letor(tmp_path / f"{name}.txt", make_search(n_queries=20, docs_per_query=10, random_state=seed))
+
+
+def test_train_and_score_equal_the_library(run, files, tmp_path):
+    from podium import RankBoost, load, read_letor
+
+    train = ["train", "train.txt", "-o", "m.podium", "--set", "n_estimators=7", "--set", "criterion=z"]
+    code, out, _ = run(*train)
+    assert code == 0
+    assert "m.podium" in out
+    table = read_letor(tmp_path / "train.txt")
+    expected = RankBoost(7, criterion="z").fit(table.X, table.y, qid=table.qid).predict(table.X)
+    assert [float(line) for line in run("score", "m.podium", "train.txt")[1].split()] == expected.tolist()
+    run("score", "m.podium", "train.txt", "-o", "scores.out")
+    assert np.loadtxt(tmp_path / "scores.out").tolist() == expected.tolist()
+    assert len(load(tmp_path / "m.podium").rounds_) == 7
+
+
+def test_train_stops_early_and_reports(run, files):
+    options = ["--set", "n_estimators=200", "--set", "early_stopping_rounds=3", "--set", 'eval_metric=["ndcg@5","map"]']
+    code, out, _ = run("train", "train.txt", "-o", "m.podium", "--eval", "valid.txt", "--json", *options)
+    report = json.loads(out)
+    assert code == 0
+    assert report["rounds"] == report["best_round"] + 3
+    assert set(report["measured"]) == {"validation_0 ndcg@5", "validation_0 map"}
+
+
+def test_train_keeps_the_names_of_columns(run, tmp_path):
+    pytest.importorskip("pyarrow")
+    (tmp_path / "data.csv").write_text("label,qid,price,age\n1,x,0.5,3\n0,x,0.7,2\n0,x,0.9,9\n")
+    (tmp_path / "other.csv").write_text("label,qid,cost,age\n1,x,0.5,3\n0,x,0.7,2\n")
+    assert run("train", "data.csv", "-o", "m", "--quiet")[0] == 0
+    code, _, err = run("score", "m", "other.csv")
+    assert code == 2
+    assert "'price' is missing" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["train", "train.txt", "-o", "no/m"], "The folder of no/m does not exist."),
+        (["train", "train.txt", "-o", "m", "--set", "n_estimator=3"], "did you mean n_estimators?"),
+        (["train", "train.txt", "-o", "m", "--set", "n_estimators"], "--set needs name=value"),
+        (["train", "train.txt", "-o", "m", "--set", "n_estimators=few"], "The 'n_estimators' parameter"),
+        (["train", "train.txt", "-o", "m", "--ranker", "RankBost"], "did you mean RankBoost?"),
+        (["score", "train.txt", "train.txt"], "train.txt: this is not a Podium model file."),
+    ],
+)
+def test_bad_training_input_ends_with_a_sentence_and_code_two(run, files, tmp_path, arguments, message):
+    code, _, err = run(*arguments)
+    assert code == 2
+    assert message in err
+    assert not (tmp_path / "m").exists()

@@ -66,9 +66,7 @@ def test_features_of_a_family_are_correlated_and_others_not(search):
 
 def test_sets_of_one_rule_share_it_and_those_of_another_do_not():
     """A linear fit to one set carries over to a second seed, and less to a second rule."""
-    train, test, other = (
-        make_search(n_features=24, random_state=i, rule=j) for i, j in [(0, 0), (1, 0), (1, 1)]
-    )
+    train, test, other = (make_search(n_features=24, random_state=i, rule=j) for i, j in [(0, 0), (1, 0), (1, 1)])
     fit = np.linalg.lstsq(np.tanh(train.X), train.y - train.y.mean(), rcond=None)[0]
     same = np.corrcoef(np.tanh(test.X) @ fit, test.y)[0, 1]
     different = np.corrcoef(np.tanh(other.X) @ fit, other.y)[0, 1]

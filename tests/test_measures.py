@@ -230,8 +230,7 @@ MONOTONE = [n for n in ALL if DEFINITIONS[split(n)[0]].ties is None and not n.st
 def test_expected_lies_between_pessimistic_and_optimistic(search, name):
     sign = 1 if parse_measure(name).higher_is_better else -1
     worst, mean, best = (
-        sign * measure_queries(name, *search, ties=ties).values
-        for ties in ("pessimistic", "expected", "optimistic")
+        sign * measure_queries(name, *search, ties=ties).values for ties in ("pessimistic", "expected", "optimistic")
     )
     assert np.nanmin(best - mean) >= -1e-12
     assert np.nanmin(mean - worst) >= -1e-12

@@ -96,9 +96,7 @@ def test_trec_convention_counts_relevant_rows_below_the_depth_as_missed(search):
         qrels[str(query)] = {str(row): int(grade) for row, grade in enumerate(y)}
         run[str(query)] = {str(row): float(s[row]) for row in range(depths[query])}
     names = {"map": "map", "ndcg": "ndcg", "mrr": "recip_rank", "ndcg@5": "ndcg_cut_5", "p@5": "P_5"}
-    result = pytrec_eval.RelevanceEvaluator(
-        qrels, {"map", "ndcg", "recip_rank", "ndcg_cut.5", "P.5"}
-    ).evaluate(run)
+    result = pytrec_eval.RelevanceEvaluator(qrels, {"map", "ndcg", "recip_rank", "ndcg_cut.5", "P.5"}).evaluate(run)
     for name, theirs in names.items():
         expected = [result[str(query)][theirs] for query in range(len(qrels))]
         ours = values(name, (labels, scores, offsets), "trec", depths=depths)
@@ -135,9 +133,7 @@ def test_xgboost_convention_is_xgboosts_ndcg(search):
 def test_xgboost_convention_is_xgboosts_map_and_precision(search):
     labels, scores, offsets = search
     binary = (labels > 0).astype(float), scores, offsets
-    theirs = xgboost_values(
-        binary, ["map", "map@1", "map@3", "map@3-", "pre@1", "pre@3", "pre@20"], "rank:map"
-    )
+    theirs = xgboost_values(binary, ["map", "map@1", "map@3", "map@3-", "pre@1", "pre@3", "pre@20"], "rank:map")
     for name, expected in theirs.items():
         options = {"empty": 0} if name.endswith("-") else {}
         ours = values(name.removesuffix("-").replace("pre", "p"), binary, "xgboost", **options).mean()
@@ -186,7 +182,5 @@ def test_ranklib_convention_divides_map_by_all_relevant_and_precision_by_rows():
 @pytest.mark.plain
 def test_unknown_convention_is_refused_with_the_near_one():
     search = np.zeros(2), np.zeros(2), np.array([0, 2])
-    with pytest.raises(
-        PodiumError, match=r"convention must be one of podium, trec.*Did you mean 'xgboost'\?"
-    ):
+    with pytest.raises(PodiumError, match=r"convention must be one of podium, trec.*Did you mean 'xgboost'\?"):
         values("ndcg", search, "XGBosst")

@@ -185,15 +185,17 @@ def test_a_killed_fit_goes_on_from_its_checkpoint(search, valid, tmp_path, monke
     path = tmp_path / "fit.checkpoint"
     killed = RankBoost(35, checkpoint=path, **options)
 
-    def fail_at_round_27(self, *arguments, update=type(killed)._weigh, calls=[0]):  # noqa: B006
-        calls[0] += 1
-        if calls[0] == 27:
-            raise MemoryError
-        return update(self, *arguments)
+    weigh, calls = RankBoost._weigh, iter(range(10_000))
 
-    with monkeypatch.context() as patch, pytest.raises(MemoryError):
-        patch.setattr(RankBoost, "_weigh", fail_at_round_27)
+    def fail_late(self, *arguments):
+        if next(calls) == 26:
+            raise MemoryError
+        return weigh(self, *arguments)
+
+    monkeypatch.setattr(RankBoost, "_weigh", fail_late)
+    with pytest.raises(MemoryError):
         killed.fit(search.X, search.y, qid=search.qid)
+    monkeypatch.undo()
     assert path.exists()
     resumed = killed.fit(search.X, search.y, qid=search.qid)
     assert story(resumed) == story(whole)
@@ -242,9 +244,7 @@ def test_importances_name_the_features_that_matter(search):
 def test_generalization_bound_is_theorem_three():
     d, T, m, n, delta = 2, 10, 10**7, 10**8, 0.1
     capacity = 2 * (d + 1) * (T + 1) * np.log2(np.e * (T + 1))
-    expected = sum(
-        2 * np.sqrt((capacity * (np.log(2 * k / capacity) + 1) + np.log(18 / delta)) / k) for k in (m, n)
-    )
+    expected = sum(2 * np.sqrt((capacity * (np.log(2 * k / capacity) + 1) + np.log(18 / delta)) / k) for k in (m, n))
     assert generalization_bound(m, n, T, d, delta) == pytest.approx(expected, rel=1e-12)
     assert generalization_bound(50, 50, 100, 2) == np.inf
     with pytest.raises(PodiumError, match="dimension >= 2"):
@@ -281,9 +281,7 @@ def test_own_weak_rankings_cannot_be_saved(search, tmp_path):
 
 
 def test_verbose_shows_progress_on_standard_error(search, valid, capsys):
-    RankBoost(5, verbose=1).fit(
-        search.X, search.y, qid=search.qid, eval_set=[(valid.X, valid.y)], eval_qid=[valid.qid]
-    )
+    RankBoost(5, verbose=1).fit(search.X, search.y, qid=search.qid, eval_set=[(valid.X, valid.y)], eval_qid=[valid.qid])
     captured = capsys.readouterr()
     assert "5/5" in captured.err
     assert "validation_0 pair_loss" in captured.err

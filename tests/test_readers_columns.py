@@ -45,9 +45,7 @@ def test_a_run_equals_its_split_lines(write, rows, blank, end, block_bytes):
 
 
 @quick
-@given(
-    st.lists(st.tuples(st.sampled_from("abcdé"), st.sampled_from(["1", "11", "2"])), min_size=1, max_size=8)
-)
+@given(st.lists(st.tuples(st.sampled_from("abcdé"), st.sampled_from(["1", "11", "2"])), min_size=1, max_size=8))
 def test_the_first_repeat_is_found(keys):
     one, two = (np.array(column) for column in zip(*keys, strict=True))
     assert spans.first_repeat(one, two) == twin.first_repeat(one.tolist(), two.tolist())
@@ -77,8 +75,7 @@ REFUSALS = {
     "run with seven columns": (
         read_run,
         "1 Q0 a 1 2.5 my tag\n",
-        ", line 1: expected 6 columns (query Q0 document rank score tag) but there are 7: "
-        "'1 Q0 a 1 2.5 my tag'",
+        ", line 1: expected 6 columns (query Q0 document rank score tag) but there are 7: '1 Q0 a 1 2.5 my tag'",
     ),
     "run with a word as score": (
         read_run,
@@ -144,8 +141,7 @@ REFUSALS = {
     "pairs that lose their weights": (
         read_pairs,
         "0 1 2\n1 2\n",
-        ", line 2: the line has no weight but the lines before it have one; give every line one, or no line: "
-        "'1 2'",
+        ", line 2: the line has no weight but the lines before it have one; give every line one, or no line: '1 2'",
     ),
     "pairs that gain weights": (
         read_pairs,

@@ -48,9 +48,7 @@ def lines(draw, qids):
 @st.composite
 def files(draw):
     qids = draw(
-        st.sampled_from(
-            [None, st.integers(-3, 10**17).map(str), st.sampled_from(["1", "07", "q-1", "é", "-0"])]
-        )
+        st.sampled_from([None, st.integers(-3, 10**17).map(str), st.sampled_from(["1", "07", "q-1", "é", "-0"])])
     )
     text = "".join(draw(st.lists(st.one_of(lines(qids), others), min_size=1, max_size=12)))
     return (text.rstrip("\n") if draw(st.booleans()) else text).encode()
@@ -79,9 +77,7 @@ def test_equals_the_plain_parser_wherever_blocks_are_cut(write, data, block_byte
     rows, broken = twin.letor_file(data)
     assert not broken
     assume(rows)
-    table = read_in_pieces(
-        write(gzip.compress(data) if packed else data), block_bytes, n_features=9, sparse=False
-    )
+    table = read_in_pieces(write(gzip.compress(data) if packed else data), block_bytes, n_features=9, sparse=False)
     X = np.zeros((len(rows), 9))
     for i, (_, _, features, _) in enumerate(rows):
         for feature, value in features.items():
@@ -111,9 +107,7 @@ def test_a_sparse_result_stores_what_the_file_does(write, data, block_bytes):
         np.testing.assert_array_equal(X.data[part], [features[feature] for feature in sorted(features)])
 
 
-tokens = st.sampled_from(
-    ["1", "nan", "x", "qid:", "qid:2", "1:1", "2:1e5", "0:1", "3:", ":4", "5:x", "1:2:3", "#"]
-)
+tokens = st.sampled_from(["1", "nan", "x", "qid:", "qid:2", "1:1", "2:1e5", "0:1", "3:", ":4", "5:x", "1:2:3", "#"])
 
 
 @pytest.mark.plain
@@ -167,8 +161,7 @@ REFUSALS = {
     "a late qid": ("1 1:7 qid:1", "qid must stand right after the label: '1 1:7 qid:1'"),
     "feature 0": (
         "1 qid:1 0:7 1:2",
-        "feature number 0 is not allowed: LETOR counts from 1, so add 1 to every feature number: "
-        "'1 qid:1 0:7 1:2'",
+        "feature number 0 is not allowed: LETOR counts from 1, so add 1 to every feature number: '1 qid:1 0:7 1:2'",
     ),
     "feature too large": (
         "1 qid:1 99999999999999999999:7",
@@ -195,9 +188,7 @@ def test_a_broken_line_is_named(write, case, block_bytes):
 
 @pytest.mark.plain
 def test_a_qid_after_lines_without_one_is_refused(write):
-    with pytest.raises(
-        FormatError, match="line 2: the line has a qid but the lines before it have none; give"
-    ):
+    with pytest.raises(FormatError, match="line 2: the line has a qid but the lines before it have none; give"):
         read_letor(write("1 1:2\n1 qid:1 1:2\n"))
 
 
@@ -259,9 +250,7 @@ def test_a_truncated_gz_is_refused_wherever_it_is_cut(write):
 def test_a_damaged_gz_is_refused(write):
     whole = bytearray(gzip.compress(GOOD.encode() * 50))
     whole[-8] ^= 1
-    with pytest.raises(
-        FormatError, match=r"the \.gz is damaged \(CRC check failed .*\); copy or download it again"
-    ):
+    with pytest.raises(FormatError, match=r"the \.gz is damaged \(CRC check failed .*\); copy or download it again"):
         read_letor(write(bytes(whole)))
 
 

@@ -185,16 +185,12 @@ def check_pairs(pairs: Any, n_rows: int) -> PairArrays:
     better = _check_row_numbers(pairs[0], n_rows, "better")
     worse = _check_row_numbers(pairs[1], n_rows, "worse")
     if len(better) != len(worse):
-        raise PodiumError(
-            f"pairs must name as many better as worse rows; got {len(better)} and {len(worse)}."
-        )
+        raise PodiumError(f"pairs must name as many better as worse rows; got {len(better)} and {len(worse)}.")
     if len(better) == 0:
         raise NoPairsError("pairs is empty: there is nothing to rank.")
     same = np.flatnonzero(better == worse)
     if len(same):
-        raise PodiumError(
-            f"A row cannot stand above itself: pair {same[0]} names row {better[same[0]]} twice."
-        )
+        raise PodiumError(f"A row cannot stand above itself: pair {same[0]} names row {better[same[0]]} twice.")
     weight = np.ones(len(better)) if len(pairs) == 2 or pairs[2] is None else pairs[2]
     return PairArrays(better, worse, _check_pair_weight(weight, len(better)))
 
@@ -253,9 +249,7 @@ def _column_values(frame: Any, name: Any) -> Array:
     column = frame[name]
     if hasattr(column, "to_numpy"):
         try:
-            return np.asarray(
-                column.to_numpy(na_value=np.nan) if hasattr(column, "array") else column.to_numpy()
-            )
+            return np.asarray(column.to_numpy(na_value=np.nan) if hasattr(column, "array") else column.to_numpy())
         except (TypeError, ValueError):
             return np.asarray(column.to_numpy())
     return np.asarray(column)
@@ -321,9 +315,7 @@ def _check_group(group: Any, n_rows: int) -> Array:
     if len(sizes) and sizes.sum() == n_rows and sizes.min() > 0:
         return sizes
     if len(sizes) == n_rows and n_rows > 1:
-        raise PodiumError(
-            f"group looks like ids, one per row ({n_rows} values, sum {sizes.sum()}); pass it as qid."
-        )
+        raise PodiumError(f"group looks like ids, one per row ({n_rows} values, sum {sizes.sum()}); pass it as qid.")
     if len(sizes) and sizes.min() <= 0:
         raise PodiumError(f"group must hold positive sizes; got {sizes.min()}.")
     raise PodiumError(f"group sizes must sum to the number of rows: {n_rows} expected, {sizes.sum()} given.")
@@ -332,12 +324,8 @@ def _check_group(group: Any, n_rows: int) -> Array:
 def _qid_length_message(ids: Array, n_rows: int) -> str:
     """Say what is wrong with a qid array of the wrong shape, and whether it holds sizes."""
     if ids.ndim == 1 and np.issubdtype(ids.dtype, np.integer) and ids.sum() == n_rows:
-        return (
-            f"qid looks like query sizes ({len(ids)} values that sum to the {n_rows} rows); pass it as group."
-        )
-    return (
-        f"qid must have one id per row: {n_rows} expected, {ids.size if ids.ndim == 1 else ids.shape} given."
-    )
+        return f"qid looks like query sizes ({len(ids)} values that sum to the {n_rows} rows); pass it as group."
+    return f"qid must have one id per row: {n_rows} expected, {ids.size if ids.ndim == 1 else ids.shape} given."
 
 
 def _number_ids(ids: Array) -> tuple[Array, Array]:
@@ -364,9 +352,7 @@ def _check_row_numbers(rows: Any, n_rows: int, name: str) -> Array:
         raise PodiumError(f"pairs must hold row numbers; {name} has dtype {numbers.dtype}.")
     bad = np.flatnonzero((numbers < 0) | (numbers >= n_rows))
     if len(bad):
-        raise PodiumError(
-            f"pairs must name rows 0 to {n_rows - 1} of X; {name}[{bad[0]}] is row {numbers[bad[0]]}."
-        )
+        raise PodiumError(f"pairs must name rows 0 to {n_rows - 1} of X; {name}[{bad[0]}] is row {numbers[bad[0]]}.")
     return np.ascontiguousarray(numbers, np.int64)
 
 

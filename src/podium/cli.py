@@ -47,9 +47,7 @@ Label = Annotated[str, typer.Option(help="Column of the labels, in CSV and Parqu
 Qid = Annotated[str, typer.Option(help="Column of the query ids, in CSV and Parquet.")]
 Sizes = Annotated[Path | None, typer.Option("--query-sizes", help="File of query sizes, one a line.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
-Measures = Annotated[
-    list[str], typer.Option("--measure", "-m", help="A measure, such as ndcg@10; repeat for several.")
-]
+Measures = Annotated[list[str], typer.Option("--measure", "-m", help="A measure, such as ndcg@10; repeat for several.")]
 Ties = Annotated[str | None, typer.Option(help="expected, stable, optimistic or pessimistic.")]
 Convention = Annotated[str, typer.Option(help="podium, or the tool whose numbers to reproduce.")]
 
@@ -88,9 +86,7 @@ def data_command(
 @app.command("evaluate")
 def evaluate_command(
     file: DataFile,
-    scores: Annotated[
-        Path | None, typer.Argument(help="File of scores, one a line, in the data's order.")
-    ] = None,
+    scores: Annotated[Path | None, typer.Argument(help="File of scores, one a line, in the data's order.")] = None,
     against: Annotated[Path | None, typer.Option(help="Second file of scores: test the difference.")] = None,
     feature: Annotated[
         int | None, typer.Option(help="Rank by this feature, counted from 1; negative: reversed.")
@@ -143,9 +139,7 @@ def train_command(
     file: DataFile,
     output: Annotated[Path, typer.Option("--output", "-o", help="File to save the model to.")],
     ranker: Annotated[str, typer.Option(help="Name of the ranker.")] = "RankBoost",
-    settings: Annotated[
-        list[str], typer.Option("--set", help="A parameter, as name=value; repeat for several.")
-    ] = [],  # noqa: B006 (typer copies it)
+    settings: Annotated[list[str], typer.Option("--set", help="A parameter, as name=value; repeat for several.")] = [],  # noqa: B006 (typer copies it)
     eval_files: Annotated[
         list[Path], typer.Option("--eval", help="Data to measure each round on; the last one decides.")
     ] = [],  # noqa: B006 (typer copies it)

@@ -21,9 +21,7 @@ def feedback(n_rows, labels=None, query=None, row_weight=None, query_weight=None
 
 def ranking_loss(pairs, scores):
     """Eq. 21: a misordered pair counts its share of all weight, a tie half of it."""
-    lost = sum(
-        w * ((scores[high] < scores[low]) + (scores[high] == scores[low]) / 2) for low, high, w in pairs
-    )
+    lost = sum(w * ((scores[high] < scores[low]) + (scores[high] == scores[low]) / 2) for low, high, w in pairs)
     return lost / sum(w for _, _, w in pairs)
 
 

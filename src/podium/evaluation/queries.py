@@ -84,9 +84,7 @@ def evaluate(
     parsed = parse_measures(measures)
     settings = resampling_settings(confidence, n_resamples, random_state)
     options = {"ties": ties, "empty": empty, "gain": gain, "relevant": relevant, "max_grade": max_grade}
-    found = measure_many(
-        parsed, labels, given, queries.offsets, convention=convention, n_jobs=n_jobs, **options
-    )
+    found = measure_many(parsed, labels, given, queries.offsets, convention=convention, n_jobs=n_jobs, **options)
     return evaluation_of(queries.ids, found, {"convention": convention, **settings})
 
 
@@ -172,9 +170,7 @@ def _grouped(y: Any, qid: Any, group: Any, **score_columns: Any) -> tuple[Array,
     return labels[queries.rows], queries, [column[queries.rows] for column in scores]
 
 
-def _paired(
-    measure: Measure, first: QueryValues, second: QueryValues, settings: dict[str, Any]
-) -> PairedResult:
+def _paired(measure: Measure, first: QueryValues, second: QueryValues, settings: dict[str, Any]) -> PairedResult:
     """Compare one measure of two rankings over the queries where both are defined."""
     both = ~(np.isnan(first.values) | np.isnan(second.values))
     one, two, weights = first.values[both], second.values[both], first.weights[both]
@@ -187,9 +183,7 @@ def _paired(
         difference=weighted_mean(differences, weights),
         low=low,
         high=high,
-        p_value=randomisation_p_value(
-            differences * weights, settings["n_resamples"], settings["random_state"]
-        ),
+        p_value=randomisation_p_value(differences * weights, settings["n_resamples"], settings["random_state"]),
         wins=int((better > 0).sum()),
         losses=int((better < 0).sum()),
         draws=int((better == 0).sum()),

@@ -102,8 +102,7 @@ class Evaluation:
         """Return means, intervals and counts as a rich table."""
         level = f"{100 * self.settings['confidence']:g}% interval"
         rows = [
-            [name, f"{r.mean:.4f}", f"{r.low:.4f} … {r.high:.4f}", str(r.n_empty)]
-            for name, r in self.results.items()
+            [name, f"{r.mean:.4f}", f"{r.low:.4f} … {r.high:.4f}", str(r.n_empty)] for name, r in self.results.items()
         ]
         title = f"{len(self.queries)} queries, convention {self.settings['convention']}"
         return table_of(title, ["measure", "mean", level, "empty"], rows)

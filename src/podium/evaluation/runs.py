@@ -52,9 +52,7 @@ def evaluate_run(
     keep_all = check_choice(unanswered, ("skip", "zero"), "unanswered") == "zero"
     labels, queries, depths = judged_ranking(qrels, run, keep_all)
     places = -np.arange(len(labels), dtype=float)
-    found = measure_many(
-        parsed, labels, places, queries.offsets, convention="trec", depths=depths, n_jobs=n_jobs
-    )
+    found = measure_many(parsed, labels, places, queries.offsets, convention="trec", depths=depths, n_jobs=n_jobs)
     return evaluation_of(queries.ids, found, {"convention": "trec", **settings})
 
 

@@ -97,9 +97,7 @@ def reciprocal_rank(
 
 
 @compiled
-def top(
-    flags: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array
-) -> float:
+def top(flags: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array) -> float:
     """Chance that a relevant row is among the first k (RB 6.1: summed over queries, the top-k count)."""
     start, end, good = first_relevant(flags, ends)
     if good == 0:
@@ -167,9 +165,7 @@ def precision(
 
 
 @compiled
-def recall(
-    flags: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array
-) -> float:
+def recall(flags: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array) -> float:
     """Expected relevant rows among the first k, over all relevant rows."""
     relevant = float(flags.sum())
     if relevant == 0.0:
@@ -191,9 +187,7 @@ def relevant_in_top(flags: Array, ends: Array, limit: int) -> float:
 
 
 @compiled
-def auc(
-    flags: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array
-) -> float:
+def auc(flags: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array) -> float:
     """Share of (relevant, other) pairs in the right order, a tie for half; NaN where one kind is missing."""
     relevant = float(flags.sum())
     others = len(flags) - relevant
@@ -229,9 +223,7 @@ MEASURES = (
         uses=_FLAGS,
         rule=_ap_rule,
     ),
-    Definition(
-        "mrr", "reciprocal rank of the first relevant row", reciprocal_rank, relevance, "may", uses=_FLAGS
-    ),
+    Definition("mrr", "reciprocal rank of the first relevant row", reciprocal_rank, relevance, "may", uses=_FLAGS),
     Definition("p", "precision of the first k", precision, relevance, "must", uses=_FLAGS, rule=_p_rule),
     Definition("recall", "share of the relevant rows in the first k", recall, relevance, "must", uses=_FLAGS),
     Definition(
@@ -242,9 +234,7 @@ MEASURES = (
         uses=frozenset({"relevant"}),
     ),
     Definition("prot", "reciprocal rank of the first row with the highest label", reciprocal_rank, top_grade),
-    Definition(
-        "coverage", "precision where the last row with the highest label is found", coverage, top_grade
-    ),
+    Definition("coverage", "precision where the last row with the highest label is found", coverage, top_grade),
     Definition(
         "avg_rank",
         "rank of the first relevant row, at most k + 1",

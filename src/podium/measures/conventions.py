@@ -81,12 +81,8 @@ def _check_empty(empty: Any) -> None:
 
 def _check_gain(gain: Any) -> None:
     """Refuse what is neither a known name nor a mapping nor a function."""
-    if not (
-        gain in ("exp2", "linear") if isinstance(gain, str) else isinstance(gain, Mapping) or callable(gain)
-    ):
-        raise PodiumError(
-            f'gain must be "exp2", "linear", a mapping from labels to gains or a function; got {gain!r}.'
-        )
+    if not (gain in ("exp2", "linear") if isinstance(gain, str) else isinstance(gain, Mapping) or callable(gain)):
+        raise PodiumError(f'gain must be "exp2", "linear", a mapping from labels to gains or a function; got {gain!r}.')
 
 
 def _check_number(name: str, value: Any) -> None:

@@ -28,9 +28,7 @@ def custom_gains(labels: Array, gain: Any) -> Array:
     else:
         gains = np.asarray(gain(labels), SCORE)
     if gains.shape != labels.shape:
-        raise PodiumError(
-            f"gain must return one number for each label; got shape {gains.shape} for {labels.shape}."
-        )
+        raise PodiumError(f"gain must return one number for each label; got shape {gains.shape} for {labels.shape}.")
     if not (np.isfinite(gains).all() and (gains >= 0).all()):
         raise PodiumError("gain must give finite numbers that are not negative, for every label of the data.")
     return gains
@@ -92,9 +90,7 @@ def fill_exp2_gains(labels: Array, gains_out: Array) -> None:
 
 
 @compiled
-def dcg(
-    gains: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array
-) -> float:
+def dcg(gains: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array) -> float:
     """Σ gain·discount to place k; a block's mean gain stands at each of its places. NaN without gains."""
     if best[0] <= 0.0:
         return np.nan
@@ -120,9 +116,7 @@ def discounted(gains: Array, ends: Array, limit: int, discounts: Array) -> float
 
 
 @compiled
-def ndcg(
-    gains: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array
-) -> float:
+def ndcg(gains: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array) -> float:
     """DCG@k over that of the best order (LM 3); at most 1 also after rounding."""
     if best[0] <= 0.0:
         return np.nan
@@ -135,9 +129,7 @@ def ndcg(
 
 
 @compiled
-def err(
-    stops: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array
-) -> float:
+def err(stops: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array) -> float:
     """Σ_r R_r/r · Π_{i<r} (1 − R_i) (LM 3), in expectation over tied orders; NaN if every R is 0."""
     if stops.max() <= 0.0:
         return np.nan

@@ -282,9 +282,7 @@ def tied_weights(values: Array, codes: Array, ends: Array, below: Array, upto: A
 
 
 @compiled
-def vus(
-    values: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array
-) -> float:
+def vus(values: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array) -> float:
     """Chance that one row drawn from each class comes in the order of the classes (CR 3.1).
 
     ``chains[c]`` is the chance for the lowest c classes among the rows seen, from the last place up. m
@@ -337,9 +335,7 @@ def _refuse_many_classes(ranking: Ranking, rules: Rules) -> None:
     new[ranking.offsets[:-1]] = True
     most = int(np.add.reduceat(new, ranking.offsets[:-1], dtype=ROW).max())
     if most > MOST_CLASSES:
-        raise PodiumError(
-            f"vus takes at most {MOST_CLASSES} distinct labels in a query; got {most}, so consider iauc."
-        )
+        raise PodiumError(f"vus takes at most {MOST_CLASSES} distinct labels in a query; got {most}, so consider iauc.")
 
 
 def _loss(name: str, about: str, kernel: Kernel, ties: str | None = None, pooled: bool = True) -> Definition:

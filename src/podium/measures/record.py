@@ -144,9 +144,7 @@ def weighted_mean(values: Array, weights: Array) -> float:
     return math.fsum(values[known] * weights[known]) / total if total > 0 else math.nan
 
 
-def measure_ranking(
-    measure: Measure, ranking: Ranking, rules: Rules, depths: Array | None = None
-) -> QueryValues:
+def measure_ranking(measure: Measure, ranking: Ranking, rules: Rules, depths: Array | None = None) -> QueryValues:
     """Value of the measure for each query of a ranking made under the measure's tie rule.
 
     Parameters
@@ -176,9 +174,7 @@ def measure_ranking(
     return QueryValues(values, weights, empty)
 
 
-def _by_query(
-    kernel: Kernel, measure: Measure, ranking: Ranking, rules: Rules, depths: Array | None
-) -> Array:
+def _by_query(kernel: Kernel, measure: Measure, ranking: Ranking, rules: Rules, depths: Array | None) -> Array:
     """Run one kernel over all queries."""
     out = np.empty(len(ranking.offsets) - 1, SCORE)
     rows = measure.definition.row_values(ranking, rules)

@@ -88,9 +88,7 @@ class Ranking:
         return np.repeat(per_query, self.sizes)
 
 
-def ranked(
-    labels: Array, scores: Array, offsets: Array, ties: str = "expected", n_threads: int = 1
-) -> Ranking:
+def ranked(labels: Array, scores: Array, offsets: Array, ties: str = "expected", n_threads: int = 1) -> Ranking:
     """Sort every query by score, highest first, and arrange tied rows by the rule.
 
     Slow line: ``sorted(rows, key=lambda i: (-scores[i], -labels[i]))`` for each query ("expected" and
@@ -320,9 +318,7 @@ BY_GRADES = -1
 
 
 @compiled
-def best_labels(
-    labels: Array, offsets: Array, best_out: Array, places_out: Array, first: int, last: int
-) -> None:
+def best_labels(labels: Array, offsets: Array, best_out: Array, places_out: Array, first: int, last: int) -> None:
     """Sort the labels of each query, highest first; slow line: ``-np.sort(-labels)`` for each query."""
     counts = np.empty(GRADES, ROW)
     for query in range(first, last):

@@ -216,8 +216,7 @@ def _check_evals(eval_set: Any, eval_qid: Any, eval_group: Any, train: RankingDa
     """Check the evaluation sets and their columns."""
     sets = [] if eval_set is None else list(eval_set)
     ids, groups = (
-        _beside(beside, len(sets), name)
-        for beside, name in ((eval_qid, "eval_qid"), (eval_group, "eval_group"))
+        _beside(beside, len(sets), name) for beside, name in ((eval_qid, "eval_qid"), (eval_group, "eval_group"))
     )
     evals = [
         RankingData.from_arrays(X, y, qid=qid, group=group)

@@ -59,16 +59,12 @@ class _LinearPreference(_Baseline):
     def _learn_at_once(self, data: RankingData) -> None:
         name = type(self).__name__
         if data.labels is None:
-            raise PodiumError(
-                f"{name} requires y to be passed, but the target y is None: pairs are not enough."
-            )
+            raise PodiumError(f"{name} requires y to be passed, but the target y is None: pairs are not enough.")
         if data.pairs is not None:
             raise PodiumError(f"{name} learns from the numbers in y alone, so pairs must be None.")
         target_weight = data.row_weight * np.repeat(data.query_weight, data.queries.sizes)
         if not target_weight.any():
-            raise PodiumError(
-                f"{name} needs a row of positive weight in a query of positive weight; none is."
-            )
+            raise PodiumError(f"{name} needs a row of positive weight in a query of positive weight; none is.")
         self.averages_ = np.zeros(data.features.shape[1], SCORE)
         for feature, rows, values in _columns(data.features, data.queries.rows):
             if np.abs(values).max(initial=0.0) >= LARGEST:
@@ -232,9 +228,7 @@ class RankingLoss:
     def __init__(self, feedback: Feedback, n_rows: int) -> None:
         self.n_rows = n_rows
         given = feedback.parts if isinstance(feedback, FeedbackSum) else (feedback,)
-        parts = [
-            _LabelPairs(part, n_rows) if isinstance(part, Graded) else _ListedPairs(part) for part in given
-        ]
+        parts = [_LabelPairs(part, n_rows) if isinstance(part, Graded) else _ListedPairs(part) for part in given]
         heaviest = max(part.log_heaviest for part in parts)
         self._parts = [(part, part.weights(heaviest)) for part in parts]
         # A feature that ranks nothing ties every pair, so it loses half of what there is.

@@ -208,9 +208,7 @@ class RankBoost(Ranker):
         if self.weak == "feature":
             return FeatureLearner(data.features, data.queries.rows, **limits)
         bins = bin_features(data.features, data.queries.rows, data.row_weight, self.max_bins, threads)
-        return StumpLearner(
-            bins, criterion=self.criterion, cumulative=cumulative, n_threads=threads, **limits
-        )
+        return StumpLearner(bins, criterion=self.criterion, cumulative=cumulative, n_threads=threads, **limits)
 
     def _make_monitor(
         self, evals: list[RankingData], threads: int, save: Callable[[list[Round]], None] | None
@@ -266,9 +264,7 @@ class RankBoost(Ranker):
         self._keep(rounds, best, self.n_features_in_)
 
 
-def generalization_bound(
-    n_low: int, n_high: int, n_rounds: int, dimension: int, delta: float = 0.05
-) -> float:
+def generalization_bound(n_low: int, n_high: int, n_rounds: int, dimension: int, delta: float = 0.05) -> float:
     """Return how far the ranking loss on new pairs can be from that on the training pairs (RB Theorem 3).
 
     With probability 1 − δ over bipartite samples, for all combinations of T weak rankings of values 0 and 1,
@@ -294,9 +290,7 @@ def generalization_bound(
         Infinite where a sample is smaller than half of d′: there the theorem says nothing.
     """
     if min(n_low, n_high, n_rounds) < 1 or dimension < 2 or not 0 < delta < 1:
-        raise PodiumError(
-            "The bound needs samples and rounds of at least 1, dimension >= 2 and 0 < delta < 1."
-        )
+        raise PodiumError("The bound needs samples and rounds of at least 1, dimension >= 2 and 0 < delta < 1.")
     complexity = 2 * (dimension + 1) * (n_rounds + 1) * np.log2(np.e * (n_rounds + 1))
     total = 0.0
     for size in (n_low, n_high):

@@ -41,12 +41,8 @@ def from_columns(columns: Any, path: str | PathLike[str], n_features: int) -> li
     numbers = {name: to_floats(columns[name], path, name) for name in NUMBERS}
     if len({len(column) for column in (*whole.values(), *numbers.values())}) != 1:
         raise FormatError(path, "the columns of the rounds differ in length")
-    if not (
-        np.isin(whole["feature"], np.arange(n_features)).all() and np.isin(whole["abstain"], (0, 1)).all()
-    ):
-        raise FormatError(
-            path, f"a round names a feature outside 0 to {n_features - 1}, or abstains otherwise"
-        )
+    if not (np.isin(whole["feature"], np.arange(n_features)).all() and np.isin(whole["abstain"], (0, 1)).all()):
+        raise FormatError(path, f"a round names a feature outside 0 to {n_features - 1}, or abstains otherwise")
     if not np.isfinite(numbers["alpha"]).all() or np.isnan(numbers["threshold"]).any():
         raise FormatError(path, "a round has an alpha that is not finite, or no threshold")
     return [

@@ -171,9 +171,7 @@ def _read_slow(report: _Report, found: Found, n_slow: int, value: np.ndarray) ->
                 value[entry] = number
 
 
-def _sort_rows(
-    report: _Report, found: Found, row_end: np.ndarray, column: np.ndarray, value: np.ndarray
-) -> None:
+def _sort_rows(report: _Report, found: Found, row_end: np.ndarray, column: np.ndarray, value: np.ndarray) -> None:
     """Bring the entries of each row into ascending order of their columns, in place; refuse a repeat."""
     row = np.repeat(np.arange(len(row_end)), np.diff(row_end, prepend=0))
     order = np.lexsort((column, row))
@@ -191,11 +189,7 @@ def _queries(report: _Report, found: Found, n_rows: int, expected: bool | None) 
     wrong = has != (has[:1] if expected is None else expected)
     if wrong.any():
         row = int(np.argmax(wrong))
-        state = (
-            "a qid but the lines before it have none"
-            if has[row]
-            else "no qid but the lines before it have one"
-        )
+        state = "a qid but the lines before it have none" if has[row] else "no qid but the lines before it have one"
         raise report.row_error(f"the line has {state}; give every line one, or no line", found, row)
     if not has.any():
         return None
@@ -225,9 +219,7 @@ def parse_lines(
             found_out.line[row] = counters[_LINE]
             at = read_label(text, at, row, found_out)
             at = read_qid(text, skip_blanks(text, at), row, found_out)
-            at, status = read_features(
-                text, at, largest, found_out.slow, found_out.counters, column_out, value_out
-            )
+            at, status = read_features(text, at, largest, found_out.slow, found_out.counters, column_out, value_out)
             if status != _DONE:
                 return status, at
             found_out.row_end[row] = counters[_ENTRY]

@@ -46,11 +46,7 @@ def _has_weights(columns: Columns, before: bool | None) -> bool:
     """Whether the lines have a third column, as those before must have or lack it too."""
     has = columns.n_entries == 3
     first = bool(has[0]) if before is None else before
-    other = (
-        "has no weight but the lines before it have one"
-        if first
-        else "has a weight but no line before it has"
-    )
+    other = "has no weight but the lines before it have one" if first else "has a weight but no line before it has"
     _refuse(columns, has != first, f"the line {other}; give every line one, or no line")
     return first
 

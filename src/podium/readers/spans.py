@@ -107,9 +107,7 @@ def read_columns(
             row = int(np.argmax(wrong))
             many = f"{fewest}" if fewest == most else f"{fewest} or {most}"
             plural = "column" if many == "1" else "columns"
-            raise columns.error(
-                row, f"expected {many} {plural} ({layout}) but there are {columns.n_entries[row]}"
-            )
+            raise columns.error(row, f"expected {many} {plural} ({layout}) but there are {columns.n_entries[row]}")
         first_line += n_lines
         if len(columns.line):
             any_rows = True

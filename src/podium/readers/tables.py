@@ -19,9 +19,7 @@ from podium.readers.ranking_table import RankingTable
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
-_NOT_A_NUMBER = re.compile(
-    r"In CSV column #(\d+): Row #(\d+): CSV conversion error to \w+: invalid value (.*)"
-)
+_NOT_A_NUMBER = re.compile(r"In CSV column #(\d+): Row #(\d+): CSV conversion error to \w+: invalid value (.*)")
 _ROW_NUMBER = re.compile(r"(?:CSV parse error: )?Row #(\d+): ")
 
 
@@ -242,9 +240,7 @@ def _refuse_text_columns(path: PathLike, schema: Any, roles: _Roles, arrow: Any)
             raise FormatError(path, problem)
 
 
-def _ranking_table(
-    path: PathLike, table: Any, roles: _Roles, arrow: Any, dtype: np.dtype[Any]
-) -> RankingTable:
+def _ranking_table(path: PathLike, table: Any, roles: _Roles, arrow: Any, dtype: np.dtype[Any]) -> RankingTable:
     """Make numpy arrays of an arrow table."""
     if dtype not in (np.float64, np.float32):
         raise PodiumError(f"dtype must be float64 or float32; got {dtype}.")
@@ -254,9 +250,7 @@ def _ranking_table(
     bad = np.flatnonzero(~np.isfinite(y))
     if len(bad):
         got = "none" if np.isnan(y[bad[0]]) else y[bad[0]]
-        problem = (
-            f"label {roles.label!r} must be a finite number in every row, but row {bad[0] + 1} has {got}"
-        )
+        problem = f"label {roles.label!r} must be a finite number in every row, but row {bad[0] + 1} has {got}"
         raise FormatError(path, problem)
     qid = None if roles.qid is None else _queries(path, roles.qid, table, arrow)
     docid = None if roles.docid is None else _documents(roles.docid, table, arrow)
@@ -280,9 +274,7 @@ def _queries(path: PathLike, name: str, table: Any, arrow: Any) -> np.ndarray:
     texts = table.column(name).cast(arrow.string()).to_pylist()
     for row, text in enumerate(texts):
         if not text:
-            raise FormatError(
-                path, f"qid {name!r} must name a query in every row, but row {row + 1} has none"
-            )
+            raise FormatError(path, f"qid {name!r} must name a query in every row, but row {row + 1} has none")
     try:
         numbers = np.array([int(text) for text in texts], ROW)
     except (ValueError, OverflowError):

@@ -14,6 +14,8 @@ threshold.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from podium._compiled import SCORE, compiled, run_threads
@@ -102,7 +104,7 @@ class ColumnPairs:
         bounds = np.linspace(0, bins.cuts.n_features, 4 * self.n_threads + 1).astype(np.int64)
         calls = [
             (bins.rows, bins.codes, bins.starts, *pairs, first, last)
-            for first, last in zip(bounds[:-1], bounds[1:], strict=True)
+            for first, last in pairwise(bounds)
         ]
         run_threads(_add_column_pairs, calls, self.n_threads)
 

@@ -9,6 +9,7 @@ n rows by at most n 2**-63, which is 3e-14 for 300,000 rows.
 from __future__ import annotations
 
 import sys
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -89,7 +90,7 @@ def _column_sums(
     bounds = np.linspace(0, cuts.n_features, 4 * n_threads + 1).astype(ROW)
     calls = [
         (bins.rows, bins.codes, bins.starts, whole, total, cuts.offsets, above, missing, first, last)
-        for first, last in zip(bounds[:-1], bounds[1:], strict=True)
+        for first, last in pairwise(bounds)
     ]
     run_threads(_walk_columns, calls, n_threads)
 

@@ -12,6 +12,7 @@ a row is in about log2(levels) nodes, and in fewer where grades are uneven: 1.7 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -118,19 +119,26 @@ class BlockWalk:
 class ColumnWalk:
     """Weight of the pairs among the rows up to, and above, each code, for sorted columns.
 
-    A walk through a column keeps the two running sums of every node it meets.
+    A column's entries are kept by query, in the order of codes; a query of which it ranks one row alone has
+    no pair there and is left out.
     """
 
     def __init__(self, bins: ColumnBins, part: GradedPart, n_threads: int = 1) -> None:
         self.bins, self.part, self.n_threads = bins, part, n_threads
         self.tree = LevelTree.of(part.order)
-        self.place = np.full(bins.n_rows, -1, ROW)
-        self.place[part.order.row] = np.arange(len(part.order.row))
+        place = np.full(bins.n_rows, -1, ROW)
+        place[part.order.row] = part.order.positions
+        query = np.repeat(part.order.queries, np.diff(part.order.start))
+        calls = [(bins, feature, place, query) for feature in range(bins.cuts.n_features)]
+        positions, codes, sizes = zip(*run_threads(_entries_by_query, calls, n_threads), strict=True)
+        self.position, self.code = np.concatenate(positions), np.concatenate(codes)
+        self.segment = np.concatenate([[0], np.cumsum(np.concatenate(sizes))]).astype(ROW)
+        self.start = np.concatenate([[0], np.cumsum([len(size) for size in sizes])]).astype(ROW)
         depth = np.zeros(len(part.order.row) + 1, ROW)
         _count_nodes(self.tree.first, self.tree.last, depth)
-        self.start = np.concatenate([[0], np.cumsum(np.cumsum(depth)[:-1])]).astype(ROW)
-        self.node = np.empty(int(self.start[-1]), ROW)
-        _list_nodes(self.tree.first, self.tree.last, self.start, self.node)
+        self.node_start = np.concatenate([[0], np.cumsum(np.cumsum(depth)[:-1])]).astype(ROW)
+        self.node = np.empty(int(self.node_start[-1]), np.uint32)
+        _list_nodes(self.tree.first, self.tree.split, self.tree.last, self.node_start, self.node)
 
     def add(self, log_total: float, inside_out: Array) -> None:
         """Add the pairs of ranked rows, as shares of ``exp(log_total)``.
@@ -146,21 +154,32 @@ class ColumnWalk:
 
     def _add_groups(self, first: int, last: int, scale: Array, inside_out: Array) -> None:
         """Add the pairs of a run of groups, of which no two belong to one query."""
-        order, factors, bins = self.part.order, self.part.factors, self.bins
+        factors, bins = self.part.factors, self.bins
         own = slice(factors.start[first], factors.start[last])
-        low, high = np.zeros(len(order.row), SCORE), np.zeros(len(order.row), SCORE)
-        _scatter_positive(factors.position[own], factors.low[own], low)
-        _scatter_positive(factors.position[own], factors.high[own], high)
         shares = np.repeat(scale[first:last], np.diff(factors.start[first : last + 1]))
-        weight = np.zeros(len(order.row), SCORE)
-        weight[factors.position[own]] = shares
-        nodes = (self.place, self.start, self.node, self.tree.split, low, high, weight)
+        sides = np.zeros((len(self.part.order.row), 2), SCORE)
+        _scatter_sides(factors.position[own], factors.low[own], factors.high[own], shares, sides)
+        entries = (self.position, self.code, self.segment, self.start)
+        nodes = (self.node_start, self.node, len(self.tree.first), sides)
         bounds = np.linspace(0, bins.cuts.n_features, 4 * self.n_threads + 1).astype(ROW)
-        calls = [
-            (bins.rows, bins.codes, bins.starts, *nodes, bins.cuts.offsets, inside_out, a, b)
-            for a, b in zip(bounds[:-1], bounds[1:], strict=True)
-        ]
+        calls = [(*entries, *nodes, bins.cuts.offsets, inside_out, a, b) for a, b in pairwise(bounds)]
         run_threads(_walk_columns, calls, self.n_threads)
+
+
+def _entries_by_query(bins: ColumnBins, feature: int, place: Array, query: Array) -> tuple[Array, Array, Array]:
+    """Return positions and codes of one column by query, code and position, and the entries of each query.
+
+    Queries with one entry are left out.
+    """
+    own = slice(bins.starts[feature], bins.starts[feature + 1])
+    position, code = place[bins.rows[own]], bins.codes[own]
+    known = position >= 0
+    position, code = position[known], code[known]
+    sequence = np.lexsort((position, code, query[position]))
+    position, code = position[sequence], code[sequence]
+    sizes = np.unique(query[position], return_counts=True)[1]
+    several = np.repeat(sizes > 1, sizes)
+    return position[several].astype(np.uint32), code[several], sizes[sizes > 1]
 
 
 @compiled
@@ -343,40 +362,43 @@ def _count_nodes(first, last, depth_out):
 
 
 @compiled
-def _list_nodes(first, last, start, node_out):
-    """Write the nodes of each position one after the other."""
+def _list_nodes(first, split, last, start, node_out):
+    """Write the nodes of each position one after the other, twice their number and 1 more for the high side."""
     place = start[:-1].copy()
     for v in range(len(first)):
         for k in range(first[v], last[v]):
-            node_out[place[k]] = v
+            node_out[place[k]] = 2 * v + (k >= split[v])
             place[k] += 1
 
 
 @compiled
+def _scatter_sides(position, low, high, scale, sides_out):
+    """Write (low * scale, high) by position; a position may be listed once for each side."""
+    for k in range(len(position)):
+        if low[k] > 0.0:
+            sides_out[position[k], 0] = low[k] * scale[k]
+        if high[k] > 0.0:
+            sides_out[position[k], 1] = high[k]
+
+
+@compiled
 def _walk_columns(
-    rows, codes, starts, place, start, node, split, low, high, weight, offsets, inside_out, first, last
+    positions, codes, segment, start, node_start, node, n_nodes, sides, offsets, inside_out, first, last
 ):
-    """Walk columns down and up, adding each row's pairs with the rows met before at its own code."""
-    sums = np.zeros((len(split), 2))
+    """Walk each query's entries of each column down and up, adding a row's pairs with those met before."""
+    sums = np.zeros(2 * n_nodes)
+    one = np.uint32(1)
     for f in range(first, last):
-        for up in range(2):
-            for i in range(starts[f + 1] - starts[f]):
-                k = starts[f] + i if up else starts[f + 1] - 1 - i
-                position = place[rows[k]]
-                if position < 0:
-                    continue
-                pairs = 0.0
-                for t in range(start[position], start[position + 1]):
-                    met = sums[node[t]]
-                    if position < split[node[t]]:
-                        pairs += low[position] * met[1]
-                        met[0] += low[position]
-                    else:
-                        pairs += high[position] * met[0]
-                        met[1] += high[position]
-                inside_out[up, offsets[f] + codes[k]] += pairs * weight[position]
-            for k in range(starts[f], starts[f + 1]):
-                position = place[rows[k]]
-                if position >= 0:
-                    for t in range(start[position], start[position + 1]):
+        for s in range(start[f], start[f + 1]):
+            for up in range(2):
+                for i in range(segment[s + 1] - segment[s]):
+                    k = segment[s] + i if up else segment[s + 1] - 1 - i
+                    pairs = 0.0
+                    for t in range(node_start[positions[k]], node_start[positions[k] + 1]):
+                        factor = sides[positions[k], node[t] & one]
+                        pairs += factor * sums[node[t] ^ one]
+                        sums[node[t]] += factor
+                    inside_out[up, offsets[f] + codes[k]] += pairs
+                for k in range(segment[s], segment[s + 1]):
+                    for t in range(node_start[positions[k]], node_start[positions[k] + 1]):
                         sums[node[t]] = 0.0
