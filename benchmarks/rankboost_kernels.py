@@ -133,7 +133,12 @@ def sparse(args):
 
 
 TASKS = {
-    "graded": graded, "bipartite": bipartite, "exact": exact, "continuous": continuous, "pairs": pairs, "sparse": sparse,
+    "graded": graded,
+    "bipartite": bipartite,
+    "exact": exact,
+    "continuous": continuous,
+    "pairs": pairs,
+    "sparse": sparse,
 }
 
 

@@ -23,7 +23,7 @@ import numpy as np
 from sklearn.model_selection import GroupKFold
 
 from podium import Comparison, RankBoost, compare, evaluate, read_qrels, read_run
-from podium.readers import Qrels, Run
+from podium.readers import Run
 
 FOLDS = 4
 """As in RB 6.1.1: three quarters of the queries to train, one quarter to test."""
@@ -84,7 +84,7 @@ def read_systems(folder: Path) -> Task:
     rows = np.unique(np.concatenate(keys[1:]))
     rows = rows[np.isin(rows // len(documents), query[0])]
     X = np.stack([_column(rows, key, _places(run)) for key, run in zip(keys[1:], runs, strict=True)], axis=1)
-    y = np.nan_to_num(_column(rows, keys[0], _grades(qrels)))
+    y = np.nan_to_num(_column(rows, keys[0], np.maximum(qrels.relevance, 0)))
     return Task(X, y, queries[rows // len(documents)], [run.tag for run in runs])
 
 
@@ -101,10 +101,6 @@ def _places(run: Run) -> np.ndarray:
     places = np.empty(len(order))
     places[order] = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
     return -1.0 - places
-
-
-def _grades(qrels: Qrels) -> np.ndarray:
-    return np.maximum(qrels.relevance, 0).astype(float)
 
 
 def _column(rows: np.ndarray, keys: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -138,8 +134,7 @@ def folds(qid: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
 def best_system(alone: np.ndarray, y: np.ndarray, qid: np.ndarray) -> int:
     """Return the system with the highest mean average precision."""
     quality = [
-        evaluate(y, scores, qid=qid, measures="map", n_resamples=0)["map"]
-        for scores in np.ascontiguousarray(alone.T)
+        evaluate(y, scores, qid=qid, measures="map", n_resamples=0)["map"] for scores in np.ascontiguousarray(alone.T)
     ]
     return int(np.argmax(quality))
 

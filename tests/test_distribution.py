@@ -50,7 +50,10 @@ def feedbacks(draw):
     labels = draw(st.lists(label, min_size=n, max_size=n))
     weight = st.sampled_from([0.0, 0.5, 1.0, 3.0])
     labels_part = graded(
-        labels, sizes, draw(st.lists(weight, min_size=n, max_size=n)), draw(st.lists(weight, min_size=len(sizes), max_size=len(sizes)))
+        labels,
+        sizes,
+        draw(st.lists(weight, min_size=n, max_size=n)),
+        draw(st.lists(weight, min_size=len(sizes), max_size=len(sizes))),
     )
     row = st.integers(0, n)
     pairs = draw(st.lists(st.tuples(row, row, weight).filter(lambda p: p[0] != p[1]), max_size=6))
@@ -60,7 +63,10 @@ def feedbacks(draw):
     # One row more than the labels cover, in a query of its own, so that pairs have a row at all.
     offsets = np.append(labels_part.offsets, n + 1)
     labels_part = Graded(
-        np.append(labels_part.labels, 0.0), offsets, np.append(labels_part.row_weight, 1.0), np.append(labels_part.query_weight, 1.0)
+        np.append(labels_part.labels, 0.0),
+        offsets,
+        np.append(labels_part.row_weight, 1.0),
+        np.append(labels_part.query_weight, 1.0),
     )
     choices = [pairs_part, FeedbackSum((labels_part, pairs_part))]
     return draw(st.sampled_from(choices + [labels_part] * bool(labels_part.n_pairs))), n + 1
@@ -126,7 +132,9 @@ def test_weights_and_moments_of_a_ranking_agree_with_sums_over_all_pairs(case, a
     h = (steps(n_rows, 1.0, [seed, 1]) > 0).astype(float)
     np.testing.assert_allclose(distribution.ranking_weights(h), twin.weights(D, h), atol=1e-12)
     h = steps(n_rows, 1.0, [seed, 2])
-    powers = [sum(w * (h[a] - h[b]) ** p * math.exp(alpha * (h[a] - h[b])) for (a, b), w in D.items()) for p in range(3)]
+    powers = [
+        sum(w * (h[a] - h[b]) ** p * math.exp(alpha * (h[a] - h[b])) for (a, b), w in D.items()) for p in range(3)
+    ]
     log_value, slope, curvature = distribution.moments(h, alpha)
     assert math.exp(log_value) == pytest.approx(powers[0], rel=1e-10)
     assert slope == pytest.approx(powers[1] / powers[0], rel=1e-9, abs=1e-12)

@@ -302,6 +302,7 @@ def test_verbose_shows_progress_on_standard_error(search, valid, capsys):
         ({"monotone_constraints": [2] * 8}, {}, PodiumError, "monotone_constraints must be -1, 0 or 1; got 2"),
         ({"early_stopping_rounds": 3}, {}, PodiumError, "early_stopping_rounds needs an eval_set"),
         ({"weak": "feature", "criterion": "z"}, {}, PodiumError, "criterion goes with stumps only"),
+        ({"weak": "feature", "alpha": "z"}, {}, PodiumError, 'alpha="z" goes with stumps only'),
         ({}, {"init_model": RankBoost()}, ValueError, "not fitted"),
         ({}, {"init_model": "m.podium"}, PodiumError, "init_model must be a fitted RankBoost; got str"),
         ({}, {"eval_set": [(np.ones((2, 3)), [0, 1])]}, PodiumError, r"eval_set\[0\] must have the columns of X"),

@@ -76,13 +76,21 @@ def fit(X, feedback, n_rounds, alpha="r", form="dense", weigh=None, **parameters
 
 
 CASES = st.tuples(
-    st.integers(0, 10**6), st.sampled_from(["graded", "pairs", "sum"]), st.sampled_from([2, 5, 0]), st.sampled_from([0.0, 0.3])
+    st.integers(0, 10**6),
+    st.sampled_from(["graded", "pairs", "sum"]),
+    st.sampled_from([2, 5, 0]),
+    st.sampled_from([0.0, 0.3]),
 )
 
 
 @pytest.mark.plain
 @settings(max_examples=25, deadline=None)
-@given(CASES, st.sampled_from(["dense", "columns", "sparse"]), st.sampled_from(["r", "z"]), st.sampled_from(["learn", 0, 1]))
+@given(
+    CASES,
+    st.sampled_from(["dense", "columns", "sparse"]),
+    st.sampled_from(["r", "z"]),
+    st.sampled_from(["learn", 0, 1]),
+)
 def test_every_round_takes_the_stump_that_trying_all_of_them_takes(case, form, criterion, abstain):
     seed, kind, grades, missing = case
     X, feedback, triples = make_task(seed, grades=grades, missing=missing, kind=kind)

@@ -84,7 +84,7 @@ def even_chunks(offsets: np.ndarray, n_chunks: int) -> list[tuple[int, int]]:
 
 if JIT_DISABLED:
 
-    def prefetch(array: np.ndarray, index: int) -> None:
+    def prefetch(array: np.ndarray, index: Any) -> None:
         """Do nothing: plain Python has no cache lines to ask for."""
 
 else:

@@ -43,10 +43,10 @@ def alpha_numeric(found: Found, distribution: Distribution) -> float:
     """Return the α that minimises Z, found numerically (RB's first method), for values of any range.
 
     ln Z(α) is convex, being the logarithm of a sum of exponentials, so its slope changes sign once, at the
-    minimum. Newton steps towards that sign change are kept inside a bracket of it; a step that leaves the bracket,
-    or is not shorter than half the step before, is replaced by bisection. So steps or bracket halve every time,
-    and the search ends for every ranking. A Newton step of less than 1e-10 of α is the last: as the error
-    squares with every step, what is left is rounding.
+    minimum. Newton steps towards that sign change are kept inside a bracket of it; a step that leaves the
+    bracket, or is not shorter than half the step before, is replaced by bisection. So steps or bracket halve
+    every time, and the search ends for every ranking. A Newton step of less than 1e-10 of α is the last: as
+    the error squares with every step, what is left is rounding.
     """
     span = float(np.ptp(found.values))
     slope = distribution.moments(found.values, 0.0).slope if span > 0 else 0.0
@@ -55,9 +55,7 @@ def alpha_numeric(found: Found, distribution: Distribution) -> float:
     edge = float(-np.sign(slope) * 0.5 * np.log(1 / SMOOTHING) / span)
     if distribution.moments(found.values, edge).slope * slope >= 0:
         return edge
-    return _zero_of_slope(
-        lambda alpha: distribution.moments(found.values, alpha), min(0.0, edge), max(0.0, edge)
-    )
+    return _zero_of_slope(lambda alpha: distribution.moments(found.values, alpha), min(0.0, edge), max(0.0, edge))
 
 
 def _zero_of_slope(moments: Callable[[float], Moments], low: float, high: float) -> float:

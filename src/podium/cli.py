@@ -33,7 +33,7 @@ from podium.report import DataReport, TrainingReport, describe, training_report
 
 app = typer.Typer(
     name="podium",
-    help="Learning to rank by boosting: look at ranking data, measure rankings.",
+    help="Learning to rank by boosting: look at data, train, score, measure.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -63,7 +63,7 @@ def main() -> None:
 
 @app.callback(invoke_without_command=True)
 def root(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
-    """Learning to rank by boosting: look at ranking data, measure rankings."""
+    """Learning to rank by boosting: look at data, train, score, measure."""
     if version:
         print(__version__)
         raise typer.Exit

@@ -199,5 +199,5 @@ def _named(names: list[str]) -> str:
     """Return a count with the first names."""
     if not names:
         return "none"
-    rest = f", … ({len(names) - SHOWN} more)" if len(names) > SHOWN else ""
-    return f"{len(names)}: {', '.join(names[:SHOWN])}{rest}"
+    rest = ", …" if len(names) > SHOWN else ""
+    return f"{len(names)} ({', '.join(names[:SHOWN])}{rest})"

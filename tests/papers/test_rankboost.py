@@ -90,7 +90,7 @@ def test_theorem_1_bounds_the_ranking_loss():
         alpha = RULES["r"](found, distribution)
         Z = distribution.update(alpha * found.values)
         scores, product = scores + alpha * found.values, product * Z
-        assert Z <= np.sqrt(1 - found.r**2) + 1e-12  # after Eq. (6)
+        assert np.sqrt(1 - found.r**2) + 1e-12 >= Z  # after Eq. (6)
     triples = twin.graded_triples(labels, [0] * 30 + [1] * 30)
     D = twin.initial_distribution(triples)
     loss = sum(weight for (low, high), weight in D.items() if scores[low] >= scores[high])

@@ -100,7 +100,7 @@ def weak_learn(D, features, n_rows):
         L = 0.0  # 1.
         R = sum(pi[x] for x in ranked)  # 2.
         above = INFINITY  # 3.
-        for theta in sorted({feature[x] for x in ranked}, reverse=True) + [-INFINITY]:  # 4.
+        for theta in [*sorted({feature[x] for x in ranked}, reverse=True), -INFINITY]:  # 4.
             L += sum(pi[x] for x in ranked if above >= feature[x] > theta)  # 5.
             q = 0 if abs(L) > abs(L - R) else 1  # 6. - 8.
             if abs(L - q * R) > abs(best[0]):  # 9.

@@ -17,7 +17,7 @@ from podium.binning.blocks import BLOCK, BlockBins, block_bins
 from podium.binning.columns import ColumnBins, column_bins
 from podium.binning.cuts import Cuts
 
-__all__ = ["BLOCK", "BlockBins", "Bins", "ColumnBins", "Cuts", "bin_features"]
+__all__ = ["BLOCK", "Bins", "BlockBins", "ColumnBins", "Cuts", "bin_features"]
 
 Bins = BlockBins | ColumnBins
 
@@ -51,9 +51,7 @@ def bin_features(
         The latter for sparse X or ``max_bins=None``.
     """
     if max_bins is not None and not (isinstance(max_bins, int | np.integer) and 2 <= max_bins <= 255):
-        raise PodiumError(
-            f"max_bins must be a whole number from 2 to 255, or None for no limit; got {max_bins!r}."
-        )
+        raise PodiumError(f"max_bins must be a whole number from 2 to 255, or None for no limit; got {max_bins!r}.")
     order = np.arange(X.shape[0], dtype=ROW) if rows is None else rows
     shares = None if weight is None or np.all(weight == weight[0]) else weight
     if max_bins is None or not isinstance(X, np.ndarray):

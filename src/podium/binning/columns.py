@@ -23,8 +23,8 @@ class ColumnBins:
     Attributes
     ----------
     rows, codes : ndarray of uint32
-        Row and code of each entry (unsigned, so that kernels need not think of negative indices); codes ascend within a feature. The order of rows with one code may depend
-        on the caller's.
+        Row and code of each entry (unsigned, so that kernels need not think of negative indices); codes ascend
+        within a feature. The order of rows with one code may depend on the caller's.
     starts : ndarray of int64
         Feature f has the entries ``starts[f]`` up to, not including, ``starts[f + 1]``.
     cuts : Cuts
@@ -45,9 +45,7 @@ class ColumnBins:
         return out
 
 
-def column_bins(
-    X: Any, rows: Array, weight: Array | None, max_bins: int | None, n_threads: int = 1
-) -> ColumnBins:
+def column_bins(X: Any, rows: Array, weight: Array | None, max_bins: int | None, n_threads: int = 1) -> ColumnBins:
     """Bin a dense matrix, or a sparse one by columns; row i of the result is row ``rows[i]`` of X."""
     reader = SparseReader.of(X, rows) if hasattr(X, "indptr") else DenseReader(Matrix.of(X), rows)
     calls = [(reader, feature, weight, max_bins) for feature in range(X.shape[1])]
@@ -110,8 +108,9 @@ def _bin_column(
     reader: DenseReader | SparseReader, feature: int, weight: Array | None, max_bins: int | None
 ) -> tuple[Array, Array, Array, bool]:
     """Return rows and codes of one feature in the order of its values, its bins' uppers, and if it has -inf."""
-    rows, values = reader.entries(feature)
-    sequence = np.argsort(values)
+    # Sums of weights depend on their order in the last bit, so they are taken in an order free of the caller's.
+    rows, values = reader.entries(feature) if weight is None else reader.column(feature)
+    sequence = np.argsort(values, kind=None if weight is None else "stable")
     rows, values = rows[sequence], values[sequence]
     uppers, _ = uppers_of_sorted(values, None if weight is None else weight[rows], max_bins)
     codes = np.empty(len(values), np.uint32)
@@ -120,7 +119,7 @@ def _bin_column(
 
 
 @compiled
-def _sorted_codes(ordered, uppers, codes_out):
+def _sorted_codes(ordered: Array, uppers: Array, codes_out: Array) -> None:
     """Do ``codes_out[:] = 1 + np.searchsorted(uppers, ordered)`` for sorted values."""
     code = 0
     for i in range(len(ordered)):

@@ -45,9 +45,7 @@ class Cuts:
     @classmethod
     def join(cls, uppers: list[Array], has_lowest: Array, has_missing: Array) -> Cuts:
         """Put the uppermost values of all features' bins, ascending, into one object."""
-        parts = [
-            np.concatenate([[-np.inf], upper[:-1], [np.inf]][: 1 + 2 * bool(len(upper))]) for upper in uppers
-        ]
+        parts = [np.array([-np.inf, *upper[:-1].tolist(), np.inf][: len(upper) + 1]) for upper in uppers]
         offsets = np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(ROW)
         return cls(np.concatenate(parts).astype(SCORE), offsets, has_lowest.astype(ROW), has_missing)
 
@@ -117,7 +115,7 @@ def _quantiles(distinct: Array, share: Array, max_bins: int) -> Array:
 
 
 @compiled
-def _sum_runs(ordered, shares, distinct_out, share_out):
+def _sum_runs(ordered: Array, shares: Array, distinct_out: Array, share_out: Array) -> int:
     """Write each distinct value before the NaNs and the sum of its shares (1 each if empty); return their number."""
     count = -1
     for i in range(len(ordered)):
@@ -132,7 +130,7 @@ def _sum_runs(ordered, shares, distinct_out, share_out):
 
 
 @compiled
-def _fill_quantiles(distinct, share, limit, uppers_out):
+def _fill_quantiles(distinct: Array, share: Array, limit: int, uppers_out: Array) -> int:
     """Write the uppermost value of each bin and return the number of bins.
 
     A value heavier than a `limit`-th of the whole ends a bin, of its own if bins allow. The others share the

@@ -125,9 +125,7 @@ class Factors:
     n_whole: int
 
 
-def factors_of(
-    order: LevelOrder, scores: Array, low_out: Array, high_out: Array, n_threads: int = 1
-) -> Factors:
+def factors_of(order: LevelOrder, scores: Array, low_out: Array, high_out: Array, n_threads: int = 1) -> Factors:
     """Return the factors of every pair's weight at `scores`, using `low_out` and `high_out` where they do."""
     wide = np.zeros(len(order.start) - 1, np.bool_)
     chunks = even_chunks(order.start, n_threads)
@@ -211,7 +209,9 @@ def _window_entries(scores: Array, level: Array, weight: Array) -> tuple[Array, 
 
 
 @compiled
-def _whole_query_factors(start, scores, weight, low_out, high_out, wide_out, first, last):
+def _whole_query_factors(
+    start: Array, scores: Array, weight: Array, low_out: Array, high_out: Array, wide_out: Array, first: int, last: int
+) -> None:
     """Compute ``low = weight * exp(scores - centre)`` and ``high = weight * exp(centre - scores)`` by query.
 
     The centre, halfway between a query's extreme scores, cancels in every product. Queries whose scores span
@@ -236,7 +236,7 @@ def _whole_query_factors(start, scores, weight, low_out, high_out, wide_out, fir
 
 
 @compiled
-def _exponentials(x, exp_out):
+def _exponentials(x: Array, exp_out: Array) -> None:
     """Do ``exp_out[:] = np.exp(x)`` for |x| <= 700, to 2 units in the last place.
 
     Plain arithmetic, which compiles to vector instructions: 2.4 ns a number where calls of exp take 9. With
@@ -265,7 +265,7 @@ def _exponentials(x, exp_out):
 
 
 @compiled
-def _largest_difference(scores, level):
+def _largest_difference(scores: Array, level: Array) -> float:
     """Return ``max(scores[i] - scores[j] for i, j if level[i] < level[j])`` for rows sorted by level."""
     largest = below = own = -np.inf
     current = level[0]

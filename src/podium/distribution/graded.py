@@ -15,6 +15,8 @@ from podium._validation import Array
 from podium.distribution.factors import Factors, LevelOrder, factors_of
 from podium.feedback import Graded
 
+__all__ = ["GradedPart", "LevelOrder"]
+
 
 class GradedPart:
     """The graded part of a distribution: scores so far, and sums over pairs in O(n).
@@ -49,9 +51,7 @@ class GradedPart:
     def _each_chunk(self, factors: Factors, kernel: object, *arrays: Array) -> None:
         """Run `kernel` over the groups of `factors`, shared out to the threads."""
         chunks = even_chunks(factors.start, self.n_threads)
-        calls = [
-            (factors.start, factors.level, factors.low, factors.high, *arrays, *chunk) for chunk in chunks
-        ]
+        calls = [(factors.start, factors.level, factors.low, factors.high, *arrays, *chunk) for chunk in chunks]
         run_threads(kernel, calls, self.n_threads)  # type: ignore[arg-type]
 
     def advance(self, step: Array) -> None:
@@ -79,13 +79,14 @@ class GradedPart:
         """Return (W₋, W₊) of a {0, 1}-valued ranking: weight of pairs it orders rightly, and wrongly (RB 3.2)."""
         sums = np.empty((len(self.factors.start) - 1, 2), SCORE)
         self._each_chunk(self.factors, _sweep_split, ranking[self.order.row[self.factors.position]], sums)
-        return np.sum(sums * self.group_scale(log_total)[:, None], axis=0)
+        total: Array = np.sum(sums * self.group_scale(log_total)[:, None], axis=0)
+        return total
 
     def moments(self, ranking: Array, alpha: float) -> tuple[float, Array]:
         """Return the log of Z(α) and the mean of h(low) - h(high) and of its square, at scores s + α h."""
         values = ranking[self.order.row]
-        scratch = np.empty((2, len(values)), SCORE)
-        factors = factors_of(self.order, self.scores + alpha * values, *scratch, self.n_threads)
+        low, high = np.empty(len(values), SCORE), np.empty(len(values), SCORE)
+        factors = factors_of(self.order, self.scores + alpha * values, low, high, self.n_threads)
         sums = np.empty((len(factors.start) - 1, 3), SCORE)
         self._each_chunk(factors, _sweep_moments, values[factors.position], sums)
         log_total = _log_sum(factors.log_scale, sums[:, 0])
@@ -101,7 +102,17 @@ def _log_sum(log_scale: Array, totals: Array) -> float:
 
 
 @compiled
-def _sweep_masses(start, level, low, high, better_out, worse_out, total_out, first, last):
+def _sweep_masses(
+    start: Array,
+    level: Array,
+    low: Array,
+    high: Array,
+    better_out: Array,
+    worse_out: Array,
+    total_out: Array,
+    first: int,
+    last: int,
+) -> None:
     """Sum the pairs of each entry and group by running sums over levels, up for better and down for worse.
 
     Slow line: ``better[j] = high[j] * sum(low[level < level[j]]); worse[i] = low[i] * sum(high[level >
@@ -126,14 +137,14 @@ def _sweep_masses(start, level, low, high, better_out, worse_out, total_out, fir
 
 
 @compiled
-def _add_gathered(row, values, out):
+def _add_gathered(row: Array, values: Array, out: Array) -> None:
     """Do ``out += values[row]``."""
     for k in range(len(row)):
         out[k] += values[row[k]]
 
 
 @compiled
-def _add_rows(row, position, start, values, scale, out):
+def _add_rows(row: Array, position: Array, start: Array, values: Array, scale: Array, out: Array) -> None:
     """Do ``out[row[position]] += values * scale`` with the scale of each entry's group."""
     for g in range(len(start) - 1):
         for k in range(start[g], start[g + 1]):
@@ -141,7 +152,9 @@ def _add_rows(row, position, start, values, scale, out):
 
 
 @compiled
-def _add_differences(row, position, start, better, worse, scale, out):
+def _add_differences(
+    row: Array, position: Array, start: Array, better: Array, worse: Array, scale: Array, out: Array
+) -> None:
     """Do ``out[row[position]] += (better - worse) * scale`` with the scale of each entry's group."""
     for g in range(len(start) - 1):
         for k in range(start[g], start[g + 1]):
@@ -149,7 +162,9 @@ def _add_differences(row, position, start, better, worse, scale, out):
 
 
 @compiled
-def _sweep_split(start, level, low, high, ranking, sums_out, first, last):
+def _sweep_split(
+    start: Array, level: Array, low: Array, high: Array, ranking: Array, sums_out: Array, first: int, last: int
+) -> None:
     """Sum the pairs of each group that a {0, 1}-valued ranking orders rightly and wrongly.
 
     Slow line: ``sums[g] = [sum(low[i] * high[j] for pairs if ranking[i] == b != ranking[j]) for b in (0,
@@ -173,7 +188,9 @@ def _sweep_split(start, level, low, high, ranking, sums_out, first, last):
 
 
 @compiled
-def _sweep_moments(start, level, low, high, ranking, sums_out, first, last):
+def _sweep_moments(
+    start: Array, level: Array, low: Array, high: Array, ranking: Array, sums_out: Array, first: int, last: int
+) -> None:
     """Sum 1, difference and squared difference of the ranking over the pairs of each group.
 
     Slow line: ``sums[g, p] = sum(low[i] * high[j] * (ranking[i] - ranking[j]) ** p for pairs)``, p = 0, 1, 2.

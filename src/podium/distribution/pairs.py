@@ -25,8 +25,7 @@ MAX_CHUNKS = 16
 
 @dataclass(frozen=True, eq=False)
 class PairOrder:
-    """Explicit pairs sorted by their better row: one side of every sum is then read in sequence. Never
-    changes.
+    """Explicit pairs sorted by their better row: one side of every sum is then read in sequence. Never changes.
 
     Attributes
     ----------
@@ -167,9 +166,10 @@ def _sum_chunks(worse: Array, rise: Array) -> Array:
 
 
 @compiled
-def _sort_by_better(better, worse, weight, heaviest, n_rows, worse_out, weight_out):
-    """Put pairs of positive weight in the order of their better row, stably, and return the count of each
-    row.
+def _sort_by_better(
+    better: Array, worse: Array, weight: Array, heaviest: float, n_rows: int, worse_out: Array, weight_out: Array
+) -> Array:
+    """Put pairs of positive weight in the order of their better row, stably, and return the count of each row.
 
     Slow line: ``order = np.argsort(better, kind="stable"); worse_out[:] = worse[order]; ...``, but O(m + n).
     """
@@ -187,8 +187,20 @@ def _sort_by_better(better, worse, weight, heaviest, n_rows, worse_out, weight_o
 
 @compiled
 def _pair_masses(
-    better, start, worse, weight, scores, rise, fall, shift, better_out, worse_out, total_out, first, last
-):
+    better: Array,
+    start: Array,
+    worse: Array,
+    weight: Array,
+    scores: Array,
+    rise: Array,
+    fall: Array,
+    shift: float,
+    better_out: Array,
+    worse_out: Array,
+    total_out: Array,
+    first: int,
+    last: int,
+) -> None:
     """Sum ``weight * rise[worse] * fall[better]`` by better row, and ``weight * fall[better]`` by worse row.
 
     `worse_out` holds (rise, sum) side by side, so that each pair touches one cache line and not two:
@@ -212,8 +224,20 @@ def _pair_masses(
 
 @compiled
 def _wide_pair_masses(
-    better, start, worse, weight, scores, rise, fall, shift, better_out, worse_out, total_out, first, last
-):
+    better: Array,
+    start: Array,
+    worse: Array,
+    weight: Array,
+    scores: Array,
+    rise: Array,
+    fall: Array,
+    shift: float,
+    better_out: Array,
+    worse_out: Array,
+    total_out: Array,
+    first: int,
+    last: int,
+) -> None:
     """Sum ``weight * exp(scores[worse] - scores[better] - shift)`` by better row and by worse row."""
     worse_out[:, 1] = 0.0
     total = 0.0
@@ -229,7 +253,7 @@ def _wide_pair_masses(
 
 
 @compiled
-def _largest_pair(better, start, worse, scores):
+def _largest_pair(better: Array, start: Array, worse: Array, scores: Array) -> float:
     """Return ``max(scores[worse] - scores[better])`` over the pairs."""
     largest = -np.inf
     for b in range(len(better)):
@@ -239,15 +263,26 @@ def _largest_pair(better, start, worse, scores):
 
 
 @compiled
-def _pair_weight(weight, better, worse, scores, rise, fall, shift):
+def _pair_weight(
+    weight: float, better: int, worse: int, scores: Array, rise: Array, fall: Array, shift: float
+) -> float:
     """Compute one pair's ``weight * exp(scores[worse] - scores[better] - shift)``."""
-    if len(rise) > 0:
-        return weight * rise[worse] * fall[better]
-    return weight * np.exp(scores[worse] - scores[better] - shift)
+    ratio: float = rise[worse] * fall[better] if len(rise) > 0 else np.exp(scores[worse] - scores[better] - shift)
+    return weight * ratio
 
 
 @compiled
-def _pair_weights(better, start, worse, weight, scores, rise, fall, shift, weight_out):
+def _pair_weights(
+    better: Array,
+    start: Array,
+    worse: Array,
+    weight: Array,
+    scores: Array,
+    rise: Array,
+    fall: Array,
+    shift: float,
+    weight_out: Array,
+) -> None:
     """Compute ``weight * exp(scores[worse] - scores[better] - shift)`` of each pair."""
     for b in range(len(better)):
         for p in range(start[b], start[b + 1]):
@@ -255,7 +290,17 @@ def _pair_weights(better, start, worse, weight, scores, rise, fall, shift, weigh
 
 
 @compiled
-def _pair_split(better, start, worse, weight, scores, rise, fall, shift, ranking):
+def _pair_split(
+    better: Array,
+    start: Array,
+    worse: Array,
+    weight: Array,
+    scores: Array,
+    rise: Array,
+    fall: Array,
+    shift: float,
+    ranking: Array,
+) -> tuple[float, float]:
     """Sum the weights of the pairs a {0, 1}-valued ranking orders rightly, and wrongly."""
     right = wrong = 0.0
     for b in range(len(better)):
@@ -268,7 +313,17 @@ def _pair_split(better, start, worse, weight, scores, rise, fall, shift, ranking
 
 
 @compiled
-def _pair_moments(better, start, worse, weight, scores, rise, fall, shift, ranking):
+def _pair_moments(
+    better: Array,
+    start: Array,
+    worse: Array,
+    weight: Array,
+    scores: Array,
+    rise: Array,
+    fall: Array,
+    shift: float,
+    ranking: Array,
+) -> tuple[float, float, float]:
     """Sum 1, h(worse) - h(better) and its square over the pairs, weighed at `scores`."""
     total = first = second = 0.0
     for b in range(len(better)):

@@ -185,6 +185,7 @@ class RankBoost(Ranker):
         if self.weak != "stump":
             unused = {"criterion": self.criterion != "r", "cumulative": self.cumulative}
             unused["checkpoint"] = self.checkpoint is not None
+            unused['alpha="z"'] = self.alpha == "z" and self.weak == "feature"
             for name in (name for name, given in unused.items() if given):
                 raise PodiumError(f"{name} goes with stumps only; leave it out with weak={self.weak!r}.")
         if init_model is not None:

@@ -22,8 +22,9 @@ from podium._compiled import SCORE, compiled, run_threads
 from podium._validation import Array
 from podium.binning import BLOCK, Bins, BlockBins, ColumnBins
 from podium.distribution import Distribution, GradedPart, PairsPart
+from podium.weak.block_walk import BlockWalk
+from podium.weak.column_walk import ColumnWalk
 from podium.weak.sums import SCALE, half_blocks, sums_above
-from podium.weak.tree import BlockWalk, ColumnWalk
 
 
 class CrossingWeights:
@@ -50,9 +51,7 @@ class CrossingWeights:
         for part in distribution.parts:
             self._walk(part).add(distribution.log_total, inside)
         minus, plus = (np.empty((2, n_cuts), SCORE) for _ in range(2))
-        (_block_weights if blocks else _column_weights)(
-            self.bins.cuts.offsets, *better, *worse, inside, minus, plus
-        )
+        (_block_weights if blocks else _column_weights)(self.bins.cuts.offsets, *better, *worse, inside, minus, plus)
         return minus, plus
 
     def _walk(self, part: GradedPart | PairsPart) -> BlockWalk | ColumnWalk | BlockPairs | ColumnPairs:
@@ -92,6 +91,10 @@ class ColumnPairs:
 
     def __init__(self, bins: ColumnBins, part: PairsPart, n_threads: int = 1) -> None:
         self.bins, self.part, self.n_threads = bins, part, n_threads
+        # By row: sums of floats must not depend on the order of rows with one code.
+        feature = np.repeat(np.arange(bins.cuts.n_features), np.diff(bins.starts))
+        sequence = np.lexsort((bins.rows, feature))
+        self.rows, self.codes = bins.rows[sequence], bins.codes[sequence]
         counts = np.zeros(bins.n_rows + 1, np.int64)
         counts[part.order.better + 1] = np.diff(part.order.start)
         self.start = np.cumsum(counts)
@@ -102,10 +105,7 @@ class ColumnPairs:
         weight = self.part.pair_weights() * self.part.scale(log_total)
         pairs = (self.start, self.part.order.worse, weight, bins.n_rows, bins.cuts.offsets, inside_out)
         bounds = np.linspace(0, bins.cuts.n_features, 4 * self.n_threads + 1).astype(np.int64)
-        calls = [
-            (bins.rows, bins.codes, bins.starts, *pairs, first, last)
-            for first, last in pairwise(bounds)
-        ]
+        calls = [(self.rows, self.codes, bins.starts, *pairs, first, last) for first, last in pairwise(bounds)]
         run_threads(_add_column_pairs, calls, self.n_threads)
 
 
@@ -118,7 +118,9 @@ WALKS: dict[tuple[type, type], type] = {
 
 
 @compiled
-def _add_block_pairs(words, half, better, start, worse, weight, inside_out):
+def _add_block_pairs(
+    words: Array, half: int, better: Array, start: Array, worse: Array, weight: Array, inside_out: Array
+) -> None:
     """Do ``inside[both ranked, f, max(code of better, code of worse)] += weight`` for eight features."""
     byte = np.uint64(255)
     for b in range(len(better)):
@@ -133,7 +135,19 @@ def _add_block_pairs(words, half, better, start, worse, weight, inside_out):
 
 
 @compiled
-def _add_column_pairs(rows, codes, starts, start, worse, weight, n_rows, offsets, inside_out, first, last):
+def _add_column_pairs(
+    rows: Array,
+    codes: Array,
+    starts: Array,
+    start: Array,
+    worse: Array,
+    weight: Array,
+    n_rows: int,
+    offsets: Array,
+    inside_out: Array,
+    first: int,
+    last: int,
+) -> None:
     """Add each pair of ranked rows at its smaller code (row 0) and its larger one (row 1)."""
     code_of = np.zeros(n_rows, np.int64)
     for f in range(first, last):
@@ -151,17 +165,17 @@ def _add_column_pairs(rows, codes, starts, start, worse, weight, n_rows, offsets
 
 @compiled
 def _block_weights(
-    offsets,
-    better_above,
-    better_missing,
-    better_all,
-    worse_above,
-    worse_missing,
-    worse_all,
-    inside,
-    minus_out,
-    plus_out,
-):
+    offsets: Array,
+    better_above: Array,
+    better_missing: Array,
+    better_all: int,
+    worse_above: Array,
+    worse_missing: Array,
+    worse_all: int,
+    inside: Array,
+    minus_out: Array,
+    plus_out: Array,
+) -> None:
     """Write W₋ and W₊ from the masses and the pairs of the rows with value 0, which lie up to a code."""
     for f in range(len(offsets) - 1):
         tied_0 = tied_1 = 0.0
@@ -178,17 +192,17 @@ def _block_weights(
 
 @compiled
 def _column_weights(
-    offsets,
-    better_above,
-    better_missing,
-    better_all,
-    worse_above,
-    worse_missing,
-    worse_all,
-    inside,
-    minus_out,
-    plus_out,
-):
+    offsets: Array,
+    better_above: Array,
+    better_missing: Array,
+    better_all: int,
+    worse_above: Array,
+    worse_missing: Array,
+    worse_all: int,
+    inside: Array,
+    minus_out: Array,
+    plus_out: Array,
+) -> None:
     """Write W₋ and W₊: for q_def = 1 as for blocks, for q_def = 0 from the rows with value 1 the same way round."""
     for f in range(len(offsets) - 1):
         tied = 0.0

@@ -15,9 +15,10 @@ import scipy.sparse as sp
 from podium._compiled import SCORE, compiled
 from podium._validation import Array
 from podium.binning.blocks import Matrix
+from podium.binning.columns import DenseReader, SparseReader
 from podium.distribution import Distribution
 from podium.weak import Found
-from podium.weak.stump import ABSTAINS, NEGLIGIBLE, allowed_signs, lookup
+from podium.weak.stump import ABSTAINS, NEGLIGIBLE, allowed_signs, column_of, lookup
 
 
 @dataclass(frozen=True)
@@ -39,10 +40,11 @@ class ScaledFeature:
     abstain: int
 
     def predict(self, X: Any) -> Array:
-        """Return the scaled value of each row of X; an absent entry of a sparse X is missing."""
-        rows, x = _column(X, self.feature)
+        """Return the scaled value of each row of X; an absent entry of a sparse X (by columns) is missing."""
+        rows, x = column_of(X, self.feature)
         values = np.full(X.shape[0], float(self.abstain), SCORE)
-        values[rows] = scale_values(x.astype(SCORE), self.low, self.high)
+        scaled = scale_values(x.astype(SCORE), self.low, self.high)
+        values[rows] = np.where(np.isnan(x), float(self.abstain), scaled)
         return values
 
 
@@ -69,61 +71,50 @@ class FeatureLearner:
         As `StumpLearner` has them.
     """
 
-    def __init__(
-        self, X: Any, rows: Array, *, abstain: str | int = "learn", monotone_constraints: Any = None
-    ) -> None:
+    def __init__(self, X: Any, rows: Array, *, abstain: str | int = "learn", monotone_constraints: Any = None) -> None:
         self.X, self.rows = X, rows
         self.abstains = lookup(ABSTAINS, abstain, "abstain")
         self.signs = allowed_signs(monotone_constraints, X.shape[1])
-        self.columns = [_column(X, feature) for feature in range(X.shape[1])] if sp.issparse(X) else None
-        ranges = [_finite_range(_column(X, feature)[1]) for feature in range(X.shape[1])]
+        self.reader = SparseReader.of(X, rows) if sp.issparse(X) else DenseReader(Matrix.of(X), rows)
+        ranges, counts = [], []
+        for feature in range(X.shape[1]):
+            values = self.reader.column(feature)[1]
+            ranges.append(_finite_range(values))
+            counts.append(len(values))
         self.low, self.high = np.array(ranges, SCORE).reshape(-1, 2).T.copy()
+        self.has_missing = np.array(counts) < len(rows)
 
     def search(self, potentials: Array, distribution: Distribution) -> Found | None:
         """Return the best feature for the current distribution, or None if none does better than chance."""
         ranked, total = self._sums(potentials)
-        gains = np.stack([ranked, ranked - total], axis=1)
-        gains[np.abs(total) <= NEGLIGIBLE, 1] = 0.0  # without missing rows both values of q_def say the same
-        gains = gains[:, self.abstains]
+        gains = np.stack([ranked, ranked - np.where(self.has_missing, total, 0.0)], axis=1)[:, self.abstains]
         allowed = np.where(gains > 0, self.signs[:, :1], self.signs[:, 1:])
         size = np.where(allowed, np.abs(gains), 0.0)
-        feature, choice = np.unravel_index(np.argmax(size), size.shape)
+        feature, choice = (int(index) for index in np.unravel_index(np.argmax(size), size.shape))
         if size[feature, choice] <= NEGLIGIBLE:
             return None
         low, high = float(self.low[feature]), float(self.high[feature])
-        ranking = ScaledFeature(int(feature), low, high, int(self.abstains[choice]))
+        ranking = ScaledFeature(feature, low, high, int(self.abstains[choice]))
         values = ranking.predict(self.X)[self.rows]
         return Found(ranking, values, float(np.sum(values * potentials)))
 
     def _sums(self, potentials: Array) -> tuple[Array, Array]:
         """Return, for each feature, Σ scaled value π and Σ π over the rows it ranks (RB Eq. 14)."""
-        sums = np.zeros((2, len(self.low)), SCORE)
-        if self.columns is None:
-            matrix = Matrix.of(self.X)
+        ranked, total = np.zeros(len(self.low), SCORE), np.zeros(len(self.low), SCORE)
+        if isinstance(self.reader, DenseReader):
+            matrix = self.reader.matrix
             kernel = _column_gains if matrix.by_column else _row_gains
-            kernel(matrix.values, self.rows, potentials, self.low, self.high, *sums)
-            return sums[0], sums[1]
-        by_caller = np.empty_like(potentials)
-        by_caller[self.rows] = potentials
-        for feature, (rows, x) in enumerate(self.columns):
-            values = scale_values(x, self.low[feature], self.high[feature]) if len(x) else x
-            sums[:, feature] = np.sum(values * by_caller[rows]), np.sum(by_caller[rows])
-        return sums[0], sums[1]
-
-
-def _column(X: Any, feature: int) -> tuple[Array, Array]:
-    """Return the rows that a feature ranks and its values there."""
-    if sp.issparse(X):
-        own = slice(X.indptr[feature], X.indptr[feature + 1])
-        rows, x = X.indices[own], X.data[own]
-    else:
-        rows, x = np.arange(X.shape[0]), X[:, feature]
-    ranked = ~np.isnan(x)
-    return rows[ranked], x[ranked].astype(SCORE)
+            kernel(matrix.values, self.rows, potentials, self.low, self.high, ranked, total)
+            return ranked, total
+        for feature in range(len(self.low)):
+            rows, x = self.reader.column(feature)
+            values = scale_values(x.astype(SCORE), self.low[feature], self.high[feature])
+            ranked[feature], total[feature] = np.sum(values * potentials[rows]), np.sum(potentials[rows])
+        return ranked, total
 
 
 def _finite_range(x: Array) -> tuple[float, float]:
-    """Return the least and greatest finite value; two numbers that part the infinite ones if there are no others."""
+    """Return the least and greatest finite value, parted by a hair if they are one, or -1 and 1 if there is none."""
     finite = x[np.isfinite(x)]
     if len(finite) == 0:
         return -1.0, 1.0
@@ -132,7 +123,9 @@ def _finite_range(x: Array) -> tuple[float, float]:
 
 
 @compiled
-def _row_gains(values, rows, potentials, low, high, ranked_out, total_out):
+def _row_gains(
+    values: Array, rows: Array, potentials: Array, low: Array, high: Array, ranked_out: Array, total_out: Array
+) -> None:
     """Add scaled value times potential, and potential, of every ranked cell of a matrix of rows, by feature."""
     for i in range(len(rows)):
         x = values[rows[i]]
@@ -145,14 +138,14 @@ def _row_gains(values, rows, potentials, low, high, ranked_out, total_out):
 
 
 @compiled
-def _column_gains(values, rows, potentials, low, high, ranked_out, total_out):
+def _column_gains(
+    values: Array, rows: Array, potentials: Array, low: Array, high: Array, ranked_out: Array, total_out: Array
+) -> None:
     """Do as `_row_gains` for a matrix of columns."""
     for f in range(len(low)):
         for i in range(len(rows)):
             x = np.float64(values[f, rows[i]])
             if x == x:
                 clipped = min(max(x, low[f]), high[f])
-                ranked_out[f] += (
-                    (0.5 * clipped - 0.5 * low[f]) / (0.5 * high[f] - 0.5 * low[f]) * potentials[i]
-                )
+                ranked_out[f] += (0.5 * clipped - 0.5 * low[f]) / (0.5 * high[f] - 0.5 * low[f]) * potentials[i]
                 total_out[f] += potentials[i]

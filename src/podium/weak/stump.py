@@ -23,10 +23,14 @@ from podium.weak.sums import SCALE, sums_above
 
 NEGLIGIBLE = 1e-12
 """A |r| (or |√W₋ - √W₊|) not above this is rounding: the stump does no better than chance."""
+TIE_BITS = 22
+R_TIE = 2.0**TIE_BITS / SCALE
+"""r is rounded to multiples of this (2**-40 = 9e-13) in the search, so that rounding does not decide between equal
+stumps: those whose |r| differ by less may be taken for each other. The r of what is found is not rounded."""
+Z_TIE = 2.0**-30
+"""√W₋ - √W₊ is rounded to multiples of this (9e-10), for the same reason; the root magnifies rounding."""
 NOTHING = 1e-14
 """W₋ and W₊ come as differences of sums near 1; not above this they are rounding, and taken as 0."""
-TIE = 2.0**-30
-"""√W₋ - √W₊ is rounded to multiples of this (1e-9), so that rounding does not decide between equal stumps."""
 
 
 @dataclass(frozen=True)
@@ -47,18 +51,19 @@ class Stump:
     abstain: int
 
     def predict(self, X: Any) -> Array:
-        """Return 0 or 1 for each row of X; an absent entry of a sparse X is missing."""
-        if not isinstance(X, np.ndarray):
-            return self._predict_sparse(X)
-        x = X[:, self.feature]
-        return np.where(np.isnan(x), float(self.abstain), x > self.threshold)
-
-    def _predict_sparse(self, X: Any) -> Array:
-        own = slice(X.indptr[self.feature], X.indptr[self.feature + 1])
+        """Return 0 or 1 for each row of X; an absent entry of a sparse X (by columns) is missing."""
+        rows, x = column_of(X, self.feature)
         values = np.full(X.shape[0], float(self.abstain), SCORE)
-        x = X.data[own]
-        values[X.indices[own]] = np.where(np.isnan(x), float(self.abstain), x > self.threshold)
+        values[rows] = np.where(np.isnan(x), float(self.abstain), x > self.threshold)
         return values
+
+
+def column_of(X: Any, feature: int) -> tuple[Any, Array]:
+    """Return the rows that are stored of one column of X, as an index, and their values."""
+    if isinstance(X, np.ndarray):
+        return slice(None), X[:, feature]
+    own = slice(X.indptr[feature], X.indptr[feature + 1])
+    return X.indices[own], X.data[own]
 
 
 @dataclass(eq=False)
@@ -158,13 +163,8 @@ class StumpLearner:
         _best_cuts(gains, cuts.offsets, cuts.first, cuts.has_missing, self.abstains, best, place)
         signs = self.signs if self.cumulative is None else self.signs & np.array([True, False])
         best = np.where(signs, best, 0.0)
-        top = best.max(initial=0.0)
-        tied = np.argwhere(best == top)[: 2 * cuts.n_features]
-        feature = tied[0, 0] if len(tied) else 0
-        return min(
-            _Choice(-top, int(feature), *place[feature, sign].tolist())
-            for sign in tied[tied[:, 0] == feature, 1]
-        )
+        feature = int(np.argmax(best.max(axis=1)))
+        return min(_Choice(-best[feature, side], feature, *place[feature, side].tolist()) for side in range(2))
 
     def _repeated_choice(self, gains: Array, potentials: Array, distribution: Distribution) -> _Choice:
         """Return the best stump with a negative gain that its cumulative weight allows; else one of loss 0."""
@@ -205,7 +205,7 @@ class CrossingGains:
     def __call__(self, potentials: Array, distribution: Distribution) -> Array:
         """Return √W₋ - √W₊ for q_def = 0 (row 0) and 1 (row 1) at every cut of every feature."""
         minus, plus = (np.where(weight > NOTHING, weight, 0.0) for weight in self.weights(distribution))
-        return np.rint((np.sqrt(minus) - np.sqrt(plus)) / TIE) * TIE
+        return np.rint((np.sqrt(minus) - np.sqrt(plus)) / Z_TIE) * Z_TIE
 
 
 CRITERIA: dict[Any, Callable[[Bins, int], Any]] = {"r": PotentialGains, "z": CrossingGains}
@@ -226,29 +226,28 @@ def allowed_signs(constraints: Sequence[int] | None, n_features: int) -> Array:
         return np.ones((n_features, 2), np.bool_)
     signs = np.asarray(constraints)
     if signs.shape != (n_features,):
-        raise PodiumError(
-            f"monotone_constraints must have one entry per feature, {n_features}; got {signs.size}."
-        )
+        raise PodiumError(f"monotone_constraints must have one entry per feature, {n_features}; got {signs.size}.")
     if not np.isin(signs, (-1, 0, 1)).all():
-        raise PodiumError(
-            f"monotone_constraints must be -1, 0 or 1; got {signs[~np.isin(signs, (-1, 0, 1))][0]}."
-        )
+        raise PodiumError(f"monotone_constraints must be -1, 0 or 1; got {signs[~np.isin(signs, (-1, 0, 1))][0]}.")
     return np.stack([signs >= 0, signs <= 0], axis=1)
 
 
 @compiled
-def _fill_gains(offsets, has_missing, above, missing, gains_out):
-    """Write r without, and where something is missing with, the missing rows above, as fractions of 1."""
+def _fill_gains(offsets: Array, has_missing: Array, above: Array, missing: Array, gains_out: Array) -> None:
+    """Write r without, and where something is missing with, the missing rows above, to a multiple of `R_TIE`."""
+    half = np.int64(1) << (TIE_BITS - 1)
     for f in range(len(has_missing)):
         for place in range(offsets[f], offsets[f + 1]):
-            gains_out[0, place] = above[place] / SCALE
+            gains_out[0, place] = ((above[place] + half) >> TIE_BITS) * R_TIE
         if has_missing[f]:
             for place in range(offsets[f], offsets[f + 1]):
-                gains_out[1, place] = (above[place] + missing[f]) / SCALE
+                gains_out[1, place] = ((above[place] + missing[f] + half) >> TIE_BITS) * R_TIE
 
 
 @compiled
-def _best_cuts(gains, offsets, first, has_missing, abstains, best_out, place_out):
+def _best_cuts(
+    gains: Array, offsets: Array, first: Array, has_missing: Array, abstains: Array, best_out: Array, place_out: Array
+) -> None:
     """Write the largest gain, and minus the smallest, of each feature, and their (cut, q_def).
 
     Leaves out stumps that are the same for all rows: there the gain is 0 but for rounding. Where nothing is
@@ -269,7 +268,7 @@ def _best_cuts(gains, offsets, first, has_missing, abstains, best_out, place_out
 
 
 @compiled
-def _largest(values, start, stop, sign):
+def _largest(values: Array, start: int, stop: int, sign: float) -> tuple[float, int]:
     """Return the largest of ``sign * values[start:stop]``, or 0 if none is positive, and its first place."""
     largest = 0.0
     place = 0

@@ -82,9 +82,7 @@ def _block_sums(bins: BlockBins, whole: Array, above: Array, missing: Array, n_t
     run_threads(_half_block_sums, calls, n_threads)
 
 
-def _column_sums(
-    bins: ColumnBins, whole: Array, total: int, above: Array, missing: Array, n_threads: int
-) -> None:
+def _column_sums(bins: ColumnBins, whole: Array, total: int, above: Array, missing: Array, n_threads: int) -> None:
     """Fill `above` and `missing` from the stored entries alone; what is missing follows from the sum of all."""
     cuts = bins.cuts
     bounds = np.linspace(0, cuts.n_features, 4 * n_threads + 1).astype(ROW)
@@ -96,14 +94,16 @@ def _column_sums(
 
 
 @compiled
-def _to_multiples(quantity, whole_out):
+def _to_multiples(quantity: Array, whole_out: Array) -> None:
     """Do ``whole_out[:] = np.rint(quantity * SCALE)``."""
     for i in range(len(quantity)):
         whole_out[i] = np.int64(np.rint(quantity[i] * SCALE))
 
 
 @compiled
-def _half_block_sums(words, half, first, quantity, offsets, above_out, missing_out):
+def _half_block_sums(
+    words: Array, half: int, first: int, quantity: Array, offsets: Array, above_out: Array, missing_out: Array
+) -> None:
     """Make the histograms of eight features and sum each from its top bin down."""
     histogram = np.zeros((8, 256), np.int64)
     _add_histograms(words, half, quantity, histogram)
@@ -117,7 +117,7 @@ def _half_block_sums(words, half, first, quantity, offsets, above_out, missing_o
 
 
 @compiled
-def _add_histograms(words, half, quantity, histogram_out):
+def _add_histograms(words: Array, half: int, quantity: Array, histogram_out: Array) -> None:
     """Do ``histogram[j, code[i, j]] += quantity[i]`` for eight features whose codes are the bytes of a word.
 
     Eight features at a time keep the histograms in half of the first-level cache and the eight adds apart
@@ -138,7 +138,18 @@ def _add_histograms(words, half, quantity, histogram_out):
 
 
 @compiled
-def _walk_columns(rows, codes, starts, quantity, total, offsets, above_out, missing_out, first, last):
+def _walk_columns(
+    rows: Array,
+    codes: Array,
+    starts: Array,
+    quantity: Array,
+    total: int,
+    offsets: Array,
+    above_out: Array,
+    missing_out: Array,
+    first: int,
+    last: int,
+) -> None:
     """Walk each feature's entries from the top code down; writing at every entry spares the test for a new code."""
     for feature in range(first, last):
         start = offsets[feature] - 1
