@@ -31,7 +31,7 @@ def main() -> None:
     console.print(f"Certificate: the training ranking loss is at most ∏Z = {certificate['bound'][-1]:.4f}.")
     console.print("The first rounds:")
     for number, done in enumerate(model.rounds_[:5], 1):
-        console.print(f"  {number}. {done.alpha:+.3f} where {names[done.feature]} > {done.threshold:.4g}", highlight=False)
+        console.print(f"  {number}. {done.alpha:+.3f} where {names[done.feature]} > {done.threshold:.4g}", style="none")
 
 
 if __name__ == "__main__":

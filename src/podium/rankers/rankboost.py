@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from podium._compiled import thread_count
 from podium._validation import Array, FormatError, PodiumError
-from podium.alpha import RULES
+from podium.alpha import RULES, SMOOTHING
 from podium.binning import bin_features
 from podium.dataset import RankingData
 from podium.distribution import Distribution
@@ -49,6 +49,10 @@ class RankBoost(Ranker):
         (WeakLearn.2).
     alpha : {"r", "z", "numeric"}, optional
         Rule for α: RB Eq. 6, RB Eq. 2, or the numerical minimum of Z. By default that of the criterion.
+    undefined : {"smooth", "stop"}
+        What to do with a stump that orders no pair wrongly but ties some, for which RB Eq. 2 has no finite α: give it
+        a large one, as if a 10⁻¹² of its pairs were wrong; or end the fit before it (Connamacher et al. 2019, appendix
+        B, where ``alpha="z"`` is called RB-D). RB Eq. 6, their RB-C, always has one.
     cumulative : bool
         Keep the cumulative weight of each stump positive (WeakLearn.cum).
     abstain : {"learn", 0, 1}
@@ -104,6 +108,7 @@ class RankBoost(Ranker):
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "criterion": [StrOptions({"r", "z"})],
         "alpha": [StrOptions(set(RULES)), None],
+        "undefined": [StrOptions({"smooth", "stop"})],
         "cumulative": ["boolean"],
         "abstain": [StrOptions({"learn"}), Interval(Integral, 0, 1, closed="both")],
         "weak": [StrOptions({"stump", "feature"}), HasMethods("search"), callable],
@@ -124,6 +129,7 @@ class RankBoost(Ranker):
         *,
         criterion: str = "r",
         alpha: str | None = None,
+        undefined: str = "smooth",
         cumulative: bool = False,
         abstain: str | int = "learn",
         weak: Any = "stump",
@@ -140,6 +146,7 @@ class RankBoost(Ranker):
         self.n_estimators = n_estimators
         self.criterion = criterion
         self.alpha = alpha
+        self.undefined = undefined
         self.cumulative = cumulative
         self.abstain = abstain
         self.weak = weak
@@ -169,9 +176,12 @@ class RankBoost(Ranker):
             save = partial(write_checkpoint, self.checkpoint, mark)
         monitor = self._make_monitor(evals, threads, save)
         repeat(done[: self.n_estimators], data, distribution, monitor, taken)
-        rounds = boost(distribution, learner, self._weigh, monitor, self.n_estimators, taken)
+        stopper = StopsUndefined(learner) if self.undefined == "stop" else None
+        rounds = boost(distribution, stopper or learner, self._weigh, monitor, self.n_estimators, taken)
+        if stopper is not None and stopper.met:
+            monitor.reason = UNDEFINED
         if not rounds:
-            raise PodiumError(_why_nothing_was_learned(data.features))
+            raise PodiumError(_why_nothing_was_learned(data.features, monitor.reason))
         if save is not None:
             save(rounds)
         self._keep(rounds, monitor.best_round, data.features.shape[1])
@@ -188,6 +198,8 @@ class RankBoost(Ranker):
             unused['alpha="z"'] = self.alpha == "z" and self.weak == "feature"
             for name in (name for name, given in unused.items() if given):
                 raise PodiumError(f"{name} goes with stumps only; leave it out with weak={self.weak!r}.")
+        if self.undefined == "stop" and (self.weak != "stump" or (self.alpha or self.criterion) == "r"):
+            raise PodiumError('undefined="stop" goes with stumps and alpha="z" or "numeric", which may be undefined.')
         if init_model is not None:
             if not isinstance(init_model, RankBoost):
                 raise PodiumError(f"init_model must be a fitted RankBoost; got {type(init_model).__name__}.")
@@ -265,6 +277,35 @@ class RankBoost(Ranker):
         self._keep(rounds, best, self.n_features_in_)
 
 
+UNDEFINED = "the next weak ranking makes no reverse ranking, so that its alpha is undefined"
+
+
+class StopsUndefined:
+    """A weak learner that ends the fit before a ranking without a finite best α.
+
+    Parameters
+    ----------
+    learner : WeakLearner
+        Finds the rankings.
+
+    Attributes
+    ----------
+    met : bool
+        Whether such a ranking was found.
+    """
+
+    def __init__(self, learner: WeakLearner) -> None:
+        self.learner, self.met = learner, False
+
+    def search(self, potentials: Array, distribution: Distribution) -> Found | None:
+        """Return what the learner finds, or None where it orders all pairs that it does not tie one way."""
+        found = self.learner.search(potentials, distribution)
+        if found is not None:
+            right, _, wrong = distribution.ranking_weights(found.values)
+            self.met = min(right, wrong) <= SMOOTHING * (right + wrong)
+        return None if self.met else found
+
+
 def generalization_bound(n_low: int, n_high: int, n_rounds: int, dimension: int, delta: float = 0.05) -> float:
     """Return how far the ranking loss on new pairs can be from that on the training pairs (RB Theorem 3).
 
@@ -302,8 +343,10 @@ def generalization_bound(n_low: int, n_high: int, n_rounds: int, dimension: int,
     return float(total)
 
 
-def _why_nothing_was_learned(features: Any) -> str:
+def _why_nothing_was_learned(features: Any, reason: str) -> str:
     """Say why the first round found no weak ranking."""
+    if reason == UNDEFINED:
+        return 'The first weak ranking makes no reverse ranking: its alpha is undefined; consider undefined="smooth".'
     n_features = features.shape[1]
     stored = features.data if sp.issparse(features) else features
     if np.isnan(stored).all():

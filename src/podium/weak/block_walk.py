@@ -8,8 +8,8 @@ from podium._compiled import ROW, SCORE, compiled, run_threads
 from podium._validation import Array
 from podium.binning import BLOCK, BlockBins
 from podium.distribution import GradedPart
-from podium.weak.sums import half_blocks
 from podium.weak.level_tree import LevelTree
+from podium.weak.sums import half_blocks
 
 SMALL = 256
 """Most rows of a node whose order by each feature is stored: a row's number in the node then fits in one byte."""
