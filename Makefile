@@ -5,7 +5,7 @@ RUN := $(VENV)/bin
 PIP := $(RUN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 THREADS := NUMBA_NUM_THREADS=1 OMP_NUM_THREADS=1
 
-.PHONY: help demo test lint check plain bench bench-readers bench-measures bench-start clean
+.PHONY: help demo test lint check plain bench clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*##/\t/'
@@ -27,7 +27,7 @@ check: $(VENV)/.dev  ## the tests
 plain: $(VENV)/.dev  ## chosen tests with the kernels as plain Python: true coverage, bounds errors
 	NUMBA_DISABLE_JIT=1 $(RUN)/python -m pytest -m plain -n 2 --cov --cov-report=term:skip-covered
 
-bench: bench-readers bench-measures bench-start  ## all benchmarks, peers in the same run
+bench: bench-readers bench-measures bench-start bench-rankboost  ## all benchmarks, peers in the same run
 
 bench-%: $(VENV)/.dev
 	$(RUN)/python benchmarks/$*.py

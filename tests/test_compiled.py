@@ -5,7 +5,7 @@ import threading
 import numpy as np
 import pytest
 
-from podium._compiled import compiled, even_chunks, prefetch, processors, run_threads, thread_count
+from podium._compiled import compiled, even_chunks, prefetch, processors, run_threads, thread_count, threads_for
 from podium._validation import PodiumError
 
 pytestmark = pytest.mark.plain
@@ -15,6 +15,11 @@ def test_threads_are_counted_as_scikit_learn_does():
     assert [thread_count(n) for n in (None, 1, 3, np.int64(2))] == [1, 1, 3, 2]
     assert thread_count(-1) == processors()
     assert thread_count(-1000) == 1
+
+
+def test_small_work_stays_on_one_thread():
+    assert threads_for(4, 1000) == 1
+    assert threads_for(4, 10**8) == 4
 
 
 @pytest.mark.parametrize("n_jobs", [0, 1.5, "2", True])

@@ -64,7 +64,8 @@ def test_row_and_query_order_change_no_bit(ranker, table):
 
 
 @pytest.mark.parametrize("ranker", RANKERS[:6], ids=lambda r: str(r).replace("\n", ""))
-def test_thread_count_changes_no_bit(ranker, table):
+def test_thread_count_changes_no_bit(ranker, table, monkeypatch):
+    monkeypatch.setattr("podium._compiled.CELLS_WORTH_THREADS", 0)
     X, y, qid = table
     one, two = (clone(ranker).set_params(n_jobs=n).fit(X, y, qid=qid).predict(X) for n in (1, 3))
     np.testing.assert_array_equal(one, two)

@@ -25,6 +25,9 @@ ROW = np.int64
 CODE = np.uint8
 """Binned feature values: 255 thresholds and a missing code fit in one byte, sixteen rows in one load."""
 
+CELLS_WORTH_THREADS = 2_000_000
+"""Cells below which two threads are slower than one: measured 1.5 times slower at 500,000, faster at 4,000,000."""
+
 JIT_DISABLED: bool = bool(config.DISABLE_JIT)
 """True under NUMBA_DISABLE_JIT=1, where kernels run as plain Python."""
 
@@ -49,6 +52,12 @@ def thread_count(n_jobs: int | None) -> int:
     return max(1, processors() + 1 + int(n_jobs))
 
 
+def threads_for(n_jobs: int | None, cells: int) -> int:
+    """Threads to use for work of so many cells: one where handing it over would cost more than it saves."""
+    n_threads = thread_count(n_jobs)
+    return n_threads if cells >= CELLS_WORTH_THREADS else 1
+
+
 def processors() -> int:
     """Processors this process may use, which in a container is fewer than the machine has."""
     if hasattr(os, "sched_getaffinity"):
@@ -67,11 +76,16 @@ def run_threads(function: Callable[..., Any], calls: Iterable[tuple[Any, ...]], 
 
     Slow line: ``[function(*arguments) for arguments in calls]``. The calls must write to disjoint outputs;
     threads share out whole features or queries, never a floating-point sum, so the answer does not depend
-    on their number.
+    on their number. Calls go to the threads in runs, four for each thread: handing over one call costs as much
+    as ten thousand cells of a histogram.
     """
-    if n_threads == 1:
-        return [function(*arguments) for arguments in calls]
-    return [future.result() for future in [_pool(n_threads).submit(function, *a) for a in calls]]
+    todo = list(calls)
+    if n_threads == 1 or len(todo) == 1:
+        return [function(*arguments) for arguments in todo]
+    step = -(-len(todo) // (4 * n_threads))
+    runs = [todo[start : start + step] for start in range(0, len(todo), step)]
+    futures = [_pool(n_threads).submit(lambda run: [function(*a) for a in run], run) for run in runs]
+    return [result for future in futures for result in future.result()]
 
 
 def even_chunks(offsets: np.ndarray, n_chunks: int) -> list[tuple[int, int]]:

@@ -78,7 +78,7 @@ def evaluate(
     >>> from podium import evaluate
     >>> result = evaluate([2, 0, 1], [0.9, 0.8, 0.1], measures=["ndcg@10", "mrr"])
     >>> round(result["ndcg@10"], 4)
-    0.964
+    0.9639
     """
     labels, queries, [given] = _grouped(y, qid, group, scores=scores)
     parsed = parse_measures(measures)

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from podium._compiled import thread_count
+from podium._compiled import thread_count, threads_for
 from podium._validation import Array, FormatError, PodiumError
 from podium.alpha import RULES, SMOOTHING
 from podium.binning import bin_features
@@ -162,7 +162,8 @@ class RankBoost(Ranker):
 
     def _learn(self, data: RankingData, evals: list[RankingData], init_model: Any) -> None:
         self._check_combinations(evals, init_model)
-        threads = thread_count(self.n_jobs)
+        n_pairs = 0 if data.pairs is None else len(data.pairs.better)
+        threads = threads_for(self.n_jobs, data.features.shape[0] * data.features.shape[1] + 4 * n_pairs)
         distribution = Distribution(feedback_of(data, self.pair_weight), len(data.queries.rows), threads)
         cumulative = Cumulative(self._weigh) if self.cumulative else None
         learner = self._make_learner(data, cumulative, threads)

@@ -1,0 +1,400 @@
+"""Speed of RankBoost: ``python benchmarks/rankboost.py`` for all figures, or name some of them.
+
+    python benchmarks/rankboost.py all_thresholds pairs
+
+Names: race, criteria, all_thresholds, continuous, pairs, sparse, scaling, cold. Data are made outside the
+timings, kernels are compiled before them (but for `cold`), contestants take turns and the best turn counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from rich.console import Console
+from rich.table import Table
+
+from podium import RankBoost, RankingData, evaluate, make_search
+from podium.binning import bin_features
+from podium.distribution import Distribution
+from podium.feedback import feedback_of
+from podium.weak import Found
+from podium.weak.stump import StumpLearner
+
+OUT = Path(__file__).resolve().parent / "out"
+DOUBLINGS = (1, 2, 4, 8, 16)
+SOURCE = Path(__file__).resolve().parents[1] / "src"
+
+
+class Figure(NamedTuple):
+    """A line of the table; `target` is what the figure should be."""
+
+    name: str
+    value: str
+    target: str = ""
+
+
+class Data(NamedTuple):
+    """What a fit is given."""
+
+    X: Any
+    y: np.ndarray
+    qid: np.ndarray
+
+
+# How things are timed.
+
+
+def best_times(tasks: dict[str, Callable[[], Any]], turns: int) -> dict[str, float]:
+    """Return the best time of each task, the tasks taking turns."""
+    times = dict.fromkeys(tasks, float("inf"))
+    for _ in range(turns):
+        for name, task in tasks.items():
+            start = time.perf_counter()
+            task()
+            times[name] = min(times[name], time.perf_counter() - start)
+    return times
+
+
+class ClockedStumps:
+    """A weak learner that searches stumps and notes the time of each search, so that rounds can be timed."""
+
+    def __init__(self, data: RankingData, criterion: str, max_bins: int | None, n_threads: int) -> None:
+        bins = bin_features(data.features, data.queries.rows, data.row_weight, max_bins, n_threads)
+        self.learner = StumpLearner(bins, criterion=criterion, n_threads=n_threads)
+        self.started: list[float] = []
+        self.ended: list[float] = []
+
+    def search(self, potentials: np.ndarray, distribution: Distribution) -> Found | None:
+        """Search, and note the time before and after."""
+        self.started.append(time.perf_counter())
+        found = self.learner.search(potentials, distribution)
+        self.ended.append(time.perf_counter())
+        return found
+
+
+class RoundTime(NamedTuple):
+    """Seconds of the best round (search, α, update, potentials) and of the best search alone."""
+
+    whole: float
+    search: float
+
+
+def time_rounds(X: Any, n_rounds: int = 12, criterion: str = "r", n_jobs: int = 1, **fit: Any) -> RoundTime:
+    """Fit and time the rounds, each from one search to the next."""
+    made: list[ClockedStumps] = []
+
+    def make(data: RankingData) -> ClockedStumps:
+        made.append(ClockedStumps(data, criterion, 255, n_jobs))
+        return made[-1]
+
+    RankBoost(n_rounds, weak=make, alpha=criterion, n_jobs=n_jobs).fit(X, **fit)
+    started, ended = np.array(made[-1].started), np.array(made[-1].ended)
+    return RoundTime(float(np.diff(started).min()), float((ended - started).min()))
+
+
+def compile_kernels(data: Data, **params: Any) -> None:
+    """Fit two rounds on the first rows, so that everything is compiled."""
+    rows = slice(0, 3000)
+    RankBoost(2, **params).fit(data.X[rows], data.y[rows], qid=data.qid[rows])
+
+
+# The data.
+
+
+@cache
+def search_data() -> Data:
+    """300,000 rows, 136 features, five grades, about 120 documents a query."""
+    made = make_search(n_queries=2500, docs_per_query=120, n_features=136)
+    assert made.qid is not None
+    return Data(made.X.astype(np.float32), made.y, made.qid)
+
+
+def sparse_data(stored: int, n_rows: int = 1_000_000, n_features: int = 2_000) -> Data:
+    """Three grades, queries of 100 rows, `stored` entries in each column, at random rows of equal stripes."""
+    rng = np.random.default_rng(0)
+    stripe = n_rows // stored
+    rows = np.arange(stored) * stripe + rng.integers(0, stripe, (n_features, stored))
+    values = rng.standard_normal(rows.size)
+    X = sp.csc_array((values, rows.ravel(), np.arange(n_features + 1) * stored), shape=(n_rows, n_features))
+    return Data(X, rng.integers(0, 3, n_rows).astype(float), np.arange(n_rows) // 100)
+
+
+# The figures.
+
+
+def race(turns: int) -> list[Figure]:
+    """Fit 300 rounds, binning included, against LightGBM's lambdarank with two leaves."""
+    try:
+        import lightgbm
+    except ImportError:
+        return [Figure("race", "LightGBM is not installed: pip install lightgbm")]
+    data, test = search_data(), make_search(500, 120, 136, random_state=1)
+    _, sizes = np.unique(data.qid, return_counts=True)
+
+    def peer(threads: int) -> Any:
+        params = {"objective": "lambdarank", "num_leaves": 2, "num_threads": threads, "verbose": -1}
+        return lightgbm.train(params, lightgbm.Dataset(data.X, data.y, group=sizes, params=params), 300)
+
+    def ours(threads: int) -> RankBoost:
+        return RankBoost(300, n_jobs=threads).fit(data.X, data.y, qid=data.qid)
+
+    figures = []
+    quality: dict[str, float] = {}
+    for threads in (1, 2):
+        compile_kernels(data, n_jobs=threads)
+        tasks = {"podium r": lambda: ours(threads), "lightgbm stumps": lambda: peer(threads)}  # noqa: B023
+        models: dict[str, Any] = {}
+        times = best_times({name: partial(_keep, models, name, task) for name, task in tasks.items()}, turns)
+        for name, model in models.items():
+            scores = np.asarray(model.predict(test.X))
+            quality[name] = evaluate(test.y, scores, qid=test.qid, measures="ndcg@10", n_resamples=0)["ndcg@10"]
+        ratio = times["podium r"] / times["lightgbm stumps"]
+        figures += [Figure(f"{name}, {threads} thread(s)", f"{seconds:.1f} s") for name, seconds in times.items()]
+        figures += [Figure(f"podium r / lightgbm, {threads} thread(s)", f"{ratio:.3f}", "0.35")]
+    return figures + [Figure(f"NDCG@10 of {name} on new queries", f"{value:.4f}") for name, value in quality.items()]
+
+
+def _keep(models: dict[str, Any], name: str, task: Callable[[], Any]) -> None:
+    models[name] = task()
+
+
+def criteria(turns: int) -> list[Figure]:
+    """Time a round of z and of r on the data of the race, with five grades and with two."""
+    data = search_data()
+    figures = []
+    for grades, y, target in (("five grades", data.y, "14"), ("two grades", (data.y > 0).astype(float), "6")):
+        rounds = {"r": 24, "z": 6}
+        best = dict.fromkeys(rounds, float("inf"))
+        for _ in range(turns):
+            for criterion, n_rounds in rounds.items():
+                taken = time_rounds(data.X, n_rounds, criterion, y=y, qid=data.qid).whole
+                best[criterion] = min(best[criterion], taken)
+        cells = data.X.size / 1e9
+        for criterion, taken in best.items():
+            text = f"{taken * 1e3:.0f} ms, {taken / cells:.2f} ns a row and feature"
+            figures.append(Figure(f"round by {criterion}, {grades}", text))
+        figures.append(Figure(f"z / r, {grades}", f"{best['z'] / best['r']:.1f}", target))
+    return figures
+
+
+def all_thresholds(turns: int) -> list[Figure]:
+    """Fit 100 rounds with a threshold at every value: 10,000 rows, 46 features, 200 queries, three grades."""
+    made = make_search(n_queries=200, docs_per_query=50, n_features=46)
+    y, figures = np.minimum(made.y, 2), []
+    for criterion, target in (("r", "0.3 s"), ("z", "")):
+        model = RankBoost(100, criterion=criterion, max_bins=None, n_jobs=1)
+        fit = partial(model.fit, made.X, y, qid=made.qid)
+        fit()
+        seconds = best_times({"fit": fit}, turns + 2)["fit"]
+        figures.append(Figure(f"100 rounds by {criterion}, every threshold, 1 thread", f"{seconds:.3f} s", target))
+    return figures
+
+
+CONTINUOUS = """
+import sys, time
+import numpy as np
+from podium import RankBoost
+
+def peak():
+    with open("/proc/self/status") as status:  # unlike ru_maxrss, it starts anew with each process
+        return next(int(line.split()[1]) / 1024 for line in status if line.startswith("VmHWM"))
+
+rng = np.random.default_rng(0)
+n = int(sys.argv[1])
+X = rng.standard_normal((n, 20))
+y = X[:, 0] + rng.standard_normal(n)
+RankBoost(2, n_jobs=1).fit(X[:1000], y[:1000])
+before, times = peak(), []
+for _ in range(int(sys.argv[2])):
+    start = time.perf_counter()
+    RankBoost(100, n_jobs=1).fit(X, y)
+    times.append(time.perf_counter() - start)
+print(min(times), peak() - before)
+"""
+
+
+def continuous(turns: int) -> list[Figure]:
+    """Fit 100 rounds on one query with continuous labels, 20 features, and see how far memory grows."""
+    figures = []
+    for n_rows in (50_000, 100_000):
+        seconds, growth = _run(CONTINUOUS, [str(n_rows), str(turns + 1)])
+        pairs = n_rows * (n_rows - 1) / 2
+        target = "2 s" if n_rows == 100_000 else ""
+        figures.append(Figure(f"{n_rows:,} rows, {pairs:.2g} pairs", f"{seconds:.2f} s", target))
+        text = f"{growth:.0f} MB ({growth * 2**20 / n_rows:.0f} bytes a row)"
+        figures.append(Figure("  growth of peak memory", text, f"far below {pairs / 2**20:.0f} MB"))
+    return figures
+
+
+def pairs(turns: int) -> list[Figure]:
+    """Update and potentials of 10,000,000 explicit pairs over 100,000 rows, on one thread."""
+    rng = np.random.default_rng(0)
+    n, m = 100_000, 10_000_000
+    better, worse = rng.integers(0, n, (2, m))
+    worse = np.where(worse == better, (worse + 1) % n, worse)
+    data = RankingData.from_arrays(rng.standard_normal((n, 2)), pairs=(better, worse, rng.random(m)))
+    distribution = Distribution(feedback_of(data), n)
+    step = rng.uniform(0, 1e-3, n)
+    tasks = {"update": lambda: distribution.update(step), "potentials": distribution.potentials}
+    best_times(tasks, 1)
+    times = best_times(tasks, turns + 3)
+    figures = [Figure(name, f"{taken / m * 1e9:.2f} ns a pair") for name, taken in times.items()]
+    return [*figures, Figure("both", f"{sum(times.values()) / m * 1e9:.2f} ns a pair and round", "5")]
+
+
+def sparse(turns: int) -> list[Figure]:
+    """Time rounds on 1,000,000 x 2,000 with 0.5 % and 1 % stored; of a round, a part is for the rows."""
+    sets = {stored: sparse_data(stored) for stored in (5_000, 10_000)}
+    times: dict[int, list[RoundTime]] = {stored: [] for stored in sets}
+    for _ in range(turns):
+        for stored, data in sets.items():
+            times[stored].append(time_rounds(data.X, y=data.y, qid=data.qid))
+    best = {stored: RoundTime(*np.min(taken, axis=0).tolist()) for stored, taken in times.items()}
+    figures = []
+    for stored, taken in best.items():
+        text = f"{taken.search * 1e3:.0f} ms, {taken.search / sets[stored].X.nnz * 1e9:.2f} ns an entry"
+        figures.append(Figure(f"search, {stored / 10_000:.1f} % stored", text))
+        figures.append(Figure(f"round, {stored / 10_000:.1f} % stored", f"{taken.whole * 1e3:.0f} ms"))
+    few, many = best.values()
+    return [
+        *figures,
+        Figure("search, 1 % / 0.5 %", f"{many.search / few.search:.2f}", "about 2"),
+        Figure("round, 1 % / 0.5 %", f"{many.whole / few.whole:.2f}"),
+    ]
+
+
+def scaling(turns: int) -> list[Figure]:
+    """Double n, F, m and T, one at a time, and see how the time grows."""
+    curves: list[dict[str, Any]] = []
+    doubled: dict[str, tuple[int, Callable[[int], dict[str, Any]]]] = {
+        "n: rows (64 features)": (25_000, lambda n: _graded(n, 64)),
+        "F: features (50,000 rows)": (32, lambda n: _graded(50_000, n)),
+        "m: explicit pairs (50,000 rows)": (500_000, _paired),
+    }
+    for name, (first, make) in doubled.items():
+        for size in (first * factor for factor in DOUBLINGS):
+            taken = min(time_rounds(**fit).whole for fit in [make(size)] * turns)
+            curves.append({"doubled": name, "size": size, "ms": taken * 1e3})
+    data = _graded(50_000, 32)
+    for rounds in (25 * factor for factor in DOUBLINGS):
+        fit = partial(RankBoost(rounds, n_jobs=1).fit, **data)
+        taken = best_times({"fit": fit}, turns)["fit"]
+        curves.append({"doubled": "T: rounds (50,000 x 32, whole fit)", "size": rounds, "ms": taken * 1e3})
+    saved = _plot(curves)
+    figures, last = [], None
+    for point in curves:
+        grown = f", x {point['ms'] / last['ms']:.2f}" if last and last["doubled"] == point["doubled"] else ""
+        figures.append(Figure(f"{point['doubled']}, {point['size']:,}", f"{point['ms']:.2f} ms{grown}"))
+        last = point
+    return [*figures, Figure("plot", saved)]
+
+
+def _graded(n_rows: int, n_features: int) -> dict[str, Any]:
+    """Graded rows, 100 a query."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n_rows, n_features), np.float32)
+    y = np.digitize(X[:, :4].sum(axis=1) + 2 * rng.standard_normal(n_rows), [0, 2, 4]).astype(float)
+    return {"X": X, "y": y, "qid": np.arange(n_rows) // 100}
+
+
+def _paired(m: int, n_rows: int = 50_000) -> dict[str, Any]:
+    """Explicit pairs of rows with 8 features, mostly in the order of the first."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n_rows, 8), np.float32)
+    one, other = rng.integers(0, n_rows, (2, m))
+    other = np.where(one == other, (other + 1) % n_rows, other)
+    liked = X[one, 0] + rng.standard_normal(m) > X[other, 0] + rng.standard_normal(m)
+    return {"X": X, "pairs": (np.where(liked, one, other), np.where(liked, other, one))}
+
+
+def _plot(curves: list[dict[str, Any]]) -> str:
+    """Write the curves as a page and return its place, or what is missing."""
+    try:
+        import altair
+    except ImportError:
+        return "Altair is not installed: pip install altair"
+    OUT.mkdir(exist_ok=True)
+    log = altair.Scale(type="log", nice=False)
+    chart = (
+        altair.Chart(altair.InlineData(values=curves), width=220, height=180)
+        .mark_line(point=True)
+        .encode(
+            x=altair.X("size:Q", scale=log, title="size"),
+            y=altair.Y("ms:Q", scale=log, title="ms"),
+            tooltip=["size:Q", "ms:Q"],
+        )
+        .facet(facet=altair.Facet("doubled:N", title=None), columns=2)
+        .resolve_scale(x="independent", y="independent")
+        .properties(title="RankBoost: time a round (T: of the whole fit) as one size is doubled")
+    )
+    chart.save(OUT / "rankboost_scaling.html")
+    return str((OUT / "rankboost_scaling.html").relative_to(OUT.parents[1]))
+
+
+COLD = """
+import time
+start = time.perf_counter()
+from podium import RankBoost, make_search
+imported = time.perf_counter()
+made = make_search(n_queries=20, docs_per_query=20, n_features=5)
+ready = time.perf_counter()
+RankBoost(10, criterion=CRITERION, n_jobs=1).fit(made.X, made.y, qid=made.qid).predict(made.X)
+print(imported - start, time.perf_counter() - ready)
+"""
+
+
+def cold(turns: int) -> list[Figure]:
+    """Time the first fit in a fresh install and the first fit of a new process."""
+    figures = []
+    for criterion in ("r", "z"):
+        code = COLD.replace("CRITERION", repr(criterion))
+        with tempfile.TemporaryDirectory() as folder:
+            fresh = _run(code, [], NUMBA_CACHE_DIR=folder)[1]
+            again = min(_run(code, [], NUMBA_CACHE_DIR=folder)[1] for _ in range(turns + 1))
+        figures.append(Figure(f"first fit by {criterion}, fresh install", f"{fresh:.2f} s"))
+        figures.append(Figure(f"first fit by {criterion}, new process", f"{again:.2f} s"))
+    return figures
+
+
+def _run(code: str, arguments: Sequence[str], **settings: str) -> list[float]:
+    """Run code in a new process and return the numbers it prints."""
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE), **settings}
+    command = [sys.executable, "-c", code, *arguments]
+    done = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True)
+    return [float(number) for number in done.stdout.split()]
+
+
+FIGURES: dict[str, Callable[[int], list[Figure]]] = {
+    one.__name__: one for one in (race, criteria, all_thresholds, continuous, pairs, sparse, scaling, cold)
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", choices=[*FIGURES, "all"], default="all", metavar="name")
+    parser.add_argument("--turns", type=int, default=2, help="turns of each contestant (default 2)")
+    given = parser.parse_args()
+    names = list(FIGURES) if "all" in given.names else given.names
+    console = Console()
+    console.width = max(console.width, 110)
+    for name in names:
+        title = (FIGURES[name].__doc__ or "").strip()
+        table = Table(name, "figure", "target: at most", title=title, title_justify="left")
+        for figure in FIGURES[name](given.turns):
+            table.add_row(*figure)
+        console.print(table)
+
+
+if __name__ == "__main__":
+    main()
