@@ -31,6 +31,7 @@ def test_thread_numbers_that_cannot_be_used(n_jobs):
 @pytest.mark.parametrize("n_threads", [1, 3])
 def test_results_come_in_the_order_of_the_calls(n_threads):
     assert run_threads(lambda a, b: a * b, [(i, 2) for i in range(20)], n_threads) == list(range(0, 40, 2))
+    assert run_threads(max, [], n_threads) == []
 
 
 def test_calls_run_beside_each_other():

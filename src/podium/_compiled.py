@@ -80,7 +80,7 @@ def run_threads(function: Callable[..., Any], calls: Iterable[tuple[Any, ...]], 
     as ten thousand cells of a histogram.
     """
     todo = list(calls)
-    if n_threads == 1 or len(todo) == 1:
+    if n_threads == 1 or len(todo) <= 1:
         return [function(*arguments) for arguments in todo]
     step = -(-len(todo) // (4 * n_threads))
     runs = [todo[start : start + step] for start in range(0, len(todo), step)]
