@@ -259,8 +259,8 @@ def _best_cuts(
             start = max(first[f], 1 if abstain == 1 or not has_missing[f] else 0)
             stop = n_cuts if abstain == 1 and has_missing[f] else n_cuts - 1
             own = gains[abstain if has_missing[f] else 0, offsets[f] : offsets[f + 1]]
-            for side in range(2):
-                gain, cut = _largest(own, start, stop, 1.0 - 2.0 * side)
+            highest, top, lowest, bottom = _extremes(own, start, stop)
+            for side, gain, cut in ((0, highest, top), (1, -lowest, bottom)):
                 if gain > best_out[f, side] or (gain == best_out[f, side] > 0 and cut < place_out[f, side, 0]):
                     best_out[f, side] = gain
                     place_out[f, side, 0] = cut
@@ -268,12 +268,14 @@ def _best_cuts(
 
 
 @compiled
-def _largest(values: Array, start: int, stop: int, sign: float) -> tuple[float, int]:
-    """Return the largest of ``sign * values[start:stop]``, or 0 if none is positive, and its first place."""
-    largest = 0.0
-    place = 0
+def _extremes(values: Array, start: int, stop: int) -> tuple[float, int, float, int]:
+    """Return the largest of ``values[start:stop]`` and 0, and the smallest, each with its first place."""
+    highest = lowest = 0.0
+    top = bottom = 0
     for i in range(start, stop):
-        if sign * values[i] > largest:
-            largest = sign * values[i]
-            place = i
-    return largest, place
+        value = values[i]
+        if value > highest:
+            highest, top = value, i
+        elif value < lowest:
+            lowest, bottom = value, i
+    return highest, top, lowest, bottom
