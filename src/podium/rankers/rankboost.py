@@ -2,38 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
 from numbers import Integral, Real
 from os import PathLike
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from podium._compiled import thread_count, threads_for
-from podium._validation import Array, FormatError, PodiumError
-from podium.alpha import RULES, SMOOTHING
+from podium._compiled import threads_for
+from podium._validation import Array, PodiumError
+from podium.alpha import RULES
 from podium.binning import bin_features
 from podium.dataset import RankingData
 from podium.distribution import Distribution
 from podium.feedback import feedback_of
-from podium.measures import parse_measure
-from podium.model import AdditiveModel
-from podium.rankers.base import Ranker
-from podium.rankers.story import fingerprint, from_columns, read_checkpoint, to_columns, write_checkpoint
-from podium.rounds import EvaluationSet, Monitor, Round, boost, repeat
+from podium.rankers.boosted import BoostedRanker
 from podium.weak import Found, WeakLearner
 from podium.weak.feature import FeatureLearner
 from podium.weak.stump import Cumulative, StumpLearner
 
-NOT_MARKED = ("n_estimators", "n_jobs", "verbose", "checkpoint", "eval_metric", "early_stopping_rounds")
-"""Parameters that do not change a round, so that a checkpoint serves fits that differ in them."""
 
-
-class RankBoost(Ranker):
+class RankBoost(BoostedRanker):
     """Ranking by boosted weak rankings.
 
     Each round finds the stump (a feature above a threshold) that orders the pairs best under the current
@@ -161,50 +152,25 @@ class RankBoost(Ranker):
         self.verbose = verbose
 
     def _learn(self, data: RankingData, evals: list[RankingData], init_model: Any) -> None:
-        self._check_combinations(evals, init_model)
+        self._check_run(evals, init_model)
+        self._check_weak()
         n_pairs = 0 if data.pairs is None else len(data.pairs.better)
         threads = threads_for(self.n_jobs, data.features.shape[0] * data.features.shape[1] + 4 * n_pairs)
         distribution = Distribution(feedback_of(data, self.pair_weight), len(data.queries.rows), threads)
         cumulative = Cumulative(self._weigh) if self.cumulative else None
         learner = self._make_learner(data, cumulative, threads)
         taken: Callable[[Any, float], None] | None = None if cumulative is None else cumulative.add
+        self._run(data, evals, init_model, distribution, learner, self._weigh, taken)
 
-        done = [] if init_model is None else list(init_model.rounds_)
-        save = None
-        if self.checkpoint is not None:
-            mark = fingerprint(data, self._marked_parameters(done))
-            done = read_checkpoint(self.checkpoint, mark, data.features.shape[1]) or done
-            save = partial(write_checkpoint, self.checkpoint, mark)
-        monitor = self._make_monitor(evals, threads, save)
-        repeat(done[: self.n_estimators], data, distribution, monitor, taken)
-        stopper = StopsUndefined(learner) if self.undefined == "stop" else None
-        rounds = boost(distribution, stopper or learner, self._weigh, monitor, self.n_estimators, taken)
-        if stopper is not None and stopper.met:
-            monitor.reason = UNDEFINED
-        if not rounds:
-            raise PodiumError(_why_nothing_was_learned(data.features, monitor.reason))
-        if save is not None:
-            save(rounds)
-        self._keep(rounds, monitor.best_round, data.features.shape[1])
-        self.evals_result_ = monitor.history
-        self.stop_reason_ = monitor.reason
-
-    def _check_combinations(self, evals: list[RankingData], init_model: Any) -> None:
-        """Refuse parameters that would be ignored together with others."""
-        if self.early_stopping_rounds is not None and not evals:
-            raise PodiumError("early_stopping_rounds needs an eval_set to measure each round on.")
-        if self.weak != "stump":
-            unused = {"criterion": self.criterion != "r", "cumulative": self.cumulative}
-            unused["checkpoint"] = self.checkpoint is not None
-            unused['alpha="z"'] = self.alpha == "z" and self.weak == "feature"
-            for name in (name for name, given in unused.items() if given):
-                raise PodiumError(f"{name} goes with stumps only; leave it out with weak={self.weak!r}.")
-        if self.undefined == "stop" and (self.weak != "stump" or (self.alpha or self.criterion) == "r"):
-            raise PodiumError('undefined="stop" goes with stumps and alpha="z" or "numeric", which may be undefined.')
-        if init_model is not None:
-            if not isinstance(init_model, RankBoost):
-                raise PodiumError(f"init_model must be a fitted RankBoost; got {type(init_model).__name__}.")
-            check_is_fitted(init_model)
+    def _check_weak(self) -> None:
+        """Refuse parameters that the chosen weak rankings would ignore."""
+        if self.weak == "stump":
+            return
+        unused = {"criterion": self.criterion != "r", "cumulative": self.cumulative}
+        unused["checkpoint"] = self.checkpoint is not None
+        unused['alpha="z"'] = self.alpha == "z" and self.weak == "feature"
+        for name in (name for name, given in unused.items() if given):
+            raise PodiumError(f"{name} goes with stumps only; leave it out with weak={self.weak!r}.")
 
     def _weigh(self, found: Found, distribution: Distribution) -> float:
         """Return α of a weak ranking, learning rate included."""
@@ -224,30 +190,6 @@ class RankBoost(Ranker):
         bins = bin_features(data.features, data.queries.rows, data.row_weight, self.max_bins, threads)
         return StumpLearner(bins, criterion=self.criterion, cumulative=cumulative, n_threads=threads, **limits)
 
-    def _make_monitor(
-        self, evals: list[RankingData], threads: int, save: Callable[[list[Round]], None] | None
-    ) -> Monitor:
-        """Return the monitor of the evaluation sets."""
-        measures = [parse_measure(name) for name in self._monitor_measures()]
-        sets = [EvaluationSet(f"validation_{i}", one, measures, threads) for i, one in enumerate(evals)]
-        return Monitor(self.n_estimators, sets, measures, self.early_stopping_rounds, self.verbose, save)
-
-    def _keep(self, rounds: list[Round], best_round: int, n_features: int) -> None:
-        """Set what the fit, or a file, gives."""
-        self.rounds_ = rounds
-        self.best_iteration_ = best_round
-        self.model_ = AdditiveModel(
-            tuple(done.ranking for done in rounds), np.array([done.alpha for done in rounds], float)
-        )
-        self.feature_importances_ = _importances(rounds[:best_round], n_features)
-
-    def _score(self, features: Any) -> Array:
-        return self.model_.first(self.best_iteration_).score(features, thread_count(self.n_jobs))
-
-    def staged_predict(self, X: Any) -> Iterator[Array]:
-        """Yield the scores of each row after each round."""
-        yield from self.model_.staged_scores(self._check_rows(X))
-
     def certificate(self) -> dict[str, Array]:
         """Return what vouches for the model, round by round: r, Z, and the bound ∏ Z on the training loss.
 
@@ -261,50 +203,6 @@ class RankBoost(Ranker):
         alpha = np.array([done.alpha for done in self.rounds_])
         edge = np.sqrt(np.maximum(1 - r**2, 0.0))
         return {"alpha": alpha, "r": r, "Z": Z, "bound": np.cumprod(Z), "edge_bound": np.cumprod(edge)}
-
-    def _marked_parameters(self, done: list[Round]) -> dict[str, Any]:
-        """Return what a checkpoint must agree in: parameters that change rounds, and where it started."""
-        given = {name: value for name, value in self.get_params(deep=False).items() if name not in NOT_MARKED}
-        return {**given, "before": [(one.ranking, one.alpha) for one in done]}
-
-    def _learned(self) -> dict[str, Any]:
-        return {"rounds": to_columns(self.rounds_), "best_iteration": self.best_iteration_}
-
-    def _restore(self, content: dict[str, Any], path: str | PathLike[str]) -> None:
-        rounds = from_columns(content.get("rounds"), path, self.n_features_in_)
-        best = content.get("best_iteration")
-        if not isinstance(best, int) or not 0 <= best <= len(rounds):
-            raise FormatError(path, f"best_iteration must be 0 to {len(rounds)}, the number of rounds")
-        self._keep(rounds, best, self.n_features_in_)
-
-
-UNDEFINED = "the next weak ranking makes no reverse ranking, so that its alpha is undefined"
-
-
-class StopsUndefined:
-    """A weak learner that ends the fit before a ranking without a finite best α.
-
-    Parameters
-    ----------
-    learner : WeakLearner
-        Finds the rankings.
-
-    Attributes
-    ----------
-    met : bool
-        Whether such a ranking was found.
-    """
-
-    def __init__(self, learner: WeakLearner) -> None:
-        self.learner, self.met = learner, False
-
-    def search(self, potentials: Array, distribution: Distribution) -> Found | None:
-        """Return what the learner finds, or None where it orders all pairs that it does not tie one way."""
-        found = self.learner.search(potentials, distribution)
-        if found is not None:
-            right, _, wrong = distribution.ranking_weights(found.values)
-            self.met = min(right, wrong) <= SMOOTHING * (right + wrong)
-        return None if self.met else found
 
 
 def generalization_bound(n_low: int, n_high: int, n_rounds: int, dimension: int, delta: float = 0.05) -> float:
@@ -342,26 +240,3 @@ def generalization_bound(n_low: int, n_high: int, n_rounds: int, dimension: int,
             return float("inf")
         total += 2 * np.sqrt((capacity + np.log(18 / delta)) / size)
     return float(total)
-
-
-def _why_nothing_was_learned(features: Any, reason: str) -> str:
-    """Say why the first round found no weak ranking."""
-    if reason == UNDEFINED:
-        return 'The first weak ranking makes no reverse ranking: its alpha is undefined; consider undefined="smooth".'
-    n_features = features.shape[1]
-    stored = features.data if sp.issparse(features) else features
-    if np.isnan(stored).all():
-        return f"No feature can rank anything: all {n_features} are missing in every row."
-    if not sp.issparse(features) and np.all((features == features[0]) | np.isnan(features) & np.isnan(features[0])):
-        return f"No feature can rank anything: all {n_features} are constant."
-    return "No weak ranking is better than chance: no feature orders the pairs either way."
-
-
-def _importances(rounds: list[Round], n_features: int) -> Array:
-    """Return each feature's share of Σ −ln Z_t; zeros where the weak rankings have no feature."""
-    falls = np.zeros(n_features)
-    for done in rounds:
-        feature = getattr(done.ranking, "feature", None)
-        if feature is not None:
-            falls[feature] += max(0.0, -np.log(max(done.Z, np.finfo(float).tiny)))
-    return falls / falls.sum() if falls.sum() > 0 else falls
