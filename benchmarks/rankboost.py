@@ -323,7 +323,7 @@ def _plot(curves: list[dict[str, Any]]) -> str:
     try:
         import altair
     except ImportError:
-        return "Altair is not installed: pip install altair"
+        return "Altair is not installed: pip install \".[plots]\""
     OUT.mkdir(exist_ok=True)
     log = altair.Scale(type="log", nice=False)
     chart = (
@@ -338,8 +338,9 @@ def _plot(curves: list[dict[str, Any]]) -> str:
         .resolve_scale(x="independent", y="independent")
         .properties(title="RankBoost: time a round (T: of the whole fit) as one size is doubled")
     )
-    chart.save(OUT / "rankboost_scaling.html")
-    return str((OUT / "rankboost_scaling.html").relative_to(OUT.parents[1]))
+    chart.save(OUT / "rankboost_scaling.html", inline=True)
+    chart.save(OUT / "rankboost_scaling.png", scale_factor=2)
+    return str((OUT / "rankboost_scaling.html").relative_to(OUT.parents[1])) + " and .png"
 
 
 COLD = """
