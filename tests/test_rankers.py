@@ -18,6 +18,7 @@ from podium import (
     PodiumError,
     PreferenceRegression,
     RankBoost,
+    RankBoostPlus,
     VectorSimilarity,
     load,
 )
@@ -29,6 +30,8 @@ RANKERS = [
     RankBoost(n_estimators=8, max_bins=None),
     RankBoost(n_estimators=8, pair_weight="queries", max_bins=4, learning_rate=0.5),
     RankBoost(n_estimators=8, weak="feature"),
+    RankBoostPlus(n_estimators=8),
+    RankBoostPlus(n_estimators=8, search="optimal", max_bins=None),
     NearestNeighbor(),
     PreferenceRegression(),
     VectorSimilarity(),
@@ -36,7 +39,15 @@ RANKERS = [
 SAVED = [ranker for ranker in RANKERS if getattr(ranker, "weak", "stump") == "stump"]
 
 
-@parametrize_with_checks([RankBoost(n_estimators=3), NearestNeighbor(), PreferenceRegression(), VectorSimilarity()])
+@parametrize_with_checks(
+    [
+        RankBoost(n_estimators=3),
+        RankBoostPlus(n_estimators=3),
+        NearestNeighbor(),
+        PreferenceRegression(),
+        VectorSimilarity(),
+    ]
+)
 def test_estimator_checks_of_scikit_learn(estimator, check):
     check(estimator)
 
@@ -63,7 +74,7 @@ def test_row_and_query_order_change_no_bit(ranker, table):
     np.testing.assert_array_equal(one, two)
 
 
-@pytest.mark.parametrize("ranker", RANKERS[:6], ids=lambda r: str(r).replace("\n", ""))
+@pytest.mark.parametrize("ranker", RANKERS[:8], ids=lambda r: str(r).replace("\n", ""))
 def test_thread_count_changes_no_bit(ranker, table, monkeypatch):
     monkeypatch.setattr("podium._compiled.CELLS_WORTH_THREADS", 0)
     X, y, qid = table
@@ -210,7 +221,7 @@ def test_predict_refuses_other_columns(table):
             named.predict(pandas.DataFrame(X, columns=list(columns)))
 
 
-@pytest.mark.parametrize("ranker", RANKERS[6:])
+@pytest.mark.parametrize("ranker", RANKERS[8:])
 def test_rankers_without_rounds_refuse_what_goes_with_rounds(ranker, table):
     X, y, qid = table
     with pytest.raises(PodiumError, match="rounds"):

@@ -18,7 +18,9 @@ from .feedback import summarize as summarize
 from .rankers import NearestNeighbor as NearestNeighbor
 from .rankers import PreferenceRegression as PreferenceRegression
 from .rankers import RankBoost as RankBoost
+from .rankers import RankBoostPlus as RankBoostPlus
 from .rankers import VectorSimilarity as VectorSimilarity
+from .rankers import exponential_losses as exponential_losses
 from .rankers import generalization_bound as generalization_bound
 from .rankers import load as load
 from .readers import RankingTable as RankingTable

@@ -9,20 +9,24 @@ from podium.model_file import read_model
 from podium.rankers.base import Ranker
 from podium.rankers.baselines import NearestNeighbor, PreferenceRegression, VectorSimilarity
 from podium.rankers.rankboost import RankBoost, generalization_bound
+from podium.rankers.rankboost_plus import RankBoostPlus, exponential_losses
 
 __all__ = [
     "RANKERS",
     "NearestNeighbor",
     "PreferenceRegression",
     "RankBoost",
+    "RankBoostPlus",
     "Ranker",
     "VectorSimilarity",
+    "exponential_losses",
     "generalization_bound",
     "load",
 ]
 
 RANKERS: dict[str, type[Ranker]] = {
-    ranker.__name__: ranker for ranker in (RankBoost, PreferenceRegression, NearestNeighbor, VectorSimilarity)
+    ranker.__name__: ranker
+    for ranker in (RankBoost, RankBoostPlus, PreferenceRegression, NearestNeighbor, VectorSimilarity)
 }
 """Every ranker by its name."""
 

@@ -56,8 +56,11 @@ class BoostedRanker(Ranker):
         monitor = self._make_monitor(evals, save)
         repeat(done[: self.n_estimators], data, distribution, monitor, taken)
         rounds = boost(distribution, learner, weigh, monitor, self.n_estimators, taken)
+        own_reason = getattr(learner, "stop_reason", "")
+        monitor.reason = own_reason or monitor.reason
         if not rounds:
-            raise PodiumError(why_nothing_was_learned(data.features))
+            why = f"Nothing was learned: {own_reason}." if own_reason else why_nothing_was_learned(data.features)
+            raise PodiumError(why)
         if save is not None:
             save(rounds)
         self._keep(rounds, monitor.best_round, data.features.shape[1])

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from podium._compiled import threads_for
 from podium._validation import Array, PodiumError
-from podium.alpha import RULES
+from podium.alpha import RULES, SMOOTHING
 from podium.binning import bin_features
 from podium.dataset import RankingData
 from podium.distribution import Distribution
@@ -159,11 +159,15 @@ class RankBoost(BoostedRanker):
         distribution = Distribution(feedback_of(data, self.pair_weight), len(data.queries.rows), threads)
         cumulative = Cumulative(self._weigh) if self.cumulative else None
         learner = self._make_learner(data, cumulative, threads)
+        if self.undefined == "stop":
+            learner = StopsUndefined(learner)
         taken: Callable[[Any, float], None] | None = None if cumulative is None else cumulative.add
         self._run(data, evals, init_model, distribution, learner, self._weigh, taken)
 
     def _check_weak(self) -> None:
-        """Refuse parameters that the chosen weak rankings would ignore."""
+        """Refuse parameters that the chosen weak rankings, or their rule for α, would ignore."""
+        if self.undefined == "stop" and (self.weak != "stump" or (self.alpha or self.criterion) == "r"):
+            raise PodiumError('undefined="stop" goes with stumps and alpha="z" or "numeric", which may be undefined.')
         if self.weak == "stump":
             return
         unused = {"criterion": self.criterion != "r", "cumulative": self.cumulative}
@@ -203,6 +207,38 @@ class RankBoost(BoostedRanker):
         alpha = np.array([done.alpha for done in self.rounds_])
         edge = np.sqrt(np.maximum(1 - r**2, 0.0))
         return {"alpha": alpha, "r": r, "Z": Z, "bound": np.cumprod(Z), "edge_bound": np.cumprod(edge)}
+
+
+class StopsUndefined:
+    """A weak learner that ends the fit before a ranking without a finite best α.
+
+    Parameters
+    ----------
+    learner : WeakLearner
+        Finds the rankings.
+
+    Attributes
+    ----------
+    stop_reason : str
+        Why it ended the fit; empty if it did not.
+    """
+
+    def __init__(self, learner: WeakLearner) -> None:
+        self.learner, self.stop_reason = learner, ""
+
+    def search(self, potentials: Array, distribution: Distribution) -> Found | None:
+        """Return what the learner finds, or None where that orders all pairs but those it ties one way."""
+        found = self.learner.search(potentials, distribution)
+        if found is None:
+            return None
+        right, _, wrong = distribution.ranking_weights(found.values)
+        if min(right, wrong) > SMOOTHING * (right + wrong):
+            return found
+        self.stop_reason = (
+            "the next weak ranking makes no reverse ranking, so that its alpha is undefined; "
+            'consider undefined="smooth"'
+        )
+        return None
 
 
 def generalization_bound(n_low: int, n_high: int, n_rounds: int, dimension: int, delta: float = 0.05) -> float:
