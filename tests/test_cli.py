@@ -185,6 +185,9 @@ def test_train_keeps_the_names_of_columns(run, tmp_path):
     ("arguments", "message"),
     [
         (["train", "train.txt", "-o", "no/m"], "The folder of no/m does not exist."),
+        (["train", "train.txt", "-o", "."], ". is a folder; name a file."),
+        (["evaluate", "train.txt", "train.txt", "--feature", "1"], "a file of scores or --feature, not both"),
+        (["evaluate", "train.txt", "binary"], "binary must hold one score a line; it looks binary."),
         (["train", "train.txt", "-o", "m", "--set", "n_estimator=3"], "did you mean n_estimators?"),
         (["train", "train.txt", "-o", "m", "--set", "n_estimators"], "--set needs name=value"),
         (["train", "train.txt", "-o", "m", "--set", "n_estimators=few"], "The 'n_estimators' parameter"),
@@ -193,7 +196,33 @@ def test_train_keeps_the_names_of_columns(run, tmp_path):
     ],
 )
 def test_bad_training_input_ends_with_a_sentence_and_code_two(run, files, tmp_path, arguments, message):
+    (tmp_path / "binary").write_bytes(bytes(range(128, 256)))
     code, _, err = run(*arguments)
     assert code == 2
     assert message in err
     assert not (tmp_path / "m").exists()
+
+
+def test_files_are_read_like_the_one_that_was_trained_on(run, tmp_path):
+    """A file that leaves out the last features, or stores more of its cells, has the same columns and gaps."""
+    rng = np.random.default_rng(0)
+    lines = {"sparse": [], "denser": []}
+    for name, share in (("sparse", 0.01), ("denser", 0.03)):
+        for row in range(300):
+            present = [j for j in range(1, 200) if rng.random() < share] + ([200] if name == "sparse" else [])
+            cells = " ".join(f"{j}:1" for j in sorted({*present, *([1, 2] if row % 2 else [])}))
+            lines[name].append(f"{row % 2} qid:{row // 10} {cells}\n")
+        (tmp_path / f"{name}.txt").write_text("".join(lines[name]))
+    assert run("train", "sparse.txt", "-o", "m", "--eval", "denser.txt", "--quiet")[0] == 0
+    assert run("score", "m", "denser.txt", "-o", "scores")[0] == 0
+    content = json.loads(run("evaluate", "denser.txt", "scores", "-m", "pair_loss", "--json")[1])
+    assert content["measures"]["pair_loss"]["mean"] < 0.05
+
+
+def test_eval_file_with_other_columns_is_refused(run, tmp_path):
+    pytest.importorskip("pyarrow")
+    (tmp_path / "a.csv").write_text("label,qid,x,y\n1,q,1,2\n0,q,2,1\n")
+    (tmp_path / "b.csv").write_text("label,qid,y,x\n1,q,1,2\n0,q,2,1\n")
+    code, _, err = run("train", "a.csv", "-o", "m", "--eval", "b.csv")
+    assert code == 2
+    assert "they stand in another order" in err

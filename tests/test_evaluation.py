@@ -109,6 +109,14 @@ def test_comparison_of_a_ranking_with_itself_and_with_a_better_one():
         ({"convention": "lightgmb"}, PodiumError, "lightgbm"),
         ({"confidence": 95}, PodiumError, "confidence must lie between 0 and 1; got 95"),
         ({"n_resamples": -1}, PodiumError, "n_resamples must be a whole number"),
+        ({"random_state": "x"}, PodiumError, "random_state must be a whole number of at least 0; got 'x'"),
+        ({"confidence": "a"}, PodiumError, "confidence must lie between 0 and 1; got 'a'"),
+        ({"measures": None}, PodiumError, "measures must name at least one"),
+        ({"measures": 3}, PodiumError, "measures must name at least one"),
+        ({"ties": ["stable"]}, PodiumError, "ties must be one of"),
+        ({"convention": ["trec"]}, PodiumError, "convention must be one of"),
+        ({"measures": "ndcg@" + "1" * 30}, PodiumError, "k must be"),
+        ({"measures": "err", "convention": "catboost"}, PodiumError, "catboost"),
         ({"n_jobs": 0}, PodiumError, "n_jobs must be None or a whole number other than 0"),
     ],
 )
@@ -117,6 +125,54 @@ def test_bad_input_gets_one_sentence(arguments, error, message):
     with pytest.raises(error, match=message) as caught:
         evaluate(given.pop("y"), given.pop("scores"), **given)
     assert "\n" not in str(caught.value)
+
+
+def test_numpy_numbers_are_numbers():
+    result = evaluate(Y, SCORES, qid=QID, measures="map", n_resamples=np.int64(10), empty=np.int64(0))
+    assert result["map"] == evaluate(Y, SCORES, qid=QID, measures="map", empty=0)["map"]
+
+
+def test_unknown_option_of_compare_is_refused():
+    with pytest.raises(PodiumError, match="An option of compare must be one of"):
+        compare(Y, SCORES, SCORES, qid=QID, tie="stable")
+
+
+def test_no_resamples_give_no_interval_and_no_p_value():
+    result = compare(Y, SCORES, -SCORES, qid=QID, measures="ndcg", n_resamples=0)["ndcg"]
+    assert np.isnan([result.low, result.high, result.p_value]).all()
+
+
+def test_pooled_loss_with_mostly_empty_queries_has_an_interval():
+    y, scores, qid = [1, 0, 0, 0, 0, 0, 0, 0], [0, 1, 1, 2, 3, 4, 5, 6], [0, 0, 1, 1, 2, 2, 3, 3]
+    result = evaluate(y, scores, qid=qid, measures="pair_loss", convention="lightgbm")
+    assert result["pair_loss"] == 1.0
+    assert result.interval("pair_loss") == (1.0, 1.0)
+
+
+def test_gain_function_that_writes_changes_no_other_measure():
+    def spoil(labels):
+        labels *= np.nan
+        return np.ones_like(labels)
+
+    result = evaluate(Y, SCORES, qid=QID, measures=["ndcg", "pair_loss"], gain=spoil)
+    assert result["pair_loss"] == evaluate(Y, SCORES, qid=QID, measures="pair_loss")["pair_loss"]
+
+
+def test_huge_linear_gains_do_not_make_a_wrong_order_perfect():
+    huge = evaluate([1e308, 1.7e308, 1.6e308], [3, 2, 1], measures="ndcg", gain="linear")["ndcg"]
+    small = evaluate([1.0, 1.7, 1.6], [3, 2, 1], measures="ndcg", gain="linear")["ndcg"]
+    assert huge == pytest.approx(small)
+
+
+def test_many_queries_take_the_normal_limit():
+    rng = np.random.default_rng(0)
+    n = 30_000
+    y, scores, qid = rng.integers(0, 2, 2 * n), rng.random(2 * n), np.repeat(np.arange(n), 2)
+    few = qid < 19_000
+    many = evaluate(y, scores, qid=qid, measures="pair_loss")
+    some = evaluate(y[few], scores[few], qid=qid[few], measures="pair_loss")
+    widths = [np.diff(result.interval("pair_loss"))[0] for result in (many, some)]
+    assert widths[0] / widths[1] == pytest.approx(np.sqrt(19 / 30), rel=0.1)
 
 
 def test_measure_not_evaluated_is_named():

@@ -233,6 +233,42 @@ def test_a_perfect_feature_gives_finite_weights_and_an_end():
     assert np.isfinite(two.rounds_[0].alpha)
 
 
+def test_going_on_refuses_other_columns_and_fewer_rounds(search):
+    model = RankBoost(5).fit(search.X, search.y, qid=search.qid)
+    with pytest.raises(PodiumError, match="init_model must have the columns of X: 3 expected, 8 given"):
+        RankBoost(9).fit(search.X[:, :3], search.y, qid=search.qid, init_model=model)
+    with pytest.raises(PodiumError, match="init_model has 5 rounds already"):
+        RankBoost(4).fit(search.X, search.y, qid=search.qid, init_model=model)
+
+
+def test_interrupting_before_the_first_round_interrupts(search, monkeypatch):
+    def interrupt(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(RankBoost, "_weigh", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        RankBoost(5).fit(search.X, search.y, qid=search.qid)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-160, 1e160, 1e300])
+@pytest.mark.parametrize("pair_weight", ["pairs", "queries"])
+def test_scale_of_row_weights_changes_nothing(search, scale, pair_weight):
+    weight = np.full(len(search.y), scale)
+    one = RankBoost(5, pair_weight=pair_weight).fit(search.X, search.y, qid=search.qid)
+    two = RankBoost(5, pair_weight=pair_weight).fit(search.X, search.y, qid=search.qid, sample_weight=weight)
+    np.testing.assert_allclose(two.predict(search.X), one.predict(search.X), rtol=1e-9)
+
+
+def test_large_steps_leave_a_finite_certificate(search):
+    model = RankBoost(20, learning_rate=100).fit(search.X, search.y, qid=search.qid)
+    assert not np.isnan(model.certificate()["bound"]).any()
+
+
+def test_weights_of_rows_need_labels(search):
+    with pytest.raises(PodiumError, match="with pairs alone give weights to the pairs"):
+        RankBoost(2).fit(search.X, pairs=([0], [1]), sample_weight=np.ones(len(search.X)))
+
+
 def test_importances_name_the_features_that_matter(search):
     rng = np.random.default_rng(0)
     y = (search.X[:, 2] > np.median(search.X[:, 2])) + 0.1 * (rng.random(len(search.y)) < 0.1)
@@ -307,6 +343,11 @@ def test_verbose_shows_progress_on_standard_error(search, valid, capsys):
         ({}, {"init_model": "m.podium"}, PodiumError, "init_model must be a fitted RankBoost; got str"),
         ({}, {"eval_set": [(np.ones((2, 3)), [0, 1])]}, PodiumError, r"eval_set\[0\] must have the columns of X"),
         ({}, {"eval_set": [(np.ones((2, 8)), [0, 1])], "eval_qid": []}, PodiumError, "eval_qid must have one"),
+        ({}, {"eval_set": (np.ones((2, 8)), [0, 1])}, PodiumError, "eval_set must be a list of"),
+        ({"eval_metric": []}, {}, PodiumError, "eval_metric must name at least one measure"),
+        ({"eval_metric": "ndcg"}, {"eval_set": [(np.ones((2, 8)), [0, 0])]}, PodiumError, "ndcg is not defined on"),
+        ({"checkpoint": "no/such/folder/file"}, {}, PodiumError, "The folder of no/such/folder/file does not exist"),
+        ({"learning_rate": 1e9}, {}, PodiumError, "The 'learning_rate' parameter"),
     ],
 )
 def test_bad_input_gets_one_sentence(search, options, fit, error, message):

@@ -120,6 +120,27 @@ def test_saving_and_loading_change_nothing(ranker, table, tmp_path):
     assert list(tmp_path.iterdir()) == [tmp_path / "model"]
 
 
+def test_parameters_of_numpy_kinds_are_kept_in_the_file(table, tmp_path):
+    X, y, qid = table
+    given = RankBoost(
+        np.int64(3), cumulative=np.True_, learning_rate=np.float32(0.5), monotone_constraints=np.ones(5, int)
+    )
+    given.fit(X, y, qid=qid).save(tmp_path / "model")
+    loaded = load(tmp_path / "model")
+    assert (loaded.n_estimators, loaded.cumulative, loaded.learning_rate) == (3, True, 0.5)
+    assert loaded.monotone_constraints == [1] * 5
+
+
+@pytest.mark.parametrize("ranker", RANKERS[8:])
+def test_a_failed_fit_leaves_the_fitted_ranker_as_it_was(ranker, table):
+    X, y, qid = table
+    fitted = clone(ranker).fit(X, y, qid=qid)
+    before = fitted.predict(X)
+    with pytest.raises(PodiumError):
+        fitted.fit(np.where(np.isnan(X), 1e200, X)[:, :3], y * 0 if isinstance(ranker, NearestNeighbor) else y, qid=qid)
+    np.testing.assert_array_equal(fitted.predict(X), before)
+
+
 def test_names_are_kept_in_the_file(table, tmp_path):
     pandas = pytest.importorskip("pandas")
     X, y, qid = table
@@ -159,6 +180,7 @@ def test_files_that_are_no_models_are_refused(table, tmp_path):
         broken(content, ranker="Oracle"): "the ranker 'Oracle' is not known",
         broken(content, parameters={"depth": 3}): "the parameters are not those of RankBoost",
         broken(content, n_features=0): "n_features must be a positive number; got 0",
+        broken(content, feature_names=["a"]): "feature_names must be a list of 5 names",
         broken(content, learned={}): "the rounds of the model are incomplete",
     }
     wrong = {
@@ -192,6 +214,13 @@ def test_ranker_finds_the_signal(ranker, table):
     assert -clone(ranker).fit(X, y, qid=qid).score(X, y, qid=qid) < 0.4
 
 
+def test_score_weighs_queries_by_their_rows(table):
+    X, y, qid = table
+    model = RankBoost(4, eval_metric="disagreement").fit(X, y, qid=qid)
+    weight = np.where(qid == 3, 1.0, 0.0)
+    assert model.score(X, y, qid=qid, sample_weight=weight) == model.score(X[qid == 3], y[qid == 3])
+
+
 def test_queries_route_through_scikit_learn(table):
     X, y, qid = table
     with config_context(enable_metadata_routing=True):
@@ -204,6 +233,7 @@ def test_queries_route_through_scikit_learn(table):
         search.fit(X, y, **params)
         assert search.best_params_["n_estimators"] in (1, 8)
         pipeline = make_pipeline(MaxAbsScaler(), ranker)
+        assert np.all(cross_validate(pipeline, X, y, cv=GroupKFold(3), params=params)["test_score"] < 0)
         np.testing.assert_array_equal(
             pipeline.fit(X, y, qid=qid).predict(X) > 0, ranker.fit(X, y, qid=qid).predict(X) > 0
         )

@@ -324,3 +324,11 @@ def test_a_large_file_gets_a_bar_on_a_terminal(write, monkeypatch, capsys):
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     read_letor(write(GOOD))
     assert "reading file.txt" in capsys.readouterr().err
+
+
+def test_ids_that_are_not_utf8_stay_apart(tmp_path):
+    path = tmp_path / "latin.txt"
+    path.write_bytes(b"1 qid:caf\xe9 1:1 # docid = d\xe9\n0 qid:caf\xe8 1:2 # docid = d\xe8\n")
+    table = read_letor(path)
+    assert len(set(table.qid.tolist())) == 2
+    assert len(set(table.docid.tolist())) == 2

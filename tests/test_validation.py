@@ -86,6 +86,21 @@ def test_features_that_cannot_be_used(X, message):
         check_features(X)
 
 
+def test_sparse_features_that_cannot_be_used():
+    with pytest.raises(PodiumError, match="Complex data not supported"):
+        check_features(sp.csr_array(np.array([[1j]])))
+    with pytest.raises(PodiumError, match="X must be a matrix"):
+        check_features(sp.coo_array(np.array([1.0, 2.0])))
+
+
+def test_repeated_and_lazy_columns_are_named():
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    with pytest.raises(PodiumError, match="X has more than one column 'a'"):
+        check_features(pandas.DataFrame([[1, 2]], columns=["a", "a"]))
+    with pytest.raises(PodiumError, match=r"lazy frame; call its collect\(\) first"):
+        check_features(polars.LazyFrame({"a": [1]}))
+
+
 def test_text_column_is_named():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"fine": [1.0], "city": ["Rome"]})
@@ -105,6 +120,7 @@ def test_labels_may_be_any_finite_reals():
         ([1, np.nan, np.inf], r"y must be finite; got nan in row 1 \(2 such value\(s\)\)"),
         ([[1, 2], [3, 4], [5, 6]], r"y must be one-dimensional; got shape \(3, 2\)"),
         (["x", "y", "z"], "y must hold numbers"),
+        (np.array(["2020-01-01"] * 3, "M8[D]"), "y must hold numbers; got times"),
     ],
 )
 def test_labels_that_cannot_be_used(y, message):
@@ -135,9 +151,24 @@ def test_query_ids_of_any_sortable_kind(qid):
 
 
 def test_query_ids_that_cannot_be_sorted_are_numbered_by_appearance():
-    codes, ids = check_queries(np.array(["a", 1, "a", None], object), None, 4)
-    np.testing.assert_array_equal(codes, [0, 1, 0, 2])
-    assert ids.tolist() == ["a", 1, None]
+    codes, ids = check_queries(["a", 1, "a", "1", frozenset({2}), frozenset({2, 3}), frozenset({2})], None, 7)
+    np.testing.assert_array_equal(codes, [0, 1, 0, 2, 3, 4, 3])
+    assert ids.tolist() == ["a", 1, "1", frozenset({2}), frozenset({2, 3})]
+
+
+def test_whole_numbers_beyond_every_integer_type_stay_apart():
+    given = [2**63 + 1, 2**63 + 2, -1]
+    codes, ids = check_queries(given, None, 3)
+    assert ids[codes].tolist() == given
+
+
+def test_arrow_columns_of_texts_and_nulls():
+    pyarrow = pytest.importorskip("pyarrow")
+    codes, _ = check_queries(pyarrow.array(["b", "a", "b"]), None, 3)
+    np.testing.assert_array_equal(codes, [1, 0, 1])
+    with pytest.raises(PodiumError, match="qid must not be missing; row 1 has None"):
+        check_queries(pyarrow.array(["b", None]), None, 2)
+    np.testing.assert_array_equal(check_labels(pyarrow.array([1, 2]), 2), [1, 2])
 
 
 def test_group_sizes_are_query_ids_by_position():
@@ -152,7 +183,9 @@ def test_group_sizes_are_query_ids_by_position():
         ([1, 1, 2], [2, 1], "Give qid .* or group .*, not both"),
         ([1, 2], None, r"qid looks like query sizes \(2 values that sum to the 3 rows\); pass it as group"),
         ([5, 5], None, "qid must have one id per row: 3 expected, 2 given"),
-        ([1.0, np.nan, 2.0], None, "qid must not be NaN; row 1 is"),
+        ([1.0, np.nan, 2.0], None, "qid must not be missing; row 1 has"),
+        (np.array(["2020-01-01", "NaT", "2020-01-01"], "M8[D]"), None, "qid must not be missing; row 1 has"),
+        (np.array(["a", None, "b"], object), None, "qid must not be missing; row 1 has None"),
         (None, [1, 1], "group sizes must sum to the number of rows: 3 expected, 2 given"),
         (None, [7, 7, 8], r"group looks like ids, one per row \(3 values, sum 22\); pass it as qid"),
         (None, [4, -1], "group must hold positive sizes; got -1"),
@@ -202,6 +235,7 @@ def test_pairs_with_and_without_weight():
     [
         (np.zeros((4, 2)), PodiumError, "pairs must be a tuple"),
         (([0], [1], [1], [1]), PodiumError, "pairs must be a tuple"),
+        ([(0, 1), (1, 0)], PodiumError, "from a list of pairs make"),
         (([0, 1], [1]), PodiumError, "as many better as worse rows; got 2 and 1"),
         (([], []), NoPairsError, "pairs is empty"),
         (([0, 2], [1, 0]), PodiumError, r"pairs must name rows 0 to 1 of X; better\[1\] is row 2"),

@@ -68,6 +68,8 @@ def check_features(X: Any) -> tuple[Any, tuple[str, ...] | None]:
     """
     if sp.issparse(X):
         return _check_sparse(X), None
+    if type(X).__name__ == "LazyFrame":
+        raise PodiumError("X is a lazy frame; call its collect() first.")
     matrix = _frame_to_matrix(X) if hasattr(X, "columns") or hasattr(X, "column_names") else X
     dense = _to_floats(matrix, "X")
     if dense.ndim != 2:
@@ -131,7 +133,7 @@ def check_queries(qid: Any, group: Any, n_rows: int) -> tuple[Array, Array]:
         return np.repeat(np.arange(len(sizes)), sizes), np.arange(len(sizes))
     if qid is None:
         return np.zeros(n_rows, np.int64), np.zeros(1, np.int64)
-    ids = _to_array(qid)
+    ids = _ids_as_given(qid)
     if ids.ndim != 1 or len(ids) != n_rows:
         raise PodiumError(_qid_length_message(ids, n_rows))
     return _number_ids(ids)
@@ -157,6 +159,8 @@ def check_query_weight(weight: Any, codes: Array, ids: Array, grouped: bool) -> 
         if missing:
             raise PodiumError(f"query_weight has no weight for query {missing[0]!r}.")
         return check_weight([weight[query] for query in ids.tolist()], len(ids), "query_weight")
+    if np.ndim(weight) == 0:
+        raise PodiumError(f"query_weight must be a mapping or a list of weights; got {weight!r}.")
     if grouped and len(weight) == len(ids):
         return check_weight(weight, len(ids), "query_weight")
     per_row = check_weight(weight, len(codes), "query_weight")
@@ -180,8 +184,11 @@ def check_pairs(pairs: Any, n_rows: int) -> PairArrays:
         (better, worse) or (better, worse, weight): row numbers of X, counted from 0.
     n_rows : int
     """
-    if not isinstance(pairs, tuple | list) or len(pairs) not in (2, 3):
-        raise PodiumError("pairs must be a tuple (better, worse) or (better, worse, weight) of arrays.")
+    if not isinstance(pairs, tuple) or len(pairs) not in (2, 3):
+        raise PodiumError(
+            "pairs must be a tuple (better, worse) or (better, worse, weight) of arrays; "
+            "from a list of pairs make tuple(zip(*pairs))."
+        )
     better = _check_row_numbers(pairs[0], n_rows, "better")
     worse = _check_row_numbers(pairs[1], n_rows, "worse")
     if len(better) != len(worse):
@@ -211,6 +218,10 @@ def near_matches(value: Any, known: Iterable[str]) -> str:
 
 def _check_sparse(X: Any) -> Any:
     """Return a sparse matrix by columns, sorted, with repeats summed, in floats."""
+    if X.ndim != 2:
+        raise PodiumError(f"X must be a matrix of rows and features; got {X.ndim} dimension(s).")
+    if np.issubdtype(X.dtype, np.complexfloating):
+        raise PodiumError(f"X must hold real numbers. Complex data not supported: {X.dtype}.")
     _check_shape(X.shape)
     floats = X.dtype if X.dtype in (np.float32, np.float64) else np.float64
     columns = sp.csc_array(X, dtype=floats, copy=False)
@@ -229,7 +240,11 @@ def _check_shape(shape: tuple[int, ...]) -> None:
 
 def _frame_to_matrix(frame: Any) -> Any:
     """Return the values of a pandas, polars or pyarrow table as a numeric matrix, nulls as NaN."""
-    columns = {name: _column_values(frame, name) for name in _frame_names(frame)}
+    names = _frame_names(frame)
+    repeated = [name for name in names if names.count(name) > 1] if len(set(names)) < len(names) else []
+    if repeated:
+        raise PodiumError(f"X has more than one column {repeated[0]!r}; rename them.")
+    columns = {name: _column_values(frame, name) for name in names}
     if not columns:
         return np.empty((len(frame), 0))
     floats = np.float32 if all(c.dtype == np.float32 for c in columns.values()) else np.float64
@@ -245,14 +260,14 @@ def _frame_names(frame: Any) -> list[Any]:
 
 
 def _column_values(frame: Any, name: Any) -> Array:
-    """One column of a table as a numpy array."""
+    """One column of a table as a numpy array, nulls as NaN where its numbers allow it."""
     column = frame[name]
-    if hasattr(column, "to_numpy"):
-        try:
-            return np.asarray(column.to_numpy(na_value=np.nan) if hasattr(column, "array") else column.to_numpy())
-        except (TypeError, ValueError):
-            return np.asarray(column.to_numpy())
-    return np.asarray(column)
+    if not hasattr(column, "array"):
+        return _to_array(column)
+    try:
+        return np.asarray(column.to_numpy(na_value=np.nan))
+    except (TypeError, ValueError):
+        return np.asarray(column.to_numpy())
 
 
 def _column_names(X: Any) -> tuple[str, ...] | None:
@@ -272,6 +287,8 @@ def _to_floats(values: Any, name: str) -> Array:
         raise PodiumError(f"{name} must hold real numbers. Complex data not supported: {array.dtype}.")
     if array.dtype in (np.float32, np.float64):
         return array
+    if array.dtype.kind in "mM":
+        raise PodiumError(f"{name} must hold numbers; got times ({array.dtype}): subtract a first one and divide.")
     try:
         return array.astype(np.float64)
     except TypeError as error:
@@ -292,7 +309,10 @@ def _first_text(array: Array) -> Any:
 
 def _to_array(values: Any) -> Array:
     """Return a numpy array of a sequence, series or arrow column."""
-    return np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
+    if not hasattr(values, "to_numpy"):
+        return np.asarray(values)
+    arrow = type(values).__module__.startswith("pyarrow") and hasattr(values, "buffers")
+    return np.asarray(values.to_numpy(zero_copy_only=False) if arrow else values.to_numpy())
 
 
 def _check_column(values: Any, n_rows: int, name: str) -> Array:
@@ -328,19 +348,38 @@ def _qid_length_message(ids: Array, n_rows: int) -> str:
     return f"qid must have one id per row: {n_rows} expected, {ids.size if ids.ndim == 1 else ids.shape} given."
 
 
+def _ids_as_given(qid: Any) -> Array:
+    """Return ids as an array that keeps each as it is: numpy would make one kind of 1 and "1"."""
+    ids = _to_array(qid)
+    if isinstance(qid, list | tuple) and ids.ndim == 1 and len({type(value) for value in qid}) > 1:
+        ids = np.empty(len(qid), object)
+        ids[:] = qid
+    elif isinstance(qid, list | tuple) and ids.dtype.kind == "f" and not isinstance(qid[0], float):
+        ids = np.array(qid, object)  # whole numbers too large for one integer type
+    return ids
+
+
 def _number_ids(ids: Array) -> tuple[Array, Array]:
-    """Number query ids 0, 1, … in sorted order, or in order of appearance where they cannot be sorted."""
-    if np.issubdtype(ids.dtype, np.floating) and np.isnan(ids).any():
-        raise PodiumError(f"qid must not be NaN; row {np.flatnonzero(np.isnan(ids))[0]} is.")
-    try:
+    """Number query ids 0, 1, … in sorted order; ids of mixed kinds in the order they appear."""
+    missing = np.flatnonzero([_is_null(value) for value in ids.tolist()] if ids.dtype == object else ids != ids)
+    if len(missing):
+        raise PodiumError(f"qid must not be missing; row {missing[0]} has {ids[missing[0]]!r}.")
+    if ids.dtype != object:
         unique, codes = np.unique(ids, return_inverse=True)
         return codes.astype(np.int64), unique
-    except TypeError:
-        numbers: dict[Any, int] = {}
-        codes = np.array([numbers.setdefault(value, len(numbers)) for value in ids.tolist()], np.int64)
-        unique = np.empty(len(numbers), object)
-        unique[:] = list(numbers)
-        return codes, unique
+    numbers: dict[Any, int] = {}
+    for value in ids.tolist():
+        numbers.setdefault(value, len(numbers))
+    if all(isinstance(value, str) for value in numbers) or all(isinstance(value, int) for value in numbers):
+        numbers = {value: number for number, value in enumerate(sorted(numbers))}
+    unique = np.empty(len(numbers), object)
+    unique[:] = list(numbers)
+    return np.array([numbers[value] for value in ids.tolist()], np.int64), unique
+
+
+def _is_null(value: Any) -> bool:
+    """Say whether a value stands for nothing: None, NaN, NaT or pandas' NA."""
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)
 
 
 def _check_row_numbers(rows: Any, n_rows: int, name: str) -> Array:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
+import scipy.sparse as sp
 import typer
 from rich.console import Console
 
@@ -17,7 +18,7 @@ from podium._validation import PodiumError, check_choice
 from podium.evaluation import compare, evaluate, evaluate_run
 from podium.evaluation.results import Comparison, Evaluation
 from podium.measures import available
-from podium.model_file import write_text
+from podium.model_file import check_writable, write_text
 from podium.rankers import RANKERS, Ranker, load
 from podium.readers import (
     RankingTable,
@@ -102,6 +103,8 @@ def evaluate_command(
     as_json: Json = False,
 ) -> None:
     """Measure how well scores, or a single feature, rank the rows of a data file."""
+    if scores is not None and feature is not None:
+        raise PodiumError("Give a file of scores or --feature, not both.")
     table = load_table(file, file_format, label, qid, query_sizes)
     given = read_scores(scores) if scores is not None else feature_scores(table, feature)
     options: dict[str, Any] = {"qid": table.qid, "measures": measure, "ties": ties, "convention": convention}
@@ -152,14 +155,14 @@ def train_command(
     as_json: Json = False,
 ) -> None:
     """Learn a ranker from a data file and save it."""
-    if not output.parent.is_dir():
-        raise PodiumError(f"The folder of {output} does not exist.")
+    check_writable(output)
     model = make_ranker(ranker, settings, verbose=0 if quiet or as_json else 1)
     table = load_table(file, file_format, label, qid, query_sizes)
-    evals = [load_table(path, file_format, label, qid) for path in eval_files]
+    like = {"n_features": table.X.shape[1], "sparse": sp.issparse(table.X)}
+    evals = [load_table(path, file_format, label, qid, **like) for path in eval_files]
     given: dict[str, Any] = {} if pairs is None else {"pairs": tuple(read_pairs(pairs))}
     if evals:
-        given["eval_set"] = [(one.X, one.y) for one in evals]
+        given["eval_set"] = [(named_columns(one), one.y) for one in evals]
         given["eval_qid"] = [one.qid for one in evals]
     model.fit(named_columns(table), table.y, qid=table.qid, **given)
     model.save(output)
@@ -177,7 +180,8 @@ def score_command(
 ) -> None:
     """Score the rows of a data file, one score a line, to a file or to standard output."""
     model = load(model_file)
-    table = load_table(file, file_format, label, qid)
+    like = {"n_features": model.n_features_in_, "sparse": model.sparse_input_}
+    table = load_table(file, file_format, label, qid, **like)
     lines = "\n".join(map(repr, model.predict(named_columns(table)).tolist())) + "\n"
     if output is None:
         print(lines, end="")
@@ -213,10 +217,19 @@ def load_table(
     label: str = "label",
     qid: str = "qid",
     query_sizes: Path | None = None,
+    n_features: int | None = None,
+    sparse: Any = "auto",
 ) -> RankingTable:
-    """Read a data file of any of our formats; query sizes of a side file become query ids."""
+    """Read a data file of any of our formats; query sizes of a side file become query ids.
+
+    `n_features` and `sparse` make a LETOR file read like the one that a model was trained on.
+    """
     kind = check_choice(file_format, FORMATS, "--format")
-    table: RankingTable = _READERS[_format_of(path) if kind == "auto" else kind](path, label, qid)
+    kind = _format_of(path) if kind == "auto" else kind
+    if kind == "letor":
+        table = read_letor(path, n_features=n_features, sparse=sparse)
+    else:
+        table = (read_csv if kind == "csv" else read_parquet)(path, label=label, qid=qid)
     if query_sizes is None:
         return table
     sizes = read_query_sizes(query_sizes)
@@ -229,7 +242,10 @@ def load_table(
 
 def read_scores(path: Path) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Read one score a line."""
-    lines = path.read_text().split()
+    try:
+        lines = path.read_text(encoding="utf-8").split()
+    except UnicodeDecodeError:
+        raise PodiumError(f"{path} must hold one score a line; it looks binary.") from None
     try:
         return np.array(lines, float)
     except ValueError:
@@ -247,13 +263,6 @@ def feature_scores(table: RankingTable, feature: int | None) -> Any:
     column = table.X[:, [abs(feature) - 1]]
     dense = np.asarray(column.toarray() if hasattr(column, "toarray") else column, float).ravel()
     return np.nan_to_num(dense if feature > 0 else -dense, nan=-np.inf, posinf=np.inf, neginf=-np.inf)
-
-
-_READERS: dict[str, Any] = {
-    "letor": lambda path, label, qid: read_letor(path),
-    "csv": lambda path, label, qid: read_csv(path, label=label, qid=qid),
-    "parquet": lambda path, label, qid: read_parquet(path, label=label, qid=qid),
-}
 
 
 def _format_of(path: Path) -> str:

@@ -16,6 +16,7 @@ from podium._compiled import ROW, SCORE
 from podium._validation import (
     Array,
     PairArrays,
+    PodiumError,
     check_features,
     check_labels,
     check_pairs,
@@ -117,6 +118,10 @@ class RankingData:
         n_rows = features.shape[0]
         labels = None if y is None else check_labels(y, n_rows)
         codes, ids = check_queries(qid, group, n_rows)
+        if labels is None and not (sample_weight is None and query_weight is None):
+            raise PodiumError(
+                "sample_weight and query_weight weigh labels; with pairs alone give weights to the pairs."
+            )
         weight = check_weight(sample_weight, n_rows, "sample_weight")
         per_query = check_query_weight(query_weight, codes, ids, group is not None)
         given_pairs = None if pairs is None else check_pairs(pairs, n_rows)

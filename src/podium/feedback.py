@@ -58,9 +58,12 @@ class Graded:
 
     def with_equal_queries(self) -> Graded:
         """Give each query that has pairs a total weight of its own query weight, however long it is."""
-        raw = _different_pairs(self.labels, self.offsets, self.row_weight)
+        # Relative to the query's heaviest row, so that no square of a weight leaves the range of floats.
+        heaviest = np.maximum.reduceat(self.row_weight, self.offsets[:-1])
+        relative = self.row_weight / np.repeat(np.where(heaviest > 0, heaviest, 1.0), np.diff(self.offsets))
+        raw = _different_pairs(self.labels, self.offsets, relative)
         equal = np.divide(self.query_weight, raw, out=np.zeros_like(raw), where=raw > 0)
-        return Graded(self.labels, self.offsets, self.row_weight, equal)
+        return Graded(self.labels, self.offsets, relative, equal)
 
     def __add__(self, other: Feedback) -> FeedbackSum:
         return _add(self, other)

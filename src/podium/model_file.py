@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from podium._validation import Array, FormatError
+from podium._validation import Array, FormatError, PodiumError
 from podium._version import __version__
 
 PROTOCOL = 1
@@ -26,7 +26,8 @@ def write_model(path: str | PathLike[str], content: dict[str, Any]) -> None:
 
 def write_text(path: str | PathLike[str], text: str) -> None:
     """Write a whole file or leave the old one as it was."""
-    target = Path(path)
+    target = Path(path).absolute()
+    check_writable(path)
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         with part.open("w", encoding="utf-8") as file:
@@ -38,6 +39,15 @@ def write_text(path: str | PathLike[str], text: str) -> None:
         raise OSError(error.errno, error.strerror, str(target)) from None
     finally:
         part.unlink(missing_ok=True)
+
+
+def check_writable(path: str | PathLike[str]) -> None:
+    """Refuse a path that is a folder or lies in none, before any work is spent on what it should hold."""
+    target = Path(path).absolute()
+    if target.is_dir():
+        raise PodiumError(f"{path} is a folder; name a file.")
+    if not target.parent.is_dir():
+        raise PodiumError(f"The folder of {path} does not exist.")
 
 
 def read_model(path: str | PathLike[str]) -> dict[str, Any]:

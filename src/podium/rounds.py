@@ -210,7 +210,7 @@ class Monitor:
         """Close the bar; turn Ctrl-C into an early end that keeps what was learned."""
         if self._progress is not None:
             self._progress.stop()
-        if kind is None or not issubclass(kind, KeyboardInterrupt):
+        if kind is None or not issubclass(kind, KeyboardInterrupt) or not self.rounds:
             return False
         self.stop("it was interrupted")
         warnings.warn(f"Interrupted: the {len(self.rounds)} rounds learned so far are kept.", stacklevel=4)
@@ -240,8 +240,13 @@ class Monitor:
             return
         measure = self.measures[0]
         value = self.history[self.evals[-1].name][measure.name][-1]
+        if np.isnan(value):
+            raise PodiumError(
+                f"{measure} is not defined on {self.evals[-1].name}: no query there has anything to measure; "
+                "give other data in eval_set or another eval_metric."
+            )
         gain = value if measure.higher_is_better else -value
-        if gain > self.best_value or n_rounds == 1:
+        if gain > self.best_value:
             self.best_round, self.best_value = n_rounds, gain
         elif self.patience is not None and n_rounds - self.best_round >= self.patience:
             direction = "highest" if measure.higher_is_better else "lowest"

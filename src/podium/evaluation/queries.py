@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 
-from podium._validation import Array, NoPairsError, PodiumError, check_labels, check_queries, check_scores
+from podium._validation import (
+    Array,
+    NoPairsError,
+    PodiumError,
+    check_choice,
+    check_labels,
+    check_queries,
+    check_scores,
+)
 from podium.dataset import Queries, group_rows
 from podium.evaluation.resampling import bootstrap_interval, randomisation_p_value
 from podium.evaluation.results import Comparison, Evaluation, MeasureResult, PairedResult
 from podium.measures import Measure, QueryValues, measure_many, parse_measure, weighted_mean
 
+COMPARE_OPTIONS = ("ties", "empty", "gain", "relevant", "max_grade", "convention", "n_jobs")
 DEFAULT_MEASURES = ("ndcg@10", "map", "mrr", "pair_loss")
 
 
@@ -122,6 +132,8 @@ def compare(
     labels, queries, given = _grouped(y, qid, group, scores=scores, other_scores=other_scores)
     parsed = parse_measures(measures)
     settings = resampling_settings(confidence, n_resamples, random_state)
+    for name in options:
+        check_choice(name, COMPARE_OPTIONS, "An option of compare")
     first, second = (measure_many(parsed, labels, column, queries.offsets, **options) for column in given)
     results = {m.name: _paired(m, first[m.name], second[m.name], settings) for m in parsed}
     return Comparison(results, {"convention": options.get("convention", "podium"), **settings})
@@ -129,8 +141,8 @@ def compare(
 
 def parse_measures(measures: str | Iterable[str]) -> list[Measure]:
     """Return measures by name, each once, in the order given."""
-    names = [measures] if isinstance(measures, str) else list(measures)
-    if not names:
+    names = [measures] if isinstance(measures, str | Measure) else measures
+    if not isinstance(names, Iterable) or not (names := list(names)):
         raise PodiumError("measures must name at least one measure, such as 'ndcg@10'.")
     return list(dict.fromkeys(map(parse_measure, names)))
 
@@ -147,11 +159,12 @@ def evaluation_of(ids: Array, found: dict[str, QueryValues], settings: dict[str,
 
 def resampling_settings(confidence: float, n_resamples: int, random_state: int) -> dict[str, Any]:
     """Check and return how intervals are made."""
-    if not 0 < confidence < 1:
+    if not isinstance(confidence, Real) or not 0 < confidence < 1:
         raise PodiumError(f"confidence must lie between 0 and 1; got {confidence!r}.")
-    if isinstance(n_resamples, bool) or not isinstance(n_resamples, int) or n_resamples < 0:
-        raise PodiumError(f"n_resamples must be a whole number, 0 for no intervals; got {n_resamples!r}.")
-    return {"confidence": confidence, "n_resamples": n_resamples, "random_state": random_state}
+    for name, value in (("n_resamples", n_resamples), ("random_state", random_state)):
+        if isinstance(value, bool) or not isinstance(value, Integral) or value < 0:
+            raise PodiumError(f"{name} must be a whole number of at least 0; got {value!r}.")
+    return {"confidence": float(confidence), "n_resamples": int(n_resamples), "random_state": int(random_state)}
 
 
 def _grouped(y: Any, qid: Any, group: Any, **score_columns: Any) -> tuple[Array, Queries, list[Array]]:

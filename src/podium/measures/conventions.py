@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from numbers import Real
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
@@ -45,6 +46,8 @@ class Rules:
         NDCG@k of a query with fewer than k rows: as it is, or zero.
     empty_of : mapping
         `empty` of single measures, by base name, where it is another.
+    not_reproduced : tuple of str
+        Measures, by base name, that the tool computes by other rules than these can say.
     """
 
     ties: str = "expected"
@@ -56,6 +59,7 @@ class Rules:
     precision: int = DIVIDE_BY_K
     short: int = SHORT_AS_IS
     empty_of: Mapping[str, Empty] = field(default_factory=lambda: MappingProxyType({}))
+    not_reproduced: tuple[str, ...] = ()
 
     def with_options(self, **options: Any) -> Rules:
         """Copy in which the options that are not None replace the convention's."""
@@ -75,7 +79,7 @@ def _check_empty(empty: Any) -> None:
     """Refuse anything but "skip", 0 and 1."""
     if isinstance(empty, str) and empty == "skip":
         return
-    if isinstance(empty, bool) or not isinstance(empty, int | float) or empty not in (0, 1):
+    if isinstance(empty, bool) or not isinstance(empty, Real) or empty not in (0, 1):
         raise PodiumError(f'empty must be "skip", 0 or 1; got {empty!r}.')
 
 
@@ -106,6 +110,7 @@ CONVENTIONS: Mapping[str, Rules] = MappingProxyType(
             relevant=np.nextafter(0.5, 1.0),
             precision=DIVIDE_BY_ROWS,
             empty_of=MappingProxyType({"ndcg": 1, "recall": 1}),
+            not_reproduced=("err",),  # its ERR takes the labels themselves as stop probabilities
         ),
         "ranklib": Rules("stable", 0, "exp2", average_precision=DIVIDE_BY_RELEVANT, precision=DIVIDE_BY_ROWS),
         "letor": Rules("stable", 0, "exp2", average_precision=DIVIDE_BY_RELEVANT, short=SHORT_IS_ZERO),
@@ -116,7 +121,7 @@ CONVENTIONS: Mapping[str, Rules] = MappingProxyType(
 
 def convention_rules(name: str) -> Rules:
     """Rules of a convention, or the sentence that names the near ones."""
-    rules = CONVENTIONS.get(name)
+    rules = CONVENTIONS.get(name) if isinstance(name, str) else None
     if rules is None:
         near = get_close_matches(str(name).lower(), CONVENTIONS, n=1)
         hint = f" Did you mean {near[0]!r}?" if near else ""

@@ -24,14 +24,22 @@ def custom_gains(labels: Array, gain: Any) -> Array:
         missing = [level for level in levels.tolist() if level not in gain]
         if missing:
             raise PodiumError(f"gain must hold every label of the data; label {missing[0]:g} is missing.")
-        gains = np.array([gain[level] for level in levels.tolist()], SCORE)[codes]
+        gains = _gain_numbers([gain[level] for level in levels.tolist()])[codes]
     else:
-        gains = np.asarray(gain(labels), SCORE)
+        gains = np.array(gain(labels.copy()), SCORE)
     if gains.shape != labels.shape:
         raise PodiumError(f"gain must return one number for each label; got shape {gains.shape} for {labels.shape}.")
     if not (np.isfinite(gains).all() and (gains >= 0).all()):
         raise PodiumError("gain must give finite numbers that are not negative, for every label of the data.")
     return gains
+
+
+def _gain_numbers(gains: list[Any]) -> Array:
+    """Gains of a mapping as numbers."""
+    try:
+        return np.array(gains, SCORE)
+    except (TypeError, ValueError):
+        raise PodiumError("gain must map labels to numbers.") from None
 
 
 def gains_and_best(ranking: Ranking, rules: Rules) -> Rows:
@@ -42,11 +50,15 @@ def gains_and_best(ranking: Ranking, rules: Rules) -> Rows:
 
 
 def scaled_gains_and_best(ranking: Ranking, rules: Rules) -> Rows:
-    """Gains as above but, where labels are large, times 2^-(highest of the query), which NDCG cancels."""
-    if rules.gain != "exp2" or ranking.labels.max(initial=0.0) <= LARGE:
-        return gains_and_best(ranking, rules)
-    top = ranking.spread(np.maximum(ranking.best[ranking.offsets[:-1]], 0.0))
-    return Rows(shifted_gains(ranking.labels, top), shifted_gains(ranking.best, top), ranking.best_places)
+    """Gains as above but, where they are large, over the highest of the query, which NDCG cancels."""
+    if rules.gain == "exp2" and ranking.labels.max(initial=0.0) > LARGE:
+        top = ranking.spread(np.maximum(ranking.best[ranking.offsets[:-1]], 0.0))
+        return Rows(shifted_gains(ranking.labels, top), shifted_gains(ranking.best, top), ranking.best_places)
+    rows = gains_and_best(ranking, rules)
+    if rows.best.max(initial=0.0) <= 2.0**LARGE:
+        return rows
+    highest = ranking.spread(np.maximum(rows.best[ranking.offsets[:-1]], 1.0))
+    return Rows(rows.values / highest, rows.best / highest, ranking.best_places)
 
 
 def stop_probabilities(ranking: Ranking, rules: Rules) -> Rows:

@@ -159,6 +159,10 @@ def measure_ranking(measure: Measure, ranking: Ranking, rules: Rules, depths: Ar
         Rows of each query that were retrieved: those after them count among the relevant but earn nothing.
     """
     definition = measure.definition
+    if definition.name in rules.not_reproduced:
+        raise PodiumError(
+            f"{measure} is not reproduced under this convention (catboost has rules of its own for it); use another."
+        )
     if definition.check is not None:
         definition.check(ranking, rules)
     values = _by_query(definition.kernel, measure, ranking, rules, depths)

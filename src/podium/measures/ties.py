@@ -117,7 +117,7 @@ def ranked(labels: Array, scores: Array, offsets: Array, ties: str = "expected",
 
 def tie_rule(ties: str) -> int:
     """Code of a tie rule, or the sentence that lists them."""
-    if ties not in TIE_RULES:
+    if not isinstance(ties, str) or ties not in TIE_RULES:
         raise PodiumError(f"ties must be one of {', '.join(TIE_RULES)}; got {ties!r}.")
     return TIE_RULES[ties]
 

@@ -7,15 +7,24 @@ from os import PathLike
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import InvalidParameterError
 from sklearn.utils.validation import check_is_fitted
 
 from podium._compiled import thread_count
-from podium._validation import Array, FormatError, PodiumError, check_features, check_labels, check_queries
+from podium._validation import (
+    Array,
+    FormatError,
+    PodiumError,
+    check_features,
+    check_labels,
+    check_queries,
+    check_weight,
+)
 from podium.dataset import RankingData, group_rows
-from podium.measures import measure_queries, parse_measure
+from podium.measures import measure_queries, parse_measure, weighted_mean
 from podium.model_file import to_floats, to_texts, write_model
 
 
@@ -78,7 +87,10 @@ class Ranker(BaseEstimator):
             X, y, qid=qid, group=group, pairs=pairs, sample_weight=sample_weight, query_weight=query_weight
         )
         evals = _check_evals(eval_set, eval_qid, eval_group, data)
+        if hasattr(init_model, "n_features_in_"):
+            _check_columns(data, init_model.n_features_in_, _names_of(init_model), "init_model must have")
         self._learn(data, evals, init_model)
+        self.sparse_input_ = sp.issparse(data.features)
         self.n_features_in_ = data.features.shape[1]
         if data.feature_names is not None:
             self.feature_names_in_ = np.array(data.feature_names, object)
@@ -102,13 +114,19 @@ class Ranker(BaseEstimator):
         queries = group_rows(*check_queries(qid, None, len(scores)))
         return queries.to_caller(_positions(scores[queries.rows], queries.offsets))
 
-    def score(self, X: Any, y: Any, qid: Any = None) -> float:
-        """Return the mean of the first `eval_metric` over queries, losses negated: higher is better."""
+    def score(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> float:
+        """Return the mean of the first `eval_metric` over queries, losses negated: higher is better.
+
+        With `sample_weight`, a query counts as much as the mean weight of its rows.
+        """
         measure = parse_measure(self._monitor_measures()[0])
         scores = self.predict(X)
         labels = check_labels(y, len(scores))
         queries = group_rows(*check_queries(qid, None, len(scores)))
-        mean = measure_queries(measure, labels[queries.rows], scores[queries.rows], queries.offsets).mean
+        found = measure_queries(measure, labels[queries.rows], scores[queries.rows], queries.offsets)
+        weight = check_weight(sample_weight, len(scores), "sample_weight")[queries.rows]
+        per_query = np.add.reduceat(weight, queries.offsets[:-1]) / queries.sizes
+        mean = weighted_mean(found.values, found.weights * per_query)
         return mean if measure.higher_is_better else -mean
 
     def _learn(self, data: RankingData, evals: list[RankingData], init_model: Any) -> None:
@@ -130,6 +148,8 @@ class Ranker(BaseEstimator):
             self._validate_params()
         except InvalidParameterError as error:
             raise PodiumError(str(error)) from None
+        if not self._monitor_measures():
+            raise PodiumError("eval_metric must name at least one measure, such as 'ndcg@10'.")
         for name in self._monitor_measures():
             parse_measure(name)
         thread_count(getattr(self, "n_jobs", None))
@@ -151,12 +171,14 @@ class Ranker(BaseEstimator):
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted ranker to a file, for `podium.load`; an old file stays whole if this fails."""
         check_is_fitted(self)
+        learned = self._learned()
         content = {
             "ranker": type(self).__name__,
-            "parameters": self._saved_parameters(),
+            "parameters": {name: _plain(name, value) for name, value in self.get_params(deep=False).items()},
             "n_features": self.n_features_in_,
-            "feature_names": getattr(self, "feature_names_in_", np.array([])).tolist() or None,
-            "learned": self._learned(),
+            "feature_names": _names_of(self),
+            "sparse_input": self.sparse_input_,
+            "learned": learned,
         }
         write_model(path, content)
 
@@ -170,16 +192,15 @@ class Ranker(BaseEstimator):
             raise FormatError(path, f"n_features must be a positive number; got {n_features!r}")
         ranker = cls(**parameters)
         ranker.n_features_in_ = n_features
+        ranker.sparse_input_ = bool(content.get("sparse_input", False))
         names = content.get("feature_names")
         if names is not None:
+            if not isinstance(names, list) or len(names) != n_features or not all(isinstance(n, str) for n in names):
+                raise FormatError(path, f"feature_names must be a list of {n_features} names")
             ranker.feature_names_in_ = np.array(names, object)
         learned = content.get("learned")
         ranker._restore(learned if isinstance(learned, dict) else {}, path)
         return ranker
-
-    def _saved_parameters(self) -> dict[str, Any]:
-        """Return the parameters that a file can hold."""
-        return {name: value for name, value in self.get_params(deep=False).items() if _is_plain(value)}
 
     def _learned(self) -> dict[str, Any]:
         """Return what was learned, ready for JSON: by default the numbers and arrays named in `_kept`."""
@@ -205,29 +226,48 @@ class Ranker(BaseEstimator):
         return tags
 
 
-def _is_plain(value: Any) -> bool:
-    """Say whether JSON can hold a value and give it back."""
+def _plain(name: str, value: Any) -> Any:
+    """Return a parameter as JSON can hold it; numpy's numbers and arrays as plain ones, paths as texts."""
+    if isinstance(value, np.generic | np.ndarray):
+        value = value.tolist()
+    elif isinstance(value, PathLike):
+        value = str(value)
     if isinstance(value, list | tuple):
-        return all(map(_is_plain, value))
-    return value is None or isinstance(value, str | bool | int | float)
+        return [_plain(name, one) for one in value]
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    raise PodiumError(f"A model file cannot hold {name}={value!r}.")
+
+
+def _names_of(ranker: Any) -> list[str] | None:
+    """Return the feature names that a fitted ranker has, if any."""
+    names = getattr(ranker, "feature_names_in_", None)
+    return None if names is None else names.tolist()
+
+
+def _check_columns(data: RankingData, n_features: int, names: list[str] | None, start: str) -> None:
+    """Refuse data whose columns are other ones in number or name."""
+    if data.features.shape[1] != n_features:
+        raise PodiumError(f"{start} the columns of X: {data.features.shape[1]} expected, {n_features} given.")
+    if data.feature_names is not None and names is not None and list(data.feature_names) != names:
+        raise PodiumError(
+            f"{start} the columns of X, in their order. {_name_difference(list(data.feature_names), names)}"
+        )
 
 
 def _check_evals(eval_set: Any, eval_qid: Any, eval_group: Any, train: RankingData) -> list[RankingData]:
     """Check the evaluation sets and their columns."""
     sets = [] if eval_set is None else list(eval_set)
-    ids, groups = (
-        _beside(beside, len(sets), name) for beside, name in ((eval_qid, "eval_qid"), (eval_group, "eval_group"))
-    )
+    if isinstance(eval_set, tuple) or not all(isinstance(one, tuple | list) and len(one) == 2 for one in sets):
+        raise PodiumError("eval_set must be a list of (X, y), such as [(X_valid, y_valid)].")
+    ids, groups = _beside(eval_qid, len(sets), "eval_qid"), _beside(eval_group, len(sets), "eval_group")
     evals = [
         RankingData.from_arrays(X, y, qid=qid, group=group)
         for (X, y), qid, group in zip(sets, ids, groups, strict=True)
     ]
     for number, data in enumerate(evals):
-        if data.features.shape[1] != train.features.shape[1]:
-            raise PodiumError(
-                f"eval_set[{number}] must have the columns of X: {train.features.shape[1]} expected, "
-                f"{data.features.shape[1]} given."
-            )
+        names = None if data.feature_names is None else list(data.feature_names)
+        _check_columns(train, data.features.shape[1], names, f"eval_set[{number}] must have")
     return evals
 
 
@@ -254,8 +294,11 @@ def _name_difference(known: list[str], given: list[str]) -> str:
 
 def _positions(scores: Array, offsets: Array) -> Array:
     """Return 1 + the number of rows of the query with a higher score."""
+    query = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    order = np.lexsort((-scores, query))
+    starts = np.ones(len(scores), bool)
+    starts[1:] = (query[order][1:] != query[order][:-1]) | (scores[order][1:] != scores[order][:-1])
+    first = np.maximum.accumulate(np.where(starts, np.arange(len(scores)), 0))
     positions = np.empty(len(scores), np.int64)
-    for start, stop in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):
-        ascending = np.sort(scores[start:stop])
-        positions[start:stop] = 1 + (stop - start) - np.searchsorted(ascending, scores[start:stop], "right")
+    positions[order] = 1 + first - offsets[:-1][query[order]]
     return positions

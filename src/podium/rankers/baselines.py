@@ -65,14 +65,15 @@ class _LinearPreference(_Baseline):
         target_weight = data.row_weight * np.repeat(data.query_weight, data.queries.sizes)
         if not target_weight.any():
             raise PodiumError(f"{name} needs a row of positive weight in a query of positive weight; none is.")
-        self.averages_ = np.zeros(data.features.shape[1], SCORE)
+        averages = np.zeros(data.features.shape[1], SCORE)
         for feature, rows, values in _columns(data.features, data.queries.rows):
             if np.abs(values).max(initial=0.0) >= LARGEST:
                 raise PodiumError(
                     f"X must lie within ±{LARGEST:g} for {name}, which computes with its values; feature "
                     f"{feature} does not: use NaN for what is missing."
                 )
-            self.averages_[feature] = _average(values, data.row_weight[rows])
+            averages[feature] = _average(values, data.row_weight[rows])
+        self.averages_ = averages
         self._learn_labels(data, data.labels, target_weight)
 
     def _learn_labels(self, data: RankingData, labels: Array, target_weight: Array) -> None:

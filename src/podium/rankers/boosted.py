@@ -16,6 +16,7 @@ from podium._validation import Array, FormatError, PodiumError
 from podium.dataset import RankingData
 from podium.measures import parse_measure
 from podium.model import AdditiveModel
+from podium.model_file import check_writable
 from podium.rankers.base import Ranker
 from podium.rankers.story import fingerprint, from_columns, read_checkpoint, to_columns, write_checkpoint
 from podium.rounds import AlphaRule, EvaluationSet, Monitor, Round, boost, repeat
@@ -71,11 +72,18 @@ class BoostedRanker(Ranker):
         """Refuse early stopping without data to measure, and a start from another kind of model."""
         if self.early_stopping_rounds is not None and not evals:
             raise PodiumError("early_stopping_rounds needs an eval_set to measure each round on.")
+        if self.checkpoint is not None:
+            check_writable(self.checkpoint)
         if init_model is not None:
             if not isinstance(init_model, type(self)):
                 name = type(self).__name__
                 raise PodiumError(f"init_model must be a fitted {name}; got {type(init_model).__name__}.")
             check_is_fitted(init_model)
+            if len(init_model.rounds_) > self.n_estimators:
+                raise PodiumError(
+                    f"init_model has {len(init_model.rounds_)} rounds already; n_estimators, the rounds in all, "
+                    f"must be at least that: got {self.n_estimators}."
+                )
 
     def _make_monitor(self, evals: list[RankingData], save: Callable[[list[Round]], None] | None) -> Monitor:
         """Return the monitor of the evaluation sets."""

@@ -103,7 +103,7 @@ class RankBoost(BoostedRanker):
         "cumulative": ["boolean"],
         "abstain": [StrOptions({"learn"}), Interval(Integral, 0, 1, closed="both")],
         "weak": [StrOptions({"stump", "feature"}), HasMethods("search"), callable],
-        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "learning_rate": [Interval(Real, 0, 100, closed="right")],
         "max_bins": [Interval(Integral, 2, 255, closed="both"), None],
         "monotone_constraints": ["array-like", None],
         "pair_weight": [StrOptions({"pairs", "queries"})],
@@ -191,7 +191,8 @@ class RankBoost(BoostedRanker):
         }
         if self.weak == "feature":
             return FeatureLearner(data.features, data.queries.rows, **limits)
-        bins = bin_features(data.features, data.queries.rows, data.row_weight, self.max_bins, threads)
+        weight = data.row_weight * np.repeat(data.query_weight, data.queries.sizes)
+        bins = bin_features(data.features, data.queries.rows, weight, self.max_bins, threads)
         return StumpLearner(bins, criterion=self.criterion, cumulative=cumulative, n_threads=threads, **limits)
 
     def certificate(self) -> dict[str, Array]:
@@ -205,8 +206,10 @@ class RankBoost(BoostedRanker):
         check_is_fitted(self)
         r, Z = (np.array([getattr(done, name) for done in self.rounds_]) for name in ("r", "Z"))
         alpha = np.array([done.alpha for done in self.rounds_])
-        edge = np.sqrt(np.maximum(1 - r**2, 0.0))
-        return {"alpha": alpha, "r": r, "Z": Z, "bound": np.cumprod(Z), "edge_bound": np.cumprod(edge)}
+        with np.errstate(divide="ignore", over="ignore"):
+            bound = np.exp(np.cumsum(np.log(Z)))
+            edge_bound = np.exp(0.5 * np.cumsum(np.log(np.maximum(1 - r**2, 0.0))))
+        return {"alpha": alpha, "r": r, "Z": Z, "bound": bound, "edge_bound": edge_bound}
 
 
 class StopsUndefined:

@@ -147,16 +147,16 @@ def parse_integers(block: bytes, start: np.ndarray, stop: np.ndarray) -> tuple[n
 
 def decode(parts: list[np.ndarray]) -> np.ndarray:
     """Join arrays of bytes strings into one array of str."""
-    width = max((part.dtype.itemsize for part in parts), default=1)
-    out = np.empty(sum(len(part) for part in parts), f"U{width}")
+    texts = [
+        part if part.view(np.uint8).max(initial=0) < 128 else np.array([printable(token) for token in part.tolist()])
+        for part in parts
+    ]
+    width = max((text.dtype.itemsize // (4 if text.dtype.kind == "U" else 1) for text in texts), default=1)
+    out = np.empty(sum(len(text) for text in texts), f"U{max(width, 1)}")
     start = 0
-    for part in parts:
-        rows = slice(start, start + len(part))
-        if part.view(np.uint8).max(initial=0) < 128:
-            out[rows] = part
-        else:
-            out[rows] = [printable(token) for token in part.tolist()]
-        start = rows.stop
+    for text in texts:
+        out[start : start + len(text)] = text
+        start += len(text)
     return out
 
 
