@@ -323,7 +323,7 @@ def _plot(curves: list[dict[str, Any]]) -> str:
     try:
         import altair
     except ImportError:
-        return "Altair is not installed: pip install \".[plots]\""
+        return 'Altair is not installed: pip install ".[plots]"'
     OUT.mkdir(exist_ok=True)
     log = altair.Scale(type="log", nice=False)
     chart = (

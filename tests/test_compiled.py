@@ -36,7 +36,7 @@ def test_results_come_in_the_order_of_the_calls(n_threads):
 
 def test_calls_run_beside_each_other():
     barrier = threading.Barrier(2, timeout=10)
-    run_threads(lambda _: barrier.wait(), [(0,), (1,)], 2)
+    assert sorted(run_threads(lambda _: barrier.wait(), [(0,), (1,)], 2)) == [0, 1]
 
 
 def test_an_error_in_a_thread_reaches_the_caller():

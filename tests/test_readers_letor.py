@@ -264,7 +264,8 @@ def test_a_missing_file_stays_pythons_error(tmp_path):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"n_features": 0}, "n_features must be None or at least 1; got 0."),
+        ({"n_features": 0}, "n_features must be None or a whole number of at least 1; got 0."),
+        ({"n_features": 2.5}, "n_features must be None or a whole number of at least 1; got 2.5."),
         ({"dtype": int}, "dtype must be float64 or float32; got <class 'int'>."),
         ({"sparse": "yes"}, "sparse must be 'auto', True or False; got 'yes'."),
     ],

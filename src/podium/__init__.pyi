@@ -1,6 +1,6 @@
-from ._validation import FormatError as FormatError
-from ._validation import NoPairsError as NoPairsError
-from ._validation import PodiumError as PodiumError
+from ._errors import FormatError as FormatError
+from ._errors import NoPairsError as NoPairsError
+from ._errors import PodiumError as PodiumError
 from ._version import __version__ as __version__
 from .dataset import RankingData as RankingData
 from .datasets import load_continuous as load_continuous

@@ -130,12 +130,15 @@ class _Report(NamedTuple):
     first_line: int
 
     def error(self, problem: str, line: int, at: int) -> FormatError:
+        """Error for the block's line number `line`, which holds the position `at`."""
         return FormatError(self.path, problem, self.first_line + line, line_at(self.block, at))
 
     def row_error(self, problem: str, found: Found, row: int) -> FormatError:
+        """Error for the line of a row that was read."""
         return self.error(problem, int(found.line[row]), int(found.qid[row, 0]))
 
     def token(self, at: int) -> str:
+        """Text of the token that starts at `at`."""
         stop = token_end(as_array(self.block), at)
         return printable(self.block[at:stop])
 
