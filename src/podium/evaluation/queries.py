@@ -157,7 +157,7 @@ def evaluation_of(ids: Array, found: dict[str, QueryValues], settings: dict[str,
     return Evaluation(ids, results, settings)
 
 
-def resampling_settings(confidence: float, n_resamples: int, random_state: int) -> dict[str, Any]:
+def resampling_settings(confidence: Any, n_resamples: Any, random_state: Any) -> dict[str, Any]:
     """Check and return how intervals are made."""
     if not isinstance(confidence, Real) or not 0 < confidence < 1:
         raise PodiumError(f"confidence must lie between 0 and 1; got {confidence!r}.")

@@ -108,7 +108,7 @@ def read_letor(
     return RankingTable(X, label, qid, docid, None)
 
 
-def _check(n_features: int | None, dtype: DTypeLike, sparse: Any) -> None:
+def _check(n_features: Any, dtype: DTypeLike, sparse: Any) -> None:
     """Refuse parameters that cannot be meant."""
     if n_features is not None and not (isinstance(n_features, Integral) and 1 <= n_features <= LARGEST_FEATURE):
         raise PodiumError(f"n_features must be None or a whole number of at least 1; got {n_features!r}.")
