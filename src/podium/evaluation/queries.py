@@ -159,7 +159,7 @@ def evaluation_of(ids: Array, found: dict[str, QueryValues], settings: dict[str,
 
 def resampling_settings(confidence: Any, n_resamples: Any, random_state: Any) -> dict[str, Any]:
     """Check and return how intervals are made."""
-    if not isinstance(confidence, Real) or not 0 < confidence < 1:
+    if not isinstance(confidence, Real) or not 0 < float(confidence) < 1:
         raise PodiumError(f"confidence must lie between 0 and 1; got {confidence!r}.")
     for name, value in (("n_resamples", n_resamples), ("random_state", random_state)):
         if isinstance(value, bool) or not isinstance(value, Integral) or value < 0:

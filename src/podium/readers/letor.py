@@ -110,7 +110,7 @@ def read_letor(
 
 def _check(n_features: Any, dtype: DTypeLike, sparse: Any) -> None:
     """Refuse parameters that cannot be meant."""
-    if n_features is not None and not (isinstance(n_features, Integral) and 1 <= n_features <= LARGEST_FEATURE):
+    if n_features is not None and not (isinstance(n_features, Integral) and 1 <= int(n_features) <= LARGEST_FEATURE):
         raise PodiumError(f"n_features must be None or a whole number of at least 1; got {n_features!r}.")
     if np.dtype(dtype) not in (np.float64, np.float32):
         raise PodiumError(f"dtype must be float64 or float32; got {dtype!r}.")
