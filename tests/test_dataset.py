@@ -91,6 +91,11 @@ def test_sparse_rows_hash_by_their_stored_entries():
     assert len(set(keys.tolist())) == 3
 
 
+def test_sparse_rows_hash_like_dense_ones_with_nan(table):
+    X = table[0] + 1
+    np.testing.assert_array_equal(hash_features(sp.csc_array(np.nan_to_num(X))), hash_features(X))
+
+
 def test_data_is_frozen(table):
     data = RankingData.from_arrays(table[0], table[1])
     with pytest.raises(AttributeError):

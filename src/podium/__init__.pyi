@@ -2,6 +2,8 @@ from ._errors import FormatError as FormatError
 from ._errors import NoPairsError as NoPairsError
 from ._errors import PodiumError as PodiumError
 from ._version import __version__ as __version__
+from .blending import Blend as Blend
+from .blending import blend as blend
 from .dataset import RankingData as RankingData
 from .datasets import load_continuous as load_continuous
 from .datasets import make_preferences as make_preferences
@@ -15,6 +17,8 @@ from .feedback import FeedbackSummary as FeedbackSummary
 from .feedback import Graded as Graded
 from .feedback import Pairs as Pairs
 from .feedback import summarize as summarize
+from .rankers import MART as MART
+from .rankers import LambdaMART as LambdaMART
 from .rankers import NearestNeighbor as NearestNeighbor
 from .rankers import PreferenceRegression as PreferenceRegression
 from .rankers import RankBoost as RankBoost

@@ -178,21 +178,32 @@ def row_keys(features: Any, labels: Array | None, weight: Array, pairs: PairArra
 
 
 def hash_features(features: Any) -> Array:
-    """Hash each row of a matrix to 64 bits; equal numbers hash alike in float32, float64 and any layout."""
+    """Hash each row of a matrix to 64 bits.
+
+    Equal numbers hash alike in float32, float64 and any layout, and missing ones add nothing, so that a sparse
+    row hashes like the dense one with NaN for what is absent.
+    """
     keys = np.zeros(features.shape[0], np.uint64)
-    if sp.issparse(features):
-        columns = np.repeat(np.arange(features.shape[1]), np.diff(features.indptr)).astype(np.uint64)
-        np.add.at(keys, features.indices, _mixed(_bits(features.data) ^ _mixed(columns)))
-        return _mixed(keys)
     column_keys = _mixed(np.arange(features.shape[1], dtype=np.uint64))
-    step = max(1, HASH_BLOCK // max(1, features.shape[1]))
+    if sp.issparse(features):
+        columns = np.repeat(np.arange(features.shape[1]), np.diff(features.indptr))
+        np.add.at(keys, features.indices, _cell_keys(features.data, column_keys[columns]))
+        return _mixed(keys)
+    step = max(1, HASH_BLOCK // features.shape[1])
     for start in range(0, len(keys), step):
-        cells: Array = _bits(features[start : start + step]) ^ column_keys
-        cells ^= cells >> np.uint64(32)  # small whole numbers differ in their upper bits alone
-        cells *= MULTIPLIER
-        cells ^= cells >> np.uint64(29)
+        cells = _cell_keys(features[start : start + step], column_keys)
         np.sum(cells, axis=1, out=keys[start : start + step])
     return _mixed(keys)
+
+
+def _cell_keys(values: Array, column_keys: Array) -> Array:
+    """Hash single cells by value and column; 0 where the value is missing."""
+    cells: Array = _bits(values) ^ column_keys
+    cells ^= cells >> np.uint64(32)  # small whole numbers differ in their upper bits alone
+    cells *= MULTIPLIER
+    cells ^= cells >> np.uint64(29)
+    cells[np.isnan(values)] = 0
+    return cells
 
 
 def _grouped_pairs(pairs: PairArrays, queries: Queries) -> PairArrays:

@@ -8,11 +8,14 @@ from podium._validation import FormatError
 from podium.model_file import read_model
 from podium.rankers.base import Ranker
 from podium.rankers.baselines import NearestNeighbor, PreferenceRegression, VectorSimilarity
+from podium.rankers.lambdamart import MART, LambdaMART
 from podium.rankers.rankboost import RankBoost, generalization_bound
 from podium.rankers.rankboost_plus import RankBoostPlus, exponential_losses
 
 __all__ = [
+    "MART",
     "RANKERS",
+    "LambdaMART",
     "NearestNeighbor",
     "PreferenceRegression",
     "RankBoost",
@@ -26,7 +29,15 @@ __all__ = [
 
 RANKERS: dict[str, type[Ranker]] = {
     ranker.__name__: ranker
-    for ranker in (RankBoost, RankBoostPlus, PreferenceRegression, NearestNeighbor, VectorSimilarity)
+    for ranker in (
+        RankBoost,
+        RankBoostPlus,
+        LambdaMART,
+        MART,
+        PreferenceRegression,
+        NearestNeighbor,
+        VectorSimilarity,
+    )
 }
 """Every ranker by its name."""
 

@@ -1,0 +1,40 @@
+"""Losses of a vector of scores: their gradients and curvatures, one of each a row.
+
+LM is Burges 2010, "From RankNet to LambdaRank to LambdaMART: An Overview". A loss is an object with
+
+    start() -> float                                        the score that all rows begin with
+    derivatives(scores, number) -> (gradient, curvature)    at the scores before round `number`
+
+on rows grouped by query. `lambdas` holds the pairwise logistic loss weighted by what a swap changes; `pointwise`
+what looks at one row at a time, or at a query as a distribution.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from podium._validation import Array
+from podium.losses.lambdas import DELTAS, LambdaLoss, PairLoss, SumOfLosses
+from podium.losses.pointwise import POINTWISE, CrossEntropy, UserLoss, pointwise_loss
+
+__all__ = [
+    "DELTAS",
+    "POINTWISE",
+    "CrossEntropy",
+    "LambdaLoss",
+    "Loss",
+    "PairLoss",
+    "SumOfLosses",
+    "UserLoss",
+    "pointwise_loss",
+]
+
+
+class Loss(Protocol):
+    """What a boosted ranker follows downhill."""
+
+    def start(self) -> float:
+        """Return the score that all rows begin with."""
+
+    def derivatives(self, scores: Array, number: int) -> tuple[Array, Array]:
+        """Return gradient and curvature of each row; valid until the next call."""

@@ -1,0 +1,357 @@
+"""The pairwise logistic loss and its λ: RankNet, and LambdaMART with |ΔZ| (Burges 2010, "LM", sections 2 and 7).
+
+For a pair of which i is the better, C = |ΔZ| log(1 + exp(-σ (s_i - s_j))). With ρ = 1/(1 + exp(σ (s_i - s_j))),
+dC/ds_i = -σ |ΔZ| ρ = -dC/ds_j and the curvature of either is σ² |ΔZ| ρ (1 - ρ). |ΔZ| is what the measure Z
+changes by when the two change places; it is held fixed.
+
+Tied scores: the canonical order of rows decides, so that |ΔZ| of tied rows does not vanish.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numba import njit, types
+
+from podium._compiled import ROW, SCORE, compiled
+from podium._validation import Array
+from podium.feedback import Graded, Pairs
+from podium.measures.binary import relevance
+from podium.measures.conventions import Rules
+from podium.measures.graded import custom_gains, scaled_gains_and_best, stop_probabilities
+from podium.measures.record import RowValues, labels_and_best
+from podium.measures.swaps import STATE_ROWS, SWAPS, place_units
+from podium.measures.ties import by_query_threads, ranked, sort_descending
+
+FAR = np.float32(6.0)
+"""Half of sigma (s_i - s_j) beyond which a pair counts as settled: tanh there is 1 - 1e-5."""
+
+
+LEAST = 0.01
+"""Added to the distance of a pair's scores before |ΔZ| is divided by it."""
+
+
+class LambdaLoss:
+    """Logistic loss of the pairs of graded labels, weighted by the change of a measure.
+
+    Parameters
+    ----------
+    feedback : Graded
+    delta : {"ndcg", "map", "mrr", "err", "none"}
+        The measure Z; "none" weighs all pairs alike (RankNet).
+    truncation : int or None
+        Only pairs with a row among the first so many places count, and Z looks no further; None for all pairs.
+        Time is O(n · truncation) a query.
+    sigma : float
+        σ, the steepness of the sigmoid; it cancels in the model (LM 7).
+    normalize : bool
+        Divide |ΔZ| by 0.01 + σ |s_i - s_j|, so that pairs that lie far apart matter less. LM has no such thing;
+        LightGBM does it with σ = 1.
+    gain, relevant, max_grade : optional
+        As for the measures; see `podium.measures.Rules`.
+    n_threads : int
+        Threads share out whole queries.
+    """
+
+    def __init__(
+        self,
+        feedback: Graded,
+        delta: str = "ndcg",
+        truncation: int | None = 30,
+        sigma: float = 1.0,
+        *,
+        normalize: bool = False,
+        gain: Any = "exp2",
+        relevant: float | None = None,
+        max_grade: float | None = None,
+        n_threads: int = 1,
+    ) -> None:
+        self.feedback, self.sigma, self.normalize, self.n_threads = feedback, sigma, normalize, n_threads
+        self.form = DELTAS[delta]
+        sizes = np.diff(feedback.offsets)
+        self.truncation = int(sizes.max(initial=1)) if truncation is None else truncation
+        self.units = place_units(int(sizes.max(initial=1)), self.truncation, self.form.logarithmic)
+        rules = Rules(gain=gain, relevant=relevant, max_grade=max_grade)
+        self.values = self.form.values_of(feedback, rules, self.units, self.form.row_values)
+        self.gradient, self.curvature = np.zeros(len(feedback.labels)), np.zeros(len(feedback.labels))
+
+    def start(self) -> float:
+        """All rows begin at 0."""
+        return 0.0
+
+    def derivatives(self, scores: Array, number: int = 0) -> tuple[Array, Array]:
+        """Return gradient and curvature of each row at these scores."""
+        feedback = self.feedback
+        by_query_threads(
+            _query_loop(), feedback.offsets, self.n_threads,
+            self.form.fill_state, self.form.row, scores, self.values, feedback.row_weight, feedback.query_weight,
+            feedback.offsets, self.units, self.truncation, self.sigma, self.normalize,
+            self.gradient, self.curvature,
+        )  # fmt: skip
+        return self.gradient, self.curvature
+
+
+class PairLoss:
+    """Logistic loss of explicit pairs, each with its own weight: Σ weight log(1 + exp(-σ (s_better - s_worse)))."""
+
+    def __init__(self, feedback: Pairs, n_rows: int, sigma: float = 1.0) -> None:
+        self.feedback, self.n_rows, self.sigma = feedback, n_rows, sigma
+
+    def start(self) -> float:
+        """All rows begin at 0."""
+        return 0.0
+
+    def derivatives(self, scores: Array, number: int = 0) -> tuple[Array, Array]:
+        """Return gradient and curvature of each row at these scores."""
+        pairs, gradient, curvature = self.feedback, np.zeros(self.n_rows), np.zeros(self.n_rows)
+        _add_explicit_pairs(pairs.better, pairs.worse, pairs.weight, scores, self.sigma, gradient, curvature)
+        return gradient, curvature
+
+
+class SumOfLosses:
+    """The sum of several losses on the same rows."""
+
+    def __init__(self, parts: list[Any]) -> None:
+        self.parts = parts
+
+    def start(self) -> float:
+        """Return the sum of the parts' beginnings."""
+        return float(sum(part.start() for part in self.parts))
+
+    def derivatives(self, scores: Array, number: int = 0) -> tuple[Array, Array]:
+        """Return the sums of the parts' gradients and curvatures."""
+        found = [part.derivatives(scores, number) for part in self.parts]
+        return np.sum([one[0] for one in found], axis=0), np.sum([one[1] for one in found], axis=0)
+
+
+def _values(feedback: Graded, rules: Rules, units: Array, row_values: RowValues) -> Array:
+    """What the measure sees of each row: relevance, stop probability or label."""
+    labels = feedback.labels
+    places = ranked(labels, -np.arange(len(labels), dtype=SCORE), feedback.offsets, "stable")
+    return np.ascontiguousarray(row_values(places, rules).values)
+
+
+def _gain_shares(feedback: Graded, rules: Rules, units: Array, row_values: RowValues) -> Array:
+    """Gain of each row over the best DCG of its query, 0 where nothing is gained, so that no state is needed."""
+    if not isinstance(rules.gain, str):
+        gains = custom_gains(feedback.labels, rules.gain)
+        feedback = Graded(gains, feedback.offsets, feedback.row_weight, feedback.query_weight)
+        rules = Rules(gain="linear")
+    gains = _values(feedback, rules, units, row_values)
+    shares = np.zeros_like(gains)
+    _divide_by_best(gains, feedback.offsets, units, shares)
+    return shares
+
+
+@compiled
+def _divide_by_best(gains: Array, offsets: Array, units: Array, shares_out: Array) -> None:
+    """Do ``shares[q] = gains[q] / (np.sort(gains[q])[::-1] @ units)`` for each query q."""
+    for query in range(len(offsets) - 1):
+        own = gains[offsets[query] : offsets[query + 1]]
+        best = np.sort(own)
+        ideal = 0.0
+        for i in range(len(best)):
+            ideal += best[len(best) - 1 - i] * units[i]
+        for i in range(len(own)):
+            shares_out[offsets[query] + i] = own[i] / ideal if ideal > 0.0 else 0.0
+
+
+@compiled
+def _no_state(values: Array, units: Array, k: int, state_out: Array) -> float:
+    """Nothing to remember."""
+    return 1.0
+
+
+@compiled
+def _gain_row(i: int, values: Array, units: Array, state: Array, scale: float, delta_out: Array) -> None:
+    """(g_j - g_i)(d_i - d_j), gains as shares of the best DCG (LM 7)."""
+    gain, unit = values[i], units[i]
+    others, paid, delta = values[i + 1 :], units[i + 1 : len(values)], delta_out[i + 1 :]
+    for j in range(len(others)):
+        delta[j] = (others[j] - gain) * (unit - paid[j])
+
+
+@compiled
+def _label_row(i: int, values: Array, units: Array, state: Array, scale: float, delta_out: Array) -> None:
+    """1 where the row at j has the higher label, -1 where the lower one."""
+    label = values[i]
+    others, delta = values[i + 1 :], delta_out[i + 1 :]
+    for j in range(len(others)):
+        delta[j] = (1.0 if others[j] > label else 0.0) - (1.0 if others[j] < label else 0.0)
+
+
+@dataclass(frozen=True)
+class Delta:
+    """How the changes by swaps are computed: values of rows, state of a ranking, and a row of changes."""
+
+    row_values: RowValues
+    fill_state: Callable[..., float]
+    row: Callable[..., None]
+    logarithmic: bool = False
+    values_of: Callable[..., Array] = _values
+
+
+DELTAS = {
+    "ndcg": Delta(scaled_gains_and_best, _no_state, _gain_row, True, _gain_shares),
+    "map": Delta(relevance, SWAPS["map"].fill_state, SWAPS["map"].row),
+    "mrr": Delta(relevance, SWAPS["mrr"].fill_state, SWAPS["mrr"].row),
+    "err": Delta(stop_probabilities, SWAPS["err"].fill_state, SWAPS["err"].row),
+    "none": Delta(labels_and_best, _no_state, _label_row),
+}
+"""Measures that LambdaMART can follow, and none."""
+
+
+@lru_cache(maxsize=1)
+def _query_loop() -> Any:
+    """Compile the loop when first asked for, with first-class function types so that one serves every measure."""
+    floats, table, whole = types.float64[::1], types.float64[:, ::1], types.int64
+    state = types.FunctionType(types.float64(floats, floats, whole, table))
+    row = types.FunctionType(types.void(whole, floats, floats, table, types.float64, floats))
+    arguments = (floats, floats, floats, floats, types.int64[::1], floats, whole, types.float64, types.boolean)
+    signature = types.void(state, row, *arguments, floats, floats, whole, whole)
+    return njit(signature, nogil=True, cache=True, error_model="numpy")(_fill_lambdas)
+
+
+def _fill_lambdas(
+    fill_state: Callable[..., float],
+    fill_row: Callable[..., None],
+    scores: Array,
+    values: Array,
+    row_weight: Array,
+    query_weight: Array,
+    offsets: Array,
+    units: Array,
+    truncation: int,
+    sigma: float,
+    damp: bool,
+    gradient_out: Array,
+    curvature_out: Array,
+    first: int,
+    last: int,
+) -> None:
+    """Fill gradient and curvature of the queries `first` to `last`.
+
+    Slow line: ``for i, j with y_i > y_j: λ = σ |ΔZ| w / (1 + exp(σ (s_i - s_j))); g_i -= λ; g_j += λ``.
+    """
+    for query in range(first, last):
+        start, stop = offsets[query], offsets[query + 1]
+        n = stop - start
+        order, ordered = np.empty(n, ROW), np.empty(n, SCORE)
+        sort_descending(scores[start:stop], order, ordered)
+        seen, weights = np.empty(n, SCORE), np.empty(n, SCORE)
+        # seven more places, where nothing changes: rows of pairs are filled up to a multiple of eight
+        near, weighted = np.zeros(n + 7, np.float32), False
+        for i in range(n):
+            seen[i] = values[start + order[i]]
+            weights[i] = row_weight[start + order[i]]
+            weighted = weighted or weights[i] != 1.0
+            near[i] = np.float32(sigma * 0.5 * (ordered[i] - ordered[0]))
+        state = np.zeros((STATE_ROWS, n + 1))
+        scale = fill_state(seen, units[:n], truncation, state)
+        near[n:] = near[n - 1]
+        delta, small = np.empty(n, SCORE), np.zeros(n + 7, np.float32)
+        pull, bend = np.zeros(n + 7, np.float32), np.zeros(n + 7, np.float32)
+        scratch = np.empty((2, n + 7), np.float32)
+        for i in range(min(truncation, n - 1)):
+            fill_row(i, seen, units[:n], state, scale, delta)
+            _as_float32(delta[i + 1 : n], weights[i], weights[i + 1 :], weighted, small[i + 1 :])
+            _add_pairs(i, (n - 1 - i + 7) // 8 * 8, near, small, damp, scratch, pull, bend)
+        for i in range(n):
+            gradient_out[start + order[i]] = query_weight[query] * sigma * 0.5 * pull[i]
+            curvature_out[start + order[i]] = query_weight[query] * sigma * sigma * 0.25 * bend[i]
+
+
+@compiled
+def _add_pairs(
+    i: int, size: int, near: Array, delta: Array, damp: bool, scratch: Array, pull: Array, bend: Array
+) -> None:
+    """Add the pairs of row i with the `size` rows below it to the sums of both."""
+    below = slice(i + 1, i + 1 + size)
+    ours, theirs = scratch[0, :size], scratch[1, :size]
+    _pair_terms(near[i], near[below], delta[below], damp, ours, theirs)
+    _add_rows(ours, theirs, pull[below], bend[below])
+    pull[i] += _sum_of_eights(ours)
+    bend[i] += _sum_of_eights(theirs)
+
+
+@compiled
+def _as_float32(delta: Array, weight: float, weights: Array, weighted: bool, small_out: Array) -> None:
+    """Do ``small_out[:] = delta * weight * weights``: an array of one size lets the next loop take eight at a time."""
+    if weighted:
+        for j in range(len(delta)):
+            small_out[j] = delta[j] * weight * weights[j]
+    else:
+        for j in range(len(delta)):
+            small_out[j] = delta[j]
+
+
+@compiled
+def _pair_terms(top: float, near: Array, delta: Array, damp: bool, pull_out: Array, bend_out: Array) -> None:
+    """Pull and curvature of the pairs of one row with all rows below it.
+
+    With t = tanh(σ (s_i - s_j)/2) and Δ positive where j is the better, the pair pulls j up by Δ + |Δ| t and has
+    the curvature |Δ| (1 - t²), in units of σ/2 and σ²/4. tanh is its continued fraction to x¹⁷, in float32, where
+    exp in float64 takes six times as long.
+    """
+    one = np.float32(1.0)
+    least = np.float32(LEAST) if damp else one
+    slope = np.float32(2.0) if damp else np.float32(0.0)
+    for j in range(len(near)):
+        d = top - near[j]
+        x = min(d, FAR)
+        q = x * x
+        upper = ((np.float32(2.9019637e-8) * q + np.float32(2.8729440e-5)) * q + np.float32(3.9215686e-3)) * q
+        upper = (upper + np.float32(0.13725490)) * q + one
+        lower = ((np.float32(1.3058837e-6) * q + np.float32(4.0221217e-4)) * q + np.float32(2.7450980e-2)) * q
+        lower = (lower + np.float32(0.47058824)) * q + one
+        t = x * upper / lower
+        change = delta[j] / (least + slope * d)
+        size = abs(change)
+        pull_out[j] = change + size * t
+        bend_out[j] = size * (one - t * t)
+
+
+@compiled
+def _add_rows(ours: Array, theirs: Array, pull: Array, bend: Array) -> None:
+    """Do ``pull -= ours; bend += theirs``."""
+    for j in range(len(pull)):
+        pull[j] -= ours[j]
+    for j in range(len(bend)):
+        bend[j] += theirs[j]
+
+
+@compiled
+def _sum_of_eights(values: Array) -> float:
+    """Do ``values.sum()`` for a length that eight divides, in eight sums: one would wait for each add."""
+    a = b = c = d = e = f = g = h = np.float32(0.0)
+    for i in range(0, len(values), 8):
+        a += values[i]
+        b += values[i + 1]
+        c += values[i + 2]
+        d += values[i + 3]
+        e += values[i + 4]
+        f += values[i + 5]
+        g += values[i + 6]
+        h += values[i + 7]
+    return float(((a + b) + (c + d)) + ((e + f) + (g + h)))
+
+
+@compiled
+def _add_explicit_pairs(
+    better: Array, worse: Array, weight: Array, scores: Array, sigma: float, gradient_out: Array, curvature_out: Array
+) -> None:
+    """Add λ and curvature of each pair to its two rows."""
+    for k in range(len(better)):
+        i, j = better[k], worse[k]
+        x = sigma * (scores[i] - scores[j])
+        e = np.exp(-abs(x))
+        rho = (e if x > 0.0 else 1.0) / (1.0 + e)
+        slope, bend = sigma * weight[k] * rho, sigma * sigma * weight[k] * rho * (1.0 - rho)
+        gradient_out[i] -= slope
+        gradient_out[j] += slope
+        curvature_out[i] += bend
+        curvature_out[j] += bend

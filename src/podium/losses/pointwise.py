@@ -1,0 +1,137 @@
+"""Losses that look at one row at a time, or at a query as a distribution (Burges 2010, "LM", section 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from podium._compiled import SCORE
+from podium._validation import Array, PodiumError
+from podium.feedback import Feedback, Graded
+from podium.measures.graded import exp2_gains
+
+
+class Squared:
+    """Squared error ½ w (y - s)²: gradient w (s - y), curvature w."""
+
+    def __init__(self, labels: Array, weight: Array, sigma: float) -> None:
+        self.labels, self.weight = labels, weight
+
+    def start(self) -> float:
+        """Return the weighted mean of the labels."""
+        return float(np.average(self.labels, weights=self.weight))
+
+    def derivatives(self, scores: Array, number: int = 0) -> tuple[Array, Array]:
+        """Return gradient and curvature of each row."""
+        return self.weight * (scores - self.labels), self.weight
+
+
+class Logistic:
+    """Logistic loss log(1 + exp(-2 y σ s)) for y = 1 where the label is above 0, else -1 (LM Eq. 14).
+
+    With ȳ = 2 y σ/(1 + exp(2 y σ s)) the gradient is -ȳ and the curvature |ȳ| (2σ - |ȳ|).
+    """
+
+    def __init__(self, labels: Array, weight: Array, sigma: float) -> None:
+        self.sign, self.weight, self.sigma = np.where(labels > 0, 1.0, -1.0), weight, sigma
+
+    def start(self) -> float:
+        """Return half the log odds over σ, 0 where all rows are of one kind (LM Eq. 13)."""
+        positive = float(self.weight[self.sign > 0].sum())
+        negative = float(self.weight[self.sign < 0].sum())
+        return 0.0 if min(positive, negative) <= 0 else float(np.log(positive / negative)) / (2 * self.sigma)
+
+    def derivatives(self, scores: Array, number: int = 0) -> tuple[Array, Array]:
+        """Return gradient and curvature of each row."""
+        response = self.sign * 2 * self.sigma / (1 + np.exp(np.minimum(2 * self.sigma * self.sign * scores, 700.0)))
+        size = np.abs(response)
+        return -self.weight * response, self.weight * size * (2 * self.sigma - size)
+
+
+class BalancedLogistic(Logistic):
+    """Logistic loss in which both kinds of rows weigh alike, 1/n₊ and 1/n₋ (LM 6.1, Eq. 15)."""
+
+    def __init__(self, labels: Array, weight: Array, sigma: float) -> None:
+        super().__init__(labels, weight, sigma)
+        totals = np.array([weight[self.sign < 0].sum(), weight[self.sign > 0].sum()])
+        # times n/2, so that limits on the sum of curvatures mean what they mean in the plain loss
+        shares = np.divide(totals.sum() / 2, totals, out=np.zeros(2), where=totals > 0)
+        self.weight = weight * shares[(self.sign > 0).astype(int)]
+
+
+class CrossEntropy:
+    """Listwise cross-entropy XE-NDCG (Bruch 2021): -Σ φ log ρ with ρ the softmax of a query's scores.
+
+    φ is proportional to 2^y - γ, γ drawn anew in [0, 1) for each row and round. Gradient ρ - φ, curvature
+    ρ (1 - ρ).
+    """
+
+    def __init__(self, feedback: Graded, seed: int = 0) -> None:
+        self.feedback, self.seed = feedback, seed
+        self.gains = exp2_gains(feedback.labels) + 1.0
+
+    def start(self) -> float:
+        """All rows begin at 0."""
+        return 0.0
+
+    def derivatives(self, scores: Array, number: int = 0) -> tuple[Array, Array]:
+        """Return gradient and curvature of each row."""
+        feedback, offsets = self.feedback, self.feedback.offsets
+        chance = np.random.default_rng([self.seed, number]).random(len(scores))
+        wanted = self._shares(feedback.row_weight * (self.gains - chance))
+        top = np.repeat(np.maximum.reduceat(scores, offsets[:-1]), np.diff(offsets))
+        given = self._shares(feedback.row_weight * np.exp(scores - top))
+        weight = np.repeat(np.where(feedback.pairs_per_query > 0, feedback.query_weight, 0.0), np.diff(offsets))
+        return weight * (given - wanted), weight * given * (1 - given)
+
+    def _shares(self, values: Array) -> Array:
+        """Divide values by their sum over the query."""
+        offsets = self.feedback.offsets
+        totals = np.add.reduceat(values, offsets[:-1])
+        shares: Array = values / np.repeat(np.where(totals > 0, totals, 1.0), np.diff(offsets))
+        return shares
+
+
+class UserLoss:
+    """A loss given by a function of (scores, feedback) that returns gradient and curvature of each row.
+
+    Rows, in the scores and in ``feedback.labels`` alike, are grouped by query as ``feedback.offsets`` says.
+    """
+
+    def __init__(self, function: Callable[[Array, Feedback], Any], feedback: Feedback) -> None:
+        self.function, self.feedback = function, feedback
+
+    def start(self) -> float:
+        """All rows begin at 0."""
+        return 0.0
+
+    def derivatives(self, scores: Array, number: int = 0) -> tuple[Array, Array]:
+        """Return what the function gives, checked."""
+        given = self.function(scores.copy(), self.feedback)
+        if not isinstance(given, tuple | list) or len(given) != 2:
+            raise PodiumError("The loss must return a pair: gradient and curvature of each row.")
+        gradient, curvature = (np.ascontiguousarray(one, SCORE) for one in given)
+        for name, values in (("gradient", gradient), ("curvature", curvature)):
+            if values.shape != scores.shape or not np.isfinite(values).all():
+                raise PodiumError(
+                    f"The loss must return a finite {name} for each of {len(scores)} rows; got shape {values.shape}."
+                )
+        if (curvature < 0).any():
+            raise PodiumError("The loss must not return a negative curvature; consider its absolute value.")
+        return gradient, curvature
+
+
+POINTWISE: dict[str, type[Squared] | type[Logistic]] = {
+    "squared": Squared,
+    "logistic": Logistic,
+    "balanced": BalancedLogistic,
+}
+"""Losses of single rows by name."""
+
+
+def pointwise_loss(name: str, feedback: Graded, sigma: float = 1.0) -> Squared | Logistic:
+    """Return a loss of single rows, each weighing its row weight times its query's weight."""
+    weight = feedback.row_weight * np.repeat(feedback.query_weight, np.diff(feedback.offsets))
+    return POINTWISE[name](feedback.labels, weight, sigma)

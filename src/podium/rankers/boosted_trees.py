@@ -1,0 +1,353 @@
+"""Boosted regression trees: the loop, the draws, and what rankers made of trees share (Burges 2010, "LM", 6 and 7)."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from numbers import Integral, Real
+from os import PathLike
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted
+
+from podium._compiled import ROW, SCORE, compiled, run_threads, thread_count
+from podium._validation import Array, FormatError, PodiumError
+from podium.binning import bin_features
+from podium.dataset import RankingData
+from podium.losses import Loss
+from podium.measures import parse_measure
+from podium.rankers.base import Ranker
+from podium.rankers.tree_file import from_columns, to_columns
+from podium.rounds import EvaluationSet, Monitor
+from podium.weak.grower import Grown, TreeGrower
+from podium.weak.histogram import as_blocks
+from podium.weak.regression_tree import Forest, RegressionTree, staged_scores
+from podium.weak.split import Limits
+
+
+@dataclass(frozen=True)
+class TreeRound:
+    """One round of boosted trees.
+
+    Attributes
+    ----------
+    ranking : RegressionTree
+        The tree, its values times the learning rate.
+    """
+
+    ranking: RegressionTree
+    alpha: float = 1.0
+
+    @property
+    def n_leaves(self) -> int:
+        """Leaves of the tree."""
+        return self.ranking.n_leaves
+
+    @property
+    def gain(self) -> float:
+        """Sum of the gains of its splits."""
+        return float(self.ranking.gain.sum())
+
+
+class TreeMonitor(Monitor):
+    """A monitor that shows the gain of a round where nothing is measured."""
+
+    def _line(self) -> str:
+        if not self.evals:
+            return f"gain {self.rounds[-1].gain:.4g}"  # type: ignore[attr-defined]
+        return super()._line()
+
+
+class Sampler:
+    """Draws the queries and features of each round; the draw depends on the seed and the round alone."""
+
+    def __init__(self, offsets: Array, n_features: int, subsample: float, colsample: float, seed: int) -> None:
+        self.offsets, self.n_features, self.seed = offsets, n_features, seed
+        self.n_queries = max(1, round(subsample * (len(offsets) - 1)))
+        self.n_columns = max(1, round(colsample * n_features))
+
+    def rows(self, number: int) -> Array | None:
+        """Return the rows of the queries drawn, ascending; None for all."""
+        sizes = np.diff(self.offsets)
+        if self.n_queries == len(sizes):
+            return None
+        drawn = np.zeros(len(sizes), np.bool_)
+        drawn[self._draw(number, 0, len(sizes), self.n_queries)] = True
+        return np.flatnonzero(np.repeat(drawn, sizes)).astype(np.uint32)
+
+    def features(self, number: int) -> Array | None:
+        """Return the features drawn, ascending; None for all."""
+        if self.n_columns == self.n_features:
+            return None
+        return np.sort(self._draw(number, 1, self.n_features, self.n_columns)).astype(np.int64)
+
+    def _draw(self, number: int, what: int, total: int, size: int) -> Array:
+        """Return `size` different numbers below `total`."""
+        return np.random.default_rng([self.seed, number, what]).choice(total, size, replace=False)
+
+
+def boost_trees(
+    loss: Loss,
+    grower: TreeGrower,
+    sampler: Sampler,
+    scores: Array,
+    monitor: Monitor,
+    n_rounds: int,
+    learning_rate: float,
+) -> None:
+    """Run LambdaMART (LM 7) for `n_rounds` rounds in all, or until no split helps or the monitor stops.
+
+    1. Gradient λ and curvature w of each row at the scores so far.
+    2. A tree on them; its leaves have Newton's value γ = Σ λ/Σ w.
+    3. F_k = F_{k-1} + η Σ_l γ_l I(x in leaf l).
+    """
+    with monitor:
+        while len(monitor.rounds) < n_rounds and not monitor.stopped:
+            number = len(monitor.rounds)
+            gradient, curvature = loss.derivatives(scores, number)  # 1
+            rows = sampler.rows(number)
+            salt = sampler.seed * 1_000_003 + number
+            grown = grower.grow(gradient, curvature, salt, rows, sampler.features(number))  # 2
+            if grown.tree.n_leaves == 1:
+                monitor.stop("no split lowers the loss")
+                break
+            tree = grown.tree.scaled(learning_rate)
+            add_tree(tree, grown, rows, grower, scores)  # 3
+            monitor.observe(TreeRound(tree))  # type: ignore[arg-type]
+
+
+def add_tree(tree: RegressionTree, grown: Grown, rows: Array | None, grower: TreeGrower, scores_out: Array) -> None:
+    """Add a tree to the scores of the training rows: by leaf, or by codes where a row was not drawn."""
+    parts = np.linspace(0, tree.n_leaves, min(grower.n_threads, tree.n_leaves) + 1).astype(ROW)
+    calls = [(grown.rows, grown.offsets, tree.value, scores_out, a, b) for a, b in pairwise(parts)]
+    run_threads(_add_leaves, calls, grower.n_threads)
+    if rows is not None:
+        others = np.ones(len(scores_out), np.bool_)
+        others[rows] = False
+        left_out = np.flatnonzero(others)
+        scores_out[left_out] += tree.value[tree.leaves_of_codes(grower.bins.codes, left_out)]
+
+
+class TreeRanker(Ranker):
+    """What `LambdaMART` and `MART` share: everything but the loss."""
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's declaration)
+        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "max_leaves": [Interval(Integral, 2, None, closed="left")],
+        "max_depth": [Interval(Integral, 1, None, closed="left"), None],
+        "min_child_samples": [Interval(Integral, 1, None, closed="left")],
+        "min_child_weight": [Interval(Real, 0, None, closed="left")],
+        "reg_lambda": [Interval(Real, 0, None, closed="left")],
+        "min_split_gain": [Interval(Real, 0, None, closed="left")],
+        "subsample": [Interval(Real, 0, 1, closed="right")],
+        "colsample_bytree": [Interval(Real, 0, 1, closed="right")],
+        "max_bins": [Interval(Integral, 2, 255, closed="both")],
+        "quantized": ["boolean"],
+        "monotone_constraints": ["array-like", None],
+        "sigma": [Interval(Real, 0, None, closed="neither")],
+        "early_stopping_rounds": [Interval(Integral, 1, None, closed="left"), None],
+        "eval_metric": [str, list, tuple],
+        "random_state": ["random_state"],
+        "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
+    }
+
+    n_estimators: int
+    learning_rate: float
+    max_leaves: int
+    max_depth: int | None
+    min_child_samples: int
+    min_child_weight: float
+    reg_lambda: float
+    min_split_gain: float
+    subsample: float
+    colsample_bytree: float
+    max_bins: int
+    quantized: bool
+    monotone_constraints: Any
+    early_stopping_rounds: int | None
+    random_state: Any
+    n_jobs: int | None
+    verbose: int
+
+    def _make_loss(self, data: RankingData, threads: int, seed: int) -> Loss:
+        """Return the loss of the training rows."""
+        raise TypeError(f"{type(self).__name__} must say what its loss is.")
+
+    def _learn(self, data: RankingData, evals: list[RankingData], init_model: Any) -> None:
+        self._check_combinations(evals, init_model)
+        threads = thread_count(self.n_jobs)
+        seed = self.random_state
+        seed = int(seed if isinstance(seed, Integral) else check_random_state(seed).randint(2**31 - 1))
+        n_features = data.features.shape[1]
+        loss = self._make_loss(data, threads, seed)
+        grower = self._make_grower(data, n_features, threads)
+        sampler = Sampler(data.queries.offsets, n_features, self.subsample, self.colsample_bytree, seed)
+        monitor = self._make_monitor(evals, threads)
+        self._begin(init_model, loss.start())
+        scores = self._start_scores(data.features)[data.queries.rows]
+        for one in monitor.evals:
+            one.scores += self._start_scores(one.data.features)
+        for tree in self._trees_before(init_model):
+            scores += tree.predict(data.features)[data.queries.rows]
+            monitor.observe(TreeRound(tree))  # type: ignore[arg-type]
+        boost_trees(loss, grower, sampler, scores, monitor, self.n_estimators, self.learning_rate)
+        if not monitor.rounds:
+            warnings.warn(self._why_nothing_was_learned(data), stacklevel=3)
+        self._keep(list(monitor.rounds), monitor.best_round, n_features)
+        self.evals_result_, self.stop_reason_ = monitor.history, monitor.reason
+
+    def _check_combinations(self, evals: list[RankingData], init_model: Any) -> None:
+        """Refuse parameters that would be ignored together with others."""
+        if self.early_stopping_rounds is not None and not evals:
+            raise PodiumError("early_stopping_rounds needs an eval_set to measure each round on.")
+        if init_model is not None:
+            if not isinstance(init_model, Ranker):
+                raise PodiumError(f"init_model must be a fitted ranker; got {type(init_model).__name__}.")
+            check_is_fitted(init_model)
+
+    def _make_grower(self, data: RankingData, n_features: int, threads: int) -> TreeGrower:
+        """Return the grower of trees on the training rows."""
+        limits = Limits(self.min_child_samples, self.min_child_weight, self.reg_lambda, self.min_split_gain)
+        monotone = _check_monotone(self.monotone_constraints, n_features)
+        bins = bin_features(data.features, data.queries.rows, data.row_weight, self.max_bins, threads)
+        return TreeGrower(
+            as_blocks(bins), limits, self.max_leaves, self.max_depth, monotone, not self.quantized, threads
+        )
+
+    def _make_monitor(self, evals: list[RankingData], threads: int) -> Monitor:
+        """Return the monitor of the evaluation sets."""
+        measures = [parse_measure(name) for name in self._monitor_measures()]
+        sets = [EvaluationSet(f"validation_{i}", one, measures, threads) for i, one in enumerate(evals)]
+        return TreeMonitor(self.n_estimators, sets, measures, self.early_stopping_rounds, self.verbose)
+
+    def _begin(self, init_model: Any, start: float) -> None:
+        """Set what scores begin with: a constant, that of a model to go on from, or another ranker's scores."""
+        goes_on = isinstance(init_model, TreeRanker)
+        self.base_model_ = init_model.base_model_ if goes_on else init_model
+        self.base_score_ = init_model.base_score_ if goes_on else start if init_model is None else 0.0
+
+    def _start_scores(self, features: Any) -> Array:
+        """Return the scores before the first tree."""
+        if self.base_model_ is None:
+            return np.full(features.shape[0], self.base_score_, SCORE)
+        return self.base_score_ + np.asarray(self.base_model_.predict(features), SCORE)
+
+    def _trees_before(self, init_model: Any) -> list[RegressionTree]:
+        """Return the trees to go on from."""
+        if not isinstance(init_model, TreeRanker):
+            return []
+        return init_model.trees_[: min(init_model.best_iteration_, self.n_estimators)]
+
+    def _keep(self, rounds: list[Any], best_round: int, n_features: int) -> None:
+        """Set what the fit, or a file, gives."""
+        self.rounds_ = rounds
+        self.best_iteration_ = best_round
+        self._forest = Forest.of(self.trees_[:best_round])
+        self.feature_importances_ = _importances(self.trees_[:best_round], n_features)
+
+    @property
+    def trees_(self) -> list[RegressionTree]:
+        """The trees of all rounds, their values times the learning rate."""
+        return [done.ranking for done in self.rounds_]
+
+    def _score(self, features: Any) -> Array:
+        return self._start_scores(features) + self._forest.score(features, thread_count(self.n_jobs))
+
+    def staged_predict(self, X: Any) -> Iterator[Array]:
+        """Yield the scores of each row after each round."""
+        features = self._check_rows(X)
+        yield from staged_scores(self.trees_, features, self._start_scores(features))
+
+    def refit(self, X: Any, y: Any, *, qid: Any = None, group: Any = None, decay: float = 0.9) -> Self:
+        """Give the leaves new values from new data, the splits as they are.
+
+        Parameters
+        ----------
+        X, y, qid, group
+            As for `fit`.
+        decay : float
+            Share of the old value in the new one, from 0 to 1; leaves without new rows keep theirs.
+
+        Returns
+        -------
+        self
+        """
+        features = self._check_rows(X)
+        if not 0 <= decay <= 1:
+            raise PodiumError(f"decay must be from 0 to 1; got {decay!r}.")
+        data = RankingData.from_arrays(features, y, qid=qid, group=group)
+        loss = self._make_loss(data, thread_count(self.n_jobs), 0)
+        scores = self._start_scores(features)[data.queries.rows]
+        rounds = []
+        for number, tree in enumerate(self.trees_[: self.best_iteration_]):
+            leaves = tree.with_values(np.arange(float(tree.n_leaves))).predict(features)[data.queries.rows].astype(ROW)
+            sums = [np.bincount(leaves, one, tree.n_leaves) for one in loss.derivatives(scores, number)]
+            bend = sums[1] + self.reg_lambda
+            newton = np.divide(-self.learning_rate * sums[0], bend, out=tree.value.copy(), where=bend > 0)
+            changed = tree.with_values(decay * tree.value + (1 - decay) * newton)
+            scores += changed.value[leaves]
+            rounds.append(TreeRound(changed))
+        self._keep(rounds, len(rounds), self.n_features_in_)
+        return self
+
+    def _why_nothing_was_learned(self, data: RankingData) -> str:
+        """Say why the first round found no split."""
+        n_rows, least = data.features.shape[0], self.min_child_samples
+        if n_rows < 2 * least:
+            return (
+                f"No tree was grown, so all scores are equal: {n_rows} rows cannot be split into two of "
+                f"min_child_samples={least}; consider a smaller min_child_samples."
+            )
+        return "No tree was grown, so all scores are equal: no split of any feature lowers the loss."
+
+    def _learned(self) -> dict[str, Any]:
+        if self.base_model_ is not None:
+            raise PodiumError("A model that goes on from another ranker's scores cannot be saved; save both apart.")
+        return {
+            "trees": to_columns(self.trees_), "best_iteration": self.best_iteration_, "base_score": self.base_score_,
+        }  # fmt: skip
+
+    def _restore(self, content: dict[str, Any], path: str | PathLike[str]) -> None:
+        trees = from_columns(content.get("trees"), path, self.n_features_in_)
+        best, base = content.get("best_iteration"), content.get("base_score")
+        if not isinstance(best, int) or not 0 <= best <= len(trees):
+            raise FormatError(path, f"best_iteration must be 0 to {len(trees)}, the number of trees")
+        if not isinstance(base, int | float) or not np.isfinite(base):
+            raise FormatError(path, f"base_score must be a finite number; got {base!r}")
+        self.base_model_, self.base_score_ = None, float(base)
+        self._keep([TreeRound(tree) for tree in trees], best, self.n_features_in_)
+
+
+def _check_monotone(constraints: Any, n_features: int) -> Array | None:
+    """Return one of 1, -1 and 0 for each feature, or None."""
+    if constraints is None:
+        return None
+    given = np.asarray(constraints)
+    if given.shape != (n_features,) or not np.isin(given, (-1, 0, 1)).all():
+        raise PodiumError(
+            f"monotone_constraints must give 1, -1 or 0 for each of {n_features} features; got {constraints!r}."
+        )
+    return given.astype(np.int8)
+
+
+def _importances(trees: list[RegressionTree], n_features: int) -> Array:
+    """Return each feature's share of the gains."""
+    gains = np.zeros(n_features)
+    for tree in trees:
+        np.add.at(gains, tree.feature, tree.gain)
+    return gains / gains.sum() if gains.sum() > 0 else gains
+
+
+@compiled
+def _add_leaves(rows: Array, offsets: Array, values: Array, scores_out: Array, first: int, last: int) -> None:
+    """Do ``scores_out[rows of leaf] += values[leaf]`` for some leaves."""
+    for leaf in range(first, last):
+        for row in rows[offsets[leaf] : offsets[leaf + 1]]:
+            scores_out[row] += values[leaf]

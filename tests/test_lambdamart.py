@@ -1,0 +1,268 @@
+"""LambdaMART and MART as estimators: quality, laws, stopping, files, other models to go on from."""
+
+import json
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+
+from podium import NoPairsError, PodiumError, RankBoost, make_search
+from podium._validation import FormatError
+from podium.measures import measure_queries
+from podium.rankers.lambdamart import MART, LambdaMART
+
+SMALL = {"n_estimators": 6, "min_child_samples": 3, "max_leaves": 7}
+RANKERS = [
+    LambdaMART(**SMALL),
+    LambdaMART(**SMALL, delta="none", truncation=None, normalize=False),
+    LambdaMART(**SMALL, delta="err", subsample=0.6, colsample_bytree=0.5, random_state=3),
+    LambdaMART(**SMALL, quantized=False, max_depth=2),
+    MART(**SMALL),
+    MART(**SMALL, loss="logistic"),
+    MART(**SMALL, loss="balanced", reg_lambda=1.0),
+    MART(**SMALL, loss="cross_entropy"),
+]
+each_ranker = pytest.mark.parametrize("ranker", RANKERS, ids=lambda r: str(r).replace("\n", "").replace(" ", ""))
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 6, (240, 5)).astype(float)
+    X[rng.random(X.shape) < 0.15] = np.nan
+    y = np.digitize(np.nan_to_num(X[:, 0]) + np.nan_to_num(X[:, 1], nan=3) + rng.integers(0, 3, 240), [5, 8, 10])
+    return X, y.astype(float), np.repeat(np.arange(20), 12)
+
+
+def ndcg(model, X, y, qid):
+    offsets = np.concatenate([[0], np.cumsum(np.unique(qid, return_counts=True)[1])])
+    return measure_queries("ndcg@10", y, model.predict(X), offsets).mean
+
+
+@each_ranker
+def test_row_order_query_order_and_threads_change_no_bit(ranker, table):
+    X, y, qid = table
+    rng = np.random.default_rng(1)
+    shuffled, names = rng.permutation(240), rng.permutation(20)
+    one = clone(ranker).fit(X, y, qid=qid).predict(X)
+    two = clone(ranker).set_params(n_jobs=3).fit(X[shuffled], y[shuffled], qid=names[qid][shuffled]).predict(X)
+    np.testing.assert_array_equal(one, two)
+
+
+@each_ranker
+def test_ranker_finds_the_signal(ranker, table):
+    X, y, qid = table
+    model = clone(ranker).fit(X, y, qid=qid)
+    chance = measure_queries("ndcg@10", y, np.zeros(240), np.arange(0, 241, 12)).mean
+    assert ndcg(model, X, y, qid) > chance + 0.15
+    assert model.score(X, y, qid=qid) == pytest.approx(ndcg(model, X, y, qid))
+
+
+@each_ranker
+def test_storage_changes_no_score(ranker, table):
+    X, y, qid = table
+    expected = clone(ranker).fit(X, y, qid=qid).predict(X)
+    for given in (np.asfortranarray(X), X.astype(np.float32)):
+        np.testing.assert_array_equal(clone(ranker).fit(given, y, qid=qid).predict(given), expected)
+
+
+@pytest.mark.parametrize("ranker", RANKERS[4:7], ids=lambda r: str(r.loss))
+def test_absent_entries_of_sparse_data_abstain_like_nan(ranker, table):
+    X, y, qid = table
+    stored = sp.csr_array(np.nan_to_num(X + 1))
+    np.testing.assert_allclose(
+        clone(ranker).fit(stored, y, qid=qid).predict(stored), clone(ranker).fit(X + 1, y, qid=qid).predict(X + 1)
+    )
+
+
+@each_ranker
+def test_content_of_a_file_gives_the_same_scores(ranker, table, tmp_path):
+    X, y, qid = table
+    fitted = clone(ranker).fit(X, y, qid=qid)
+    fitted.save(tmp_path / "model")
+    content = json.loads((tmp_path / "model").read_text())
+    loaded = type(ranker).from_content(content, tmp_path / "model")
+    assert loaded.get_params() == fitted.get_params()
+    np.testing.assert_array_equal(loaded.predict(X), fitted.predict(X))
+    np.testing.assert_array_equal(loaded.feature_importances_, fitted.feature_importances_)
+
+
+def test_broken_content_is_refused(table, tmp_path):
+    X, y, qid = table
+    model = LambdaMART(2, min_child_samples=3, max_leaves=3).fit(X, y, qid=qid)
+    model.save(tmp_path / "model")
+    content = json.loads((tmp_path / "model").read_text())
+    wrong = {
+        "a feature outside 0 to 4": {"feature": [0, 1, 5, 0]},
+        "do not form a tree": {"left": [0, -1, 1, -1]},
+        "must have 4 entries": {"threshold": [1.0]},
+        "positive whole numbers": {"n_leaves": [0, 3]},
+        "no finite value": {"value": [1, 2, 3, 4, 5, "nan"]},
+        "incomplete": None,
+    }
+    for message, change in wrong.items():
+        trees = None if change is None else {**content["learned"]["trees"], **change}
+        changed = {**content, "learned": {**content["learned"], "trees": trees}}
+        with pytest.raises(FormatError, match=message):
+            LambdaMART.from_content(changed, "file")
+    for name, value in (("best_iteration", 3), ("base_score", None)):
+        with pytest.raises(FormatError, match=name):
+            LambdaMART.from_content({**content, "learned": {**content["learned"], name: value}}, "file")
+
+
+@each_ranker
+def test_last_stage_is_the_prediction(ranker, table):
+    X, y, qid = table
+    model = clone(ranker).fit(X, y, qid=qid)
+    stages = list(model.staged_predict(X))
+    assert len(stages) == len(model.rounds_) == model.best_iteration_ == 6
+    np.testing.assert_allclose(stages[-1], model.predict(X), rtol=1e-12, atol=1e-12)
+
+
+def test_training_scores_equal_predictions_also_where_queries_are_drawn(table, monkeypatch):
+    X, y, qid = table
+    kept = {}
+
+    def keep(scores, feedback):
+        kept["scores"], kept["labels"] = scores, feedback.labels
+        return scores - feedback.labels, np.ones_like(scores)
+
+    model = MART(4, loss=keep, subsample=0.5, min_child_samples=3).fit(X, y, qid=qid)
+    before = list(model.staged_predict(X))[-2]
+    np.testing.assert_allclose(np.sort(kept["scores"]), np.sort(before), rtol=1e-12)
+
+
+def test_a_users_squared_loss_equals_the_built_in_one(table):
+    X, y, qid = table
+    mean = y.mean()
+    own = MART(5, loss=lambda s, f: (s - (f.labels - mean), np.ones_like(s)), min_child_samples=3)
+    built_in = MART(5, min_child_samples=3).fit(X, y, qid=qid)
+    np.testing.assert_allclose(own.fit(X, y, qid=qid).predict(X) + mean, built_in.predict(X), rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "ranker",
+    [
+        LambdaMART(8, min_child_weight=0, min_child_samples=3),
+        MART(8, loss="logistic", min_child_weight=0, max_leaves=4),
+    ],
+)
+def test_sigma_cancels(ranker, table):
+    X, y, qid = table
+    one = clone(ranker).set_params(sigma=1.0).fit(X, y, qid=qid).predict(X)
+    two = clone(ranker).set_params(sigma=2.0).fit(X, y, qid=qid).predict(X)
+    np.testing.assert_allclose(one, 2 * two, rtol=1e-5, atol=1e-6)
+
+
+def test_early_stopping_keeps_the_best_round(table):
+    X, y, qid = table
+    model = LambdaMART(60, min_child_samples=3, early_stopping_rounds=5, eval_metric=["ndcg@3", "map"])
+    rng = np.random.default_rng(2)
+    noisy = rng.permutation(y)
+    model.fit(X, y, qid=qid, eval_set=[(X, noisy)], eval_qid=[qid])
+    values = model.evals_result_["validation_0"]["ndcg@3"]
+    assert len(values) == len(model.rounds_) < 60
+    assert model.best_iteration_ == 1 + int(np.argmax(values)) == len(values) - 5
+    np.testing.assert_allclose(list(model.staged_predict(X))[model.best_iteration_ - 1], model.predict(X))
+    assert "was highest after round" in model.stop_reason_
+
+
+def test_going_on_from_a_model_equals_one_fit(table):
+    X, y, qid = table
+    whole = LambdaMART(7, min_child_samples=3).fit(X, y, qid=qid)
+    half = LambdaMART(3, min_child_samples=3).fit(X, y, qid=qid)
+    joined = LambdaMART(7, min_child_samples=3).fit(X, y, qid=qid, init_model=half)
+    np.testing.assert_allclose(joined.predict(X), whole.predict(X), rtol=1e-9)
+
+
+def test_adaptation_starts_at_the_base_models_quality(table, tmp_path):
+    X, y, qid = table
+    base = RankBoost(5).fit(X, y, qid=qid)
+    model = LambdaMART(3, min_child_samples=3).fit(X, y, qid=qid, init_model=base, eval_set=[(X, y)], eval_qid=[qid])
+    first = next(iter(model.staged_predict(X)))
+    np.testing.assert_allclose(first - model.trees_[0].predict(X), base.predict(X), atol=1e-12)
+    assert model.evals_result_["validation_0"]["ndcg@10"][0] >= ndcg(base, X, y, qid) - 0.02
+    with pytest.raises(PodiumError, match="cannot be saved"):
+        model.save(tmp_path / "model")
+
+
+def test_refit_on_the_same_data_changes_nothing_and_on_other_data_something(table):
+    X, y, qid = table
+    model = LambdaMART(4, min_child_samples=3).fit(X, y, qid=qid)
+    before = model.predict(X)
+    np.testing.assert_allclose(model.refit(X, y, qid=qid, decay=0.0).predict(X), before, rtol=1e-9)
+    model.refit(X, 3 - y, qid=qid, decay=0.0)
+    assert np.corrcoef(model.predict(X), before)[0, 1] < 0
+    with pytest.raises(PodiumError, match="decay must be from 0 to 1"):
+        model.refit(X, y, decay=2)
+
+
+def test_explicit_pairs_are_learned_and_add_to_labels(table):
+    X, y, qid = table
+    better, worse = np.nonzero((y[:, None] > y) & (qid[:, None] == qid))
+    pairs = LambdaMART(10, min_child_samples=3).fit(X, pairs=(better, worse))
+    ranknet = LambdaMART(10, min_child_samples=3, delta="none", normalize=False).fit(X, y, qid=qid)
+    np.testing.assert_allclose(pairs.predict(X), ranknet.predict(X), rtol=1e-3, atol=1e-4)
+    both = LambdaMART(10, min_child_samples=3).fit(X, y, qid=qid, pairs=(better[:5], worse[:5]))
+    assert not np.array_equal(both.predict(X), LambdaMART(10, min_child_samples=3).fit(X, y, qid=qid).predict(X))
+
+
+def test_monotone_constraints_hold_on_a_grid():
+    data = make_search(n_queries=30, random_state=0)
+    n_features = data.X.shape[1]
+    model = LambdaMART(15, monotone_constraints=[1, -1] + [0] * (n_features - 2)).fit(data.X, data.y, qid=data.qid)
+    base = np.nanmedian(data.X, axis=0)
+    for feature, sign in ((0, 1), (1, -1)):
+        grid = np.tile(base, (50, 1))
+        grid[:, feature] = np.linspace(np.nanmin(data.X[:, feature]), np.nanmax(data.X[:, feature]), 50)
+        assert np.all(sign * np.diff(model.predict(grid)) >= 0)
+
+
+def test_quantized_histograms_rank_as_well_as_exact_ones():
+    train, test = (make_search(n_queries=60, random_state=seed) for seed in (1, 2))
+    scores = {
+        quantized: [
+            LambdaMART(10, quantized=quantized, random_state=seed)
+            .fit(train.X, train.y, qid=train.qid)
+            .score(test.X, test.y, qid=test.qid)
+            for seed in range(3)
+        ]
+        for quantized in (True, False)
+    }
+    assert abs(np.mean(scores[True]) - np.mean(scores[False])) < 0.02
+
+
+def test_bad_input_is_refused_in_one_sentence(table):
+    X, y, qid = table
+    cases = [
+        (LambdaMART(delta="auc"), {}, "'delta' parameter"),
+        (LambdaMART(max_leaves=1), {}, "'max_leaves' parameter"),
+        (LambdaMART(monotone_constraints=[1]), {}, "for each of 5 features"),
+        (LambdaMART(early_stopping_rounds=3), {}, "needs an eval_set"),
+        (LambdaMART(), {"init_model": 3}, "must be a fitted ranker; got int"),
+        (MART(), {"pairs": ([0], [1])}, "use LambdaMART for pairs"),
+        (LambdaMART(gain="log"), {}, "'gain' parameter"),
+    ]
+    for ranker, given, message in cases:
+        with pytest.raises(PodiumError, match=message):
+            ranker.fit(X, y, qid=qid, **given)
+    for ranker in (LambdaMART(), MART()):
+        with pytest.raises(NoPairsError, match="the same label"):
+            ranker.fit(X, np.ones(240), qid=qid)
+
+
+def test_a_fit_without_a_split_warns_and_says_why(table):
+    X, y, qid = table
+    with pytest.warns(UserWarning, match="consider a smaller min_child_samples"):
+        model = LambdaMART(min_child_samples=200).fit(X, y, qid=qid)
+    assert np.all(model.predict(X) == 0)
+    with pytest.warns(UserWarning, match="no split of any feature"):
+        LambdaMART().fit(np.ones((240, 2)), y, qid=qid)
+
+
+def test_a_long_query_trains_in_linear_time():
+    rng = np.random.default_rng(3)
+    X = rng.random((100_001, 1)).astype(np.float32)
+    model = LambdaMART(1, max_leaves=2).fit(X, np.round(3 * X[:, 0]))
+    assert model.trees_[0].n_leaves == 2

@@ -1,0 +1,158 @@
+"""λ and other losses against pair by pair twins and finite differences."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from podium._compiled import JIT_DISABLED
+from podium._validation import PodiumError
+from podium.feedback import Graded, Pairs
+from podium.losses import DELTAS, CrossEntropy, LambdaLoss, PairLoss, SumOfLosses, UserLoss, pointwise_loss
+from reference import losses as twin
+
+pytestmark = pytest.mark.plain
+
+
+def graded(labels, sizes=None, row_weight=None, query_weight=None):
+    labels = np.array(labels, float)
+    offsets = np.concatenate([[0], np.cumsum([len(labels)] if sizes is None else sizes)])
+    rows = np.ones(len(labels)) if row_weight is None else np.array(row_weight, float)
+    queries = np.ones(len(offsets) - 1) if query_weight is None else np.array(query_weight, float)
+    return Graded(labels, offsets, rows, queries)
+
+
+@pytest.mark.parametrize("normalize", [False, True])
+@pytest.mark.parametrize("delta", DELTAS)
+@settings(max_examples=10 if JIT_DISABLED else 60, deadline=None)
+@given(
+    rows=st.lists(
+        st.tuples(
+            st.sampled_from([0.0, 1.0, 2.0, 4.0]),
+            st.sampled_from([-1.5, 0.0, 0.0, 0.3, 2.0]),
+            st.sampled_from([1.0, 2.0]),
+        ),
+        min_size=1,
+        max_size=12,
+    ),
+    truncation=st.sampled_from([None, 1, 3, 30]),
+    sigma=st.sampled_from([0.5, 1.0, 2.0]),
+)
+def test_lambdas_equal_the_pair_by_pair_twin(delta, normalize, rows, truncation, sigma):
+    labels, scores, weight = (np.array(column) for column in zip(*rows, strict=True))
+    loss = LambdaLoss(graded(labels, row_weight=weight), delta, truncation, sigma, normalize=normalize)
+    gradient, curvature = loss.derivatives(scores)
+    pairs = twin.pair_weights(labels, scores, delta, truncation, weight)
+    if normalize:
+        pairs = twin.damped(pairs, scores, sigma)
+    expected = twin.lambdas(pairs, scores, sigma)
+    size = 1e-12 + max(abs(one).max() for one in expected)
+    np.testing.assert_allclose(gradient, expected[0], atol=2e-5 * size)
+    np.testing.assert_allclose(curvature, expected[1], atol=2e-5 * size)
+
+
+def test_gradient_and_curvature_are_derivatives_of_the_pair_loss_at_fixed_places():
+    rng = np.random.default_rng(0)
+    labels, scores = rng.integers(0, 4, 9).astype(float), rng.normal(size=9)
+    pairs = twin.pair_weights(labels, scores, "ndcg", None, np.ones(9))
+    gradient, curvature = LambdaLoss(graded(labels), "ndcg", None, 1.3).derivatives(scores)
+    step = 1e-4
+    for i in range(9):
+        up, down = scores + step * (np.arange(9) == i), scores - step * (np.arange(9) == i)
+        above, here, below = (twin.pair_loss(pairs, s, 1.3) for s in (up, scores, down))
+        assert gradient[i] == pytest.approx((above - below) / (2 * step), abs=1e-6)
+        assert curvature[i] == pytest.approx((above - 2 * here + below) / step**2, abs=1e-5)
+
+
+@pytest.mark.parametrize("delta", DELTAS)
+def test_lambdas_of_a_query_sum_to_zero_and_curvatures_are_not_negative(delta):
+    rng = np.random.default_rng(1)
+    feedback = graded(rng.integers(0, 5, 90), [40, 1, 49], query_weight=[1, 2, 3])
+    for scores in (np.zeros(90), rng.normal(size=90), rng.normal(size=90) * 100):
+        gradient, curvature = LambdaLoss(feedback, delta).derivatives(scores)
+        sums = np.add.reduceat(gradient, feedback.offsets[:-1])
+        np.testing.assert_allclose(sums, 0, atol=1e-6 * np.abs(gradient).sum())
+        assert np.all(curvature >= 0)
+
+
+@pytest.mark.parametrize("delta", DELTAS)
+def test_equal_scores_still_pull(delta):
+    gradient, _ = LambdaLoss(graded([0, 1, 0, 2]), delta).derivatives(np.zeros(4))
+    assert gradient[3] < 0 < gradient.max()
+
+
+def test_gains_may_be_given():
+    labels, scores = np.array([0.0, 1.0, 2.0]), np.array([0.3, 0.1, 0.2])
+    one = LambdaLoss(graded(labels), gain={0.0: 0.0, 1.0: 1.0, 2.0: 3.0}).derivatives(scores)
+    two = LambdaLoss(graded(labels)).derivatives(scores)
+    np.testing.assert_array_equal(one[0], two[0])
+    linear = LambdaLoss(graded(labels), gain="linear").derivatives(scores)
+    assert not np.array_equal(linear[0], two[0])
+
+
+def test_threads_change_no_bit_of_lambdas():
+    rng = np.random.default_rng(2)
+    feedback, scores = graded(rng.integers(0, 3, 120), [30] * 4), rng.normal(size=120)
+    one, three = (LambdaLoss(feedback, n_threads=n).derivatives(scores) for n in (1, 3))
+    np.testing.assert_array_equal(one, three)
+
+
+def test_explicit_pairs_equal_the_twin_and_sums_add_up():
+    scores, pairs = np.array([0.5, -1.0, 800.0]), {(0, 1): 2.0, (1, 0): 0.5, (1, 2): 1.0}
+    feedback = Pairs(*(np.array(column) for column in ([0, 1, 1], [1, 0, 2], [2.0, 0.5, 1.0])))
+    loss = PairLoss(feedback, 3, 0.7)
+    expected = twin.lambdas(pairs, scores, 0.7)
+    np.testing.assert_allclose(loss.derivatives(scores), expected, rtol=1e-12, atol=1e-300)
+    np.testing.assert_allclose(SumOfLosses([loss, loss]).derivatives(scores), 2 * np.array(expected), atol=1e-300)
+
+
+@pytest.mark.parametrize("name", ["squared", "logistic", "balanced"])
+def test_pointwise_derivatives_equal_finite_differences(name):
+    rng = np.random.default_rng(3)
+    labels, weight = rng.integers(0, 2, 8).astype(float), rng.random(8) + 0.5
+    sigma, scores, step = 0.8, rng.normal(size=8), 1e-4
+    loss = pointwise_loss(name, graded(labels, row_weight=weight), sigma)
+    totals = {k: weight[labels == k].sum() for k in (0, 1)}
+    share = np.array([weight.sum() / 2 / totals[k] for k in labels]) if name == "balanced" else 1.0
+
+    def value(s):
+        if name == "squared":
+            return weight * (labels - s) ** 2 / 2
+        return weight * share * np.log1p(np.exp(-2 * sigma * (2 * labels - 1) * s))
+
+    gradient, curvature = loss.derivatives(scores)
+    above, here, below = value(scores + step), value(scores), value(scores - step)
+    np.testing.assert_allclose(gradient, (above - below) / (2 * step), atol=1e-6)
+    np.testing.assert_allclose(curvature, (above - 2 * here + below) / step**2, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["squared", "logistic", "balanced"])
+def test_pointwise_losses_begin_where_the_gradient_sums_to_zero(name):
+    loss = pointwise_loss(name, graded([0, 1, 1, 1, 0, 1], row_weight=[1, 2, 1, 1, 3, 1]), 0.6)
+    assert loss.derivatives(np.full(6, loss.start()))[0].sum() == pytest.approx(0, abs=1e-12)
+
+
+def test_cross_entropy_gradients_sum_to_zero_and_favour_high_labels():
+    feedback = graded([0, 3, 0, 1, 1, 1], [3, 3])
+    loss = CrossEntropy(feedback)
+    gradient, curvature = loss.derivatives(np.array([0.0, 1000.0, 2.0, 0.0, 0.0, 0.0]), 4)
+    np.testing.assert_allclose(np.add.reduceat(gradient, [0, 3]), 0, atol=1e-12)
+    assert np.all(gradient[3:] == 0)  # one label for all: nothing to say
+    assert np.all(curvature >= 0)
+    assert loss.derivatives(np.zeros(6))[0].argmin() == 1
+
+
+def test_what_a_users_loss_returns_is_checked():
+    feedback, scores = graded([0, 1, 2]), np.zeros(3)
+    g, h = UserLoss(lambda s, f: (s - f.labels, np.ones(3)), feedback).derivatives(scores)
+    np.testing.assert_array_equal(g, [0, -1, -2])
+    np.testing.assert_array_equal(h, 1)
+    wrong = {
+        "a pair": lambda s, f: s,
+        "a finite gradient for each of 3 rows": lambda s, f: (s[:2], s),
+        "a finite curvature": lambda s, f: (s, s + np.nan),
+        "a negative curvature": lambda s, f: (s, s - 1),
+    }
+    for message, function in wrong.items():
+        with pytest.raises(PodiumError, match=message):
+            UserLoss(function, feedback).derivatives(scores)

@@ -1,0 +1,227 @@
+"""Histogram trees against brute force: packing, histograms, splits, partition, leaves, scoring."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from podium._compiled import JIT_DISABLED
+from podium.binning import bin_features
+from podium.weak.grower import TreeGrower
+from podium.weak.histogram import as_blocks, fill_histograms, pack, subtract_histograms, unpack
+from podium.weak.regression_tree import Forest, RegressionTree, rounded_down
+from podium.weak.split import Limits
+from podium.weak.sums import half_blocks
+from reference import trees as twin
+
+pytestmark = [
+    pytest.mark.plain,
+    pytest.mark.filterwarnings("ignore:overflow encountered in scalar"),  # hashes and codes wrap around on purpose
+]
+
+
+def table(seed, n=60, n_features=3, missing=0.2, levels=6):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, levels, (n, n_features)).astype(float)
+    X[rng.random(X.shape) < missing] = np.nan
+    return X, rng.normal(size=n), rng.random(n)
+
+
+def grow(X, gradient, curvature, salt=0, rows=None, features=None, limits=None, **options):
+    grower = TreeGrower(as_blocks(bin_features(X)), limits or Limits(1, 0.0), **options)
+    return grower.grow(gradient, curvature, salt, rows, features)
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_packed_sums_are_near_the_sums(exact):
+    rng = np.random.default_rng(0)
+    gradient, curvature = rng.normal(size=500) * 1e6, rng.random(500) * 1e-6
+    packed = pack(gradient, curvature, 3, exact)
+    g, h, n = unpack(packed.planes[:, :200].sum(axis=1), packed)
+    assert n == 200
+    tolerance = 200 * packed.units
+    assert g == pytest.approx(gradient[:200].sum(), abs=tolerance[0])
+    assert h == pytest.approx(curvature[:200].sum(), abs=tolerance[1])
+    assert packed.units[0] < np.abs(gradient).mean() * (1e-9 if exact else 1e-3)
+
+
+def test_rounding_is_right_on_average_and_no_sum_overflows():
+    gradient, curvature = np.full(40, 0.3), np.full(40, 0.7)
+    found = np.array(
+        [
+            unpack(pack(gradient, curvature, salt).planes.sum(axis=1), pack(gradient, curvature, salt))[:2]
+            for salt in range(5)
+        ]
+    )
+    np.testing.assert_allclose(found, np.tile([12.0, 28.0], (5, 1)), rtol=1e-5)
+    heavy = np.where(np.arange(40) == 7, 1e300, -1e-300)
+    packed = pack(heavy, curvature, 1)
+    assert unpack(packed.planes.sum(axis=1), packed)[0] == pytest.approx(1e300, rel=1e-3)
+
+
+def test_rounding_depends_on_values_not_on_places():
+    rng = np.random.default_rng(1)
+    gradient, curvature, order = rng.normal(size=50), rng.random(50), rng.permutation(50)
+    one, two = pack(gradient, curvature, 9), pack(gradient[order], curvature[order], 9)
+    scale = two.units / one.units  # sums of floats in another order differ in their last bits
+    np.testing.assert_allclose(scale, 1, rtol=1e-12)
+    ours, theirs = (unpack(one.planes[:, order], one), unpack(two.planes, two))
+    np.testing.assert_allclose(ours[0], theirs[0], atol=2 * one.units[0])
+
+
+@pytest.mark.parametrize("n_features", [3, 8, 19])
+def test_histograms_equal_the_twin_and_differences_are_the_other_child(n_features):
+    rng = np.random.default_rng(2)
+    X, gradient, curvature = table(2, 40, n_features)
+    bins, packed = bin_features(X), pack(gradient, curvature, 0)
+    words, used = half_blocks(bins), np.ones(2 * len(bins.codes), bool)
+    codes = np.concatenate(list(bins.codes), axis=1)[:, :n_features]
+    parts = [np.sort(part).astype(np.uint32) for part in np.split(rng.permutation(40), [15])]
+    found = [np.full((len(used), 8, 256), -7) for _ in range(3)]
+    for rows, out in zip((*parts, np.arange(40, dtype=np.uint32)), found, strict=True):
+        fill_histograms(words, used, rows, packed.planes[0], out)
+        expected = twin.histogram(codes, rows, packed.planes[0])
+        np.testing.assert_array_equal(out.reshape(-1, 256)[:n_features], expected)
+    subtract_histograms(found[0], used, found[2])
+    np.testing.assert_array_equal(found[2], found[1])
+
+
+@settings(max_examples=8 if JIT_DISABLED else 60, deadline=None)
+@given(
+    seed=st.integers(0, 10_000),
+    missing=st.sampled_from([0.0, 0.3]),
+    least=st.sampled_from([1, 5, 20]),
+    weight=st.sampled_from([0.0, 3.0]),
+    ridge=st.sampled_from([0.0, 2.0]),
+)
+def test_every_exact_split_is_the_best_of_its_node(seed, missing, least, weight, ridge):
+    X, gradient, curvature = table(seed, missing=missing)
+    limits = Limits(least, weight, ridge)
+    tree = grow(X, gradient, curvature, limits=limits, max_leaves=6, exact=True).tree
+    reached = twin.node_rows(tree, X)
+    for node, rows in reached.items():
+        best = twin.best_gain(X[rows], gradient[rows], curvature[rows], least, weight, ridge)
+        if node >= 0 and len(tree.gain):
+            assert tree.gain[node] == pytest.approx(best, rel=1e-6, abs=1e-9)
+    if tree.n_leaves == 1:
+        assert twin.best_gain(X, gradient, curvature, least, weight, ridge) == pytest.approx(0, abs=1e-9)
+
+
+def test_the_leaf_with_the_largest_gain_is_split_next():
+    X, gradient, curvature = table(5)
+    tree = grow(X, gradient, curvature, max_leaves=5, exact=True).tree
+    reached = twin.node_rows(tree, X)
+    open_nodes = {0}
+    for number in range(len(tree.feature)):
+        best = {
+            node: twin.best_gain(X[rows], gradient[rows], curvature[rows])
+            for node, rows in reached.items()
+            if node in open_nodes
+        }
+        assert tree.gain[number] == pytest.approx(max(best.values()), rel=1e-6)
+        open_nodes = (open_nodes - {number}) | {int(tree.left[number]), int(tree.right[number])}
+
+
+@settings(max_examples=5 if JIT_DISABLED else 40, deadline=None)
+@given(seed=st.integers(0, 10_000), depth=st.sampled_from([None, 1, 3]))
+def test_leaves_hold_newtons_value_of_the_rows_that_reach_them(seed, depth):
+    X, gradient, curvature = table(seed)
+    grown = grow(X, gradient, curvature, max_leaves=7, max_depth=depth, limits=Limits(3, 0.0, 0.5))
+    tree = grown.tree
+    leaves = np.array([twin.leaf(tree, row) for row in X])
+    assert tree.depth <= (depth or 6)
+    for leaf in range(tree.n_leaves):
+        own = leaves == leaf
+        np.testing.assert_array_equal(np.flatnonzero(own), grown.rows[grown.offsets[leaf] : grown.offsets[leaf + 1]])
+        assert own.sum() == tree.count[leaf] >= 3
+        assert tree.value[leaf] == pytest.approx(-gradient[own].sum() / (curvature[own].sum() + 0.5), rel=1e-12)
+
+
+def test_rows_and_features_may_be_chosen():
+    X, gradient, curvature = table(7, n_features=20)
+    rows, features = np.arange(0, 60, 2).astype(np.uint32), np.array([3, 17])
+    options = {"max_leaves": 4, "exact": True, "limits": Limits(5, 0.0)}
+    grown = grow(X, gradient, curvature, rows=rows, features=features, **options)
+    alone = grow(X[rows][:, features], gradient[rows], curvature[rows], **options).tree
+    assert set(grown.tree.feature) <= {3, 17}
+    np.testing.assert_array_equal(features[alone.feature], grown.tree.feature)
+    np.testing.assert_array_equal(alone.value, grown.tree.value)
+    others = np.arange(1, 60, 2)
+    found = grown.tree.leaves_of_codes(as_blocks(bin_features(X)).codes, others)
+    np.testing.assert_array_equal(found, [twin.leaf(grown.tree, X[i]) for i in others])
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_threads_change_no_bit_of_a_tree(exact):
+    X, gradient, curvature = table(8, 400, 30)
+    one, three = (grow(X, gradient, curvature, exact=exact, n_threads=n).tree for n in (1, 3))
+    for name in ("feature", "threshold", "missing_left", "left", "right", "value", "gain", "count"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(three, name))
+
+
+def test_partition_by_threads_keeps_the_order_of_rows(monkeypatch):
+    monkeypatch.setattr("podium.weak.grower.LONG", 10)
+    X, gradient, curvature = table(9, 300)
+    one, two = (grow(X, gradient, curvature, n_threads=n) for n in (1, 2))
+    np.testing.assert_array_equal(one.rows, two.rows)
+
+
+def test_a_monotone_tree_never_falls():
+    rng = np.random.default_rng(10)
+    X = rng.random((300, 2))
+    for sign in (1, -1):
+        gradient = -(np.sin(12 * X[:, 0]) + 2 * sign * X[:, 0] + X[:, 1] + rng.normal(size=300) / 3)
+        tree = grow(X, gradient, np.ones(300), monotone=[sign, 0], limits=Limits(5, 0.0)).tree
+        assert 0 in tree.feature
+        for other in np.linspace(0, 1, 11):
+            grid = np.column_stack([np.linspace(-0.1, 1.1, 101), np.full(101, other)])
+            assert np.all(sign * np.diff(tree.predict(grid)) >= 0)
+
+
+def test_min_split_gain_and_constant_data_stop_growth():
+    X, gradient, curvature = table(11)
+    assert grow(X, gradient, curvature, limits=Limits(1, 0.0, 0.0, 1e9)).tree.n_leaves == 1
+    assert grow(np.ones_like(X), gradient, curvature).tree.n_leaves == 1
+    assert grow(np.full_like(X, np.nan), gradient, curvature).tree.n_leaves == 1
+    assert grow(X, np.zeros(60), curvature).tree.n_leaves == 1
+
+
+def test_minus_infinity_is_a_value_like_others():
+    X, gradient = np.array([[-np.inf], [-np.inf], [1.0], [np.nan]]), np.array([-3.0, -3.0, 5.0, 9.0])
+    tree = grow(X, gradient, np.ones(4), max_leaves=3).tree
+    np.testing.assert_allclose(tree.predict(X), [3, 3, -5, -9])
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32, sp.csr_array, sp.csc_array, np.asfortranarray])
+def test_forest_adds_up_the_trees_of_every_storage(kind):
+    X, gradient, curvature = table(12, 150)
+    X = (X + 1).astype(np.float32).astype(float)
+    trees = [grow(X, gradient + i, curvature, max_leaves=n).tree for i, n in enumerate((2, 9, 80))]
+    trees.append(
+        RegressionTree(
+            *(np.empty(0, np.int32) for _ in range(5)),
+            np.array([0.25]),
+            np.empty(0),
+            np.array([1]),
+            np.empty(0, np.int32),
+        )
+    )
+    expected = [sum(tree.value[twin.leaf(tree, row)] for tree in trees) for row in X]
+    given = (
+        kind(np.nan_to_num(X))
+        if kind in (sp.csr_array, sp.csc_array)
+        else X.astype(kind)
+        if isinstance(kind, type)
+        else kind(X)
+    )
+    np.testing.assert_allclose(Forest.of(trees).score(given), expected, rtol=1e-12)
+    np.testing.assert_array_equal(Forest.of(trees).score(given, n_threads=2), Forest.of(trees).score(given))
+
+
+def test_thresholds_rounded_down_part_float32_alike():
+    thresholds = np.array([0.1, 1 / 3, -0.1, 1.0, np.inf, -np.inf, 1e-50])
+    for t, rounded in zip(thresholds, rounded_down(thresholds), strict=True):
+        near = np.float32(t)
+        for x in (near, np.nextafter(near, np.float32(9)), np.nextafter(near, np.float32(-9))):
+            assert (float(x) > t) == (x > rounded)
