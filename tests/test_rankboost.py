@@ -1,8 +1,5 @@
 """RankBoost: against the plain reference round by round, the paper's guarantees, stopping, going on, bad input."""
 
-import signal
-import threading
-
 import numpy as np
 import pytest
 
@@ -76,6 +73,24 @@ def test_training_loss_stays_below_the_product_of_z(search, options):
     for scores, bound in zip(model.staged_predict(search.X), certificate["bound"], strict=True):
         loss = evaluate(search.y, scores, qid=search.qid, measures="pair_loss_1", n_resamples=0)["pair_loss_1"]
         assert loss <= bound * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("pair_weight", ["pairs", "queries"])
+def test_certificate_has_the_loss_of_labels_and_pairs(search, pair_weight):
+    rng = np.random.default_rng(0)
+    better, worse = rng.permutation(len(search.y))[:60].reshape(2, 30)
+    pairs = (better, worse, rng.random(30) + 0.5)
+    model = RankBoost(15, pair_weight=pair_weight).fit(search.X, search.y, qid=search.qid, pairs=pairs)
+    certificate = model.certificate(search.X, search.y, qid=search.qid, pairs=pairs)
+    assert np.all(certificate["loss"] <= certificate["bound"])
+    ids, codes = np.unique(search.qid, return_inverse=True)
+    triples = reference.graded_triples(search.y.tolist(), codes.tolist())
+    count = np.bincount([codes[low] for low, _, _ in triples], minlength=len(ids))
+    scale = (lambda row: 1 / count[codes[row]]) if pair_weight == "queries" else (lambda row: 1.0)
+    triples = [(low, high, scale(low)) for low, high, _ in triples] + list(zip(worse, better, pairs[2], strict=True))
+    for scores, loss in zip(model.staged_predict(search.X), certificate["loss"], strict=True):
+        wrong = sum(weight for low, high, weight in triples if scores[high] <= scores[low])
+        assert loss == pytest.approx(wrong / sum(weight for *_, weight in triples), rel=1e-9)
 
 
 def test_edge_bound_holds_for_the_third_method(search):
@@ -211,16 +226,20 @@ def test_a_checkpoint_of_other_data_is_refused(search, tmp_path):
     assert len(RankBoost(5, checkpoint=path).fit(search.X, search.y, qid=search.qid).rounds_) == 5
 
 
-def test_interrupting_keeps_what_was_learned(search):
-    if threading.current_thread() is not threading.main_thread():
-        pytest.skip("signals reach the main thread only")
-    model = RankBoost(10_000_000)
-    timer = threading.Timer(0.5, signal.raise_signal, [signal.SIGINT])
-    timer.start()
-    with pytest.warns(UserWarning, match="Interrupted: the [0-9]+ rounds learned so far are kept"):
+def test_interrupting_keeps_what_was_learned(search, monkeypatch):
+    weigh, calls = RankBoost._weigh, iter(range(10_000))
+
+    def interrupt_late(self, *arguments):
+        if next(calls) == 7:
+            raise KeyboardInterrupt
+        return weigh(self, *arguments)
+
+    monkeypatch.setattr(RankBoost, "_weigh", interrupt_late)
+    model = RankBoost(50)
+    with pytest.warns(UserWarning, match="Interrupted: the 7 rounds learned so far are kept"):
         model.fit(search.X, search.y, qid=search.qid)
     assert model.stop_reason_ == "it was interrupted"
-    assert len(model.rounds_) == model.best_iteration_
+    assert len(model.rounds_) == model.best_iteration_ == 7
     assert np.isfinite(model.predict(search.X)).all()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from numbers import Integral, Real
 from os import PathLike
 from typing import Any
@@ -17,7 +17,8 @@ from podium.alpha import RULES, SMOOTHING
 from podium.binning import bin_features
 from podium.dataset import RankingData
 from podium.distribution import Distribution
-from podium.feedback import feedback_of
+from podium.feedback import Feedback, FeedbackSum, Graded, feedback_of
+from podium.measures import measure_queries, pair_losses
 from podium.rankers.boosted import BoostedRanker
 from podium.weak import Found, WeakLearner
 from podium.weak.feature import FeatureLearner
@@ -195,21 +196,51 @@ class RankBoost(BoostedRanker):
         bins = bin_features(data.features, data.queries.rows, weight, self.max_bins, threads)
         return StumpLearner(bins, criterion=self.criterion, cumulative=cumulative, n_threads=threads, **limits)
 
-    def certificate(self) -> dict[str, Array]:
-        """Return what vouches for the model, round by round: r, Z, and the bound ∏ Z on the training loss.
+    def certificate(
+        self, X: Any = None, y: Any = None, *, qid: Any = None, group: Any = None, pairs: Any = None
+    ) -> dict[str, Array]:
+        """Return what vouches for the model, round by round: α, r, Z, the bound ∏ Z and, given data, the loss.
 
-        The training ranking loss, a tie counting as an error, is at most ``bound`` in every round (RB
-        Theorem 1); ``edge_bound`` = ∏ √(1 − r²) is a bound on that, for α by RB Eq. 6 without a learning
-        rate. `podium.evaluate` with the measure ``pair_loss_1`` gives the loss itself, also of
-        `staged_predict`.
+        Parameters
+        ----------
+        X, y, qid, group, pairs
+            The training data as `fit` had them, or other data; without them the loss is left out.
+
+        Returns
+        -------
+        dict of str to ndarray
+            "alpha", "r", "Z"; "bound" = ∏ Z, which the training ranking loss stays below (RB Theorem 1);
+            "edge_bound" = ∏ √(1 − r²), a bound on that for α by RB Eq. 6 without a learning rate; and "loss", the
+            ranking loss of RB Eq. 1, a tie counting as an error (weights of rows and queries are left out).
         """
         check_is_fitted(self)
-        r, Z = (np.array([getattr(done, name) for done in self.rounds_]) for name in ("r", "Z"))
-        alpha = np.array([done.alpha for done in self.rounds_])
+        alpha, r, Z = (np.array([getattr(done, name) for done in self.rounds_]) for name in ("alpha", "r", "Z"))
         with np.errstate(divide="ignore", over="ignore"):
             bound = np.exp(np.cumsum(np.log(Z)))
             edge_bound = np.exp(0.5 * np.cumsum(np.log(np.maximum(1 - r**2, 0.0))))
-        return {"alpha": alpha, "r": r, "Z": Z, "bound": bound, "edge_bound": edge_bound}
+        story = {"alpha": alpha, "r": r, "Z": Z, "bound": bound, "edge_bound": edge_bound}
+        if X is not None:
+            data = RankingData.from_arrays(X, y, qid=qid, group=group, pairs=pairs)
+            story["loss"] = staged_losses(feedback_of(data, self.pair_weight), data, self.staged_predict(X))
+        return story
+
+
+def staged_losses(feedback: Feedback, data: RankingData, staged: Iterable[Array]) -> Array:
+    """Return Σ D [H(x₁) ≤ H(x₀)] of scores in the caller's order, one after the other (RB Eq. 1)."""
+    parts = feedback.parts if isinstance(feedback, FeedbackSum) else (feedback,)
+    losses = []
+    for scores in (given[data.queries.rows] for given in staged):
+        wrong, total = 0.0, 0.0
+        for part in parts:
+            if isinstance(part, Graded):
+                weight = part.weight_per_query
+                share = measure_queries("pair_loss_1", part.labels, scores, part.offsets, empty=0).values
+            else:
+                weight = np.array([part.weight.sum()])
+                share = np.array([pair_losses(part.better, part.worse, part.weight, scores)[0]])
+            wrong, total = wrong + float(np.sum(weight * share)), total + float(np.sum(weight))
+        losses.append(wrong / total)
+    return np.array(losses)
 
 
 class StopsUndefined:
