@@ -217,6 +217,16 @@ def test_files_that_are_no_models_are_refused(table, tmp_path):
             load(path)
 
 
+@pytest.mark.parametrize("ranker", RANKERS[:11], ids=lambda r: str(r).replace("\n", ""))
+def test_a_fit_that_fails_in_its_rounds_leaves_the_fitted_ranker_as_it_was(ranker, table):
+    X, y, qid = table
+    fitted = clone(ranker).fit(X, y, qid=qid)
+    before = fitted.predict(X)
+    with pytest.raises(PodiumError, match="is not defined on validation_0"):
+        fitted.fit(X, y + 100, qid=qid, eval_set=[(X, np.zeros(120))], eval_qid=[qid])
+    np.testing.assert_array_equal(fitted.predict(X), before)
+
+
 @each_ranker
 def test_rank_gives_positions_within_queries(ranker, table):
     X, y, qid = table

@@ -65,8 +65,13 @@ class Graded:
         equal = np.divide(self.query_weight, raw, out=np.zeros_like(raw), where=raw > 0)
         return Graded(self.labels, self.offsets, relative, equal)
 
+    @property
+    def parts(self) -> tuple[Graded]:
+        """The one part that this feedback is, as `FeedbackSum` has several."""
+        return (self,)
+
     def __add__(self, other: Feedback) -> FeedbackSum:
-        return _add(self, other)
+        return FeedbackSum(self.parts + other.parts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,8 +90,13 @@ class Pairs:
         """Number of pairs, repeats included."""
         return len(self.better)
 
+    @property
+    def parts(self) -> tuple[Pairs]:
+        """The one part that this feedback is, as `FeedbackSum` has several."""
+        return (self,)
+
     def __add__(self, other: Feedback) -> FeedbackSum:
-        return _add(self, other)
+        return FeedbackSum(self.parts + other.parts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +111,7 @@ class FeedbackSum:
         return sum(part.n_pairs for part in self.parts)
 
     def __add__(self, other: Feedback) -> FeedbackSum:
-        return _add(self, other)
+        return FeedbackSum(self.parts + other.parts)
 
     def __iter__(self) -> Iterator[Graded | Pairs]:
         return iter(self.parts)
@@ -203,16 +213,6 @@ def summarize(data: RankingData) -> FeedbackSummary:
         silent_queries=int((per_query == 0).sum()),
         n_labels=0 if data.labels is None else len(np.unique(labels)),
     )
-
-
-def _add(left: Feedback, right: Feedback) -> FeedbackSum:
-    """Join the parts of two feedbacks."""
-    return FeedbackSum(tuple(part for side in (left, right) for part in _parts(side)))
-
-
-def _parts(feedback: Feedback) -> tuple[Graded | Pairs, ...]:
-    """Return the parts of a sum, or the one part that a single feedback is."""
-    return feedback.parts if isinstance(feedback, FeedbackSum) else (feedback,)
 
 
 def _different_pairs(labels: Array, offsets: Array, weight: Array) -> Array:

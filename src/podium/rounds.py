@@ -149,6 +149,11 @@ class EvaluationSet:
         return {name: found.mean for name, found in values.items()}
 
 
+def evaluation_sets(evals: Sequence[RankingData], measures: Sequence[Measure], n_threads: int) -> list[EvaluationSet]:
+    """Return the sets under the names that the history has, validation_0 and so on."""
+    return [EvaluationSet(f"validation_{number}", data, measures, n_threads) for number, data in enumerate(evals)]
+
+
 class Monitor:
     """Watches a run of rounds: history, early stopping, progress, checkpoints, interruption.
 

@@ -20,7 +20,7 @@ from podium._compiled import SCORE
 from podium._validation import Array, NoPairsError
 from podium.distribution.graded import GradedPart
 from podium.distribution.pairs import PairsPart
-from podium.feedback import Feedback, FeedbackSum, Graded, Pairs
+from podium.feedback import Feedback, Graded, Pairs
 
 __all__ = ["Distribution", "GradedPart", "Moments", "PairsPart", "RankingWeights"]
 
@@ -87,9 +87,8 @@ class Distribution:
     """
 
     def __init__(self, feedback: Feedback, n_rows: int, n_threads: int = 1) -> None:
-        given = feedback.parts if isinstance(feedback, FeedbackSum) else (feedback,)
         self.n_rows, self.n_threads = n_rows, n_threads
-        self.parts = tuple(_part(part, n_rows, n_threads) for part in given if _has_weight(part))
+        self.parts = tuple(_part(part, n_rows, n_threads) for part in feedback.parts if _has_weight(part))
         if not self.parts:
             raise NoPairsError("There is nothing to rank: no pair of the feedback has a positive weight.")
         self.log_total = self._log_total()

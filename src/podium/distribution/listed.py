@@ -12,7 +12,7 @@ from podium._compiled import ROW, SCORE, compiled
 from podium._validation import Array, NoPairsError, PodiumError
 from podium.distribution.factors import LevelOrder
 from podium.distribution.pairs import PairOrder
-from podium.feedback import Feedback, FeedbackSum, Graded, Pairs
+from podium.feedback import Feedback, Graded, Pairs
 
 BYTES_PER_PAIR = 36
 """At most, while a list is sorted: two row numbers and a weight before, a row number and a weight after."""
@@ -30,8 +30,7 @@ def listed_pairs(feedback: Feedback, n_rows: int, max_pairs: int | None = None) 
     """
     if max_pairs is not None and feedback.n_pairs > max_pairs:
         raise PodiumError(_too_many(feedback.n_pairs, max_pairs))
-    given = feedback.parts if isinstance(feedback, FeedbackSum) else (feedback,)
-    lists = [_graded_list(part) if isinstance(part, Graded) else _explicit_list(part) for part in given]
+    lists = [_graded_list(part) if isinstance(part, Graded) else _explicit_list(part) for part in feedback.parts]
     top = max(log_weight for _, log_weight in lists)
     if top == -np.inf:
         raise NoPairsError("There is nothing to rank: no pair of the feedback has a positive weight.")

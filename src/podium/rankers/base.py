@@ -154,6 +154,11 @@ class Ranker(BaseEstimator):
             parse_measure(name)
         thread_count(getattr(self, "n_jobs", None))
 
+    def _check_stopping(self, evals: list[RankingData]) -> None:
+        """Refuse early stopping without data to measure."""
+        if getattr(self, "early_stopping_rounds", None) is not None and not evals:
+            raise PodiumError("early_stopping_rounds needs an eval_set to measure each round on.")
+
     def _check_rows(self, X: Any) -> Any:
         """Return a matrix to be scored, with the columns that the fit had."""
         check_is_fitted(self)

@@ -21,7 +21,7 @@ from podium.binning.blocks import Matrix
 from podium.binning.columns import DenseReader, SparseReader
 from podium.dataset import RankingData
 from podium.distribution.graded import LevelOrder
-from podium.feedback import Feedback, FeedbackSum, Graded, Pairs, feedback_of
+from podium.feedback import Feedback, Graded, Pairs, feedback_of
 from podium.rankers.base import Ranker
 
 LARGEST = 1e100
@@ -228,8 +228,9 @@ class RankingLoss:
 
     def __init__(self, feedback: Feedback, n_rows: int) -> None:
         self.n_rows = n_rows
-        given = feedback.parts if isinstance(feedback, FeedbackSum) else (feedback,)
-        parts = [_LabelPairs(part, n_rows) if isinstance(part, Graded) else _ListedPairs(part) for part in given]
+        parts = [
+            _LabelPairs(part, n_rows) if isinstance(part, Graded) else _ListedPairs(part) for part in feedback.parts
+        ]
         heaviest = max(part.log_heaviest for part in parts)
         self._parts = [(part, part.weights(heaviest)) for part in parts]
         # A feature that ranks nothing ties every pair, so it loses half of what there is.

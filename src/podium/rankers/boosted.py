@@ -19,7 +19,7 @@ from podium.model import AdditiveModel
 from podium.model_file import check_writable
 from podium.rankers.base import Ranker
 from podium.rankers.story import fingerprint, from_columns, read_checkpoint, to_columns, write_checkpoint
-from podium.rounds import AlphaRule, EvaluationSet, Monitor, Round, boost, repeat
+from podium.rounds import AlphaRule, Monitor, Round, boost, evaluation_sets, repeat
 
 NOT_MARKED = ("n_estimators", "n_jobs", "verbose", "checkpoint", "eval_metric", "early_stopping_rounds")
 """Parameters that do not change a round, so that a checkpoint serves fits that differ in them."""
@@ -70,8 +70,7 @@ class BoostedRanker(Ranker):
 
     def _check_run(self, evals: list[RankingData], init_model: Any) -> None:
         """Refuse early stopping without data to measure, and a start from another kind of model."""
-        if self.early_stopping_rounds is not None and not evals:
-            raise PodiumError("early_stopping_rounds needs an eval_set to measure each round on.")
+        self._check_stopping(evals)
         if self.checkpoint is not None:
             check_writable(self.checkpoint)
         if init_model is not None:
@@ -88,7 +87,7 @@ class BoostedRanker(Ranker):
     def _make_monitor(self, evals: list[RankingData], save: Callable[[list[Round]], None] | None) -> Monitor:
         """Return the monitor of the evaluation sets."""
         measures, threads = [parse_measure(name) for name in self._monitor_measures()], thread_count(self.n_jobs)
-        sets = [EvaluationSet(f"validation_{i}", one, measures, threads) for i, one in enumerate(evals)]
+        sets = evaluation_sets(evals, measures, threads)
         return Monitor(self.n_estimators, sets, measures, self.early_stopping_rounds, self.verbose, save)
 
     def _keep(self, rounds: list[Round], best_round: int, n_features: int) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from numbers import Integral, Real
 from os import PathLike
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -23,7 +23,7 @@ from podium.losses import Loss
 from podium.measures import parse_measure
 from podium.rankers.base import Ranker
 from podium.rankers.tree_file import from_columns, to_columns
-from podium.rounds import EvaluationSet, Monitor
+from podium.rounds import Monitor, evaluation_sets
 from podium.weak.grower import Grown, TreeGrower
 from podium.weak.histogram import as_blocks
 from podium.weak.regression_tree import Forest, RegressionTree, staged_scores
@@ -52,6 +52,26 @@ class TreeRound:
     def gain(self) -> float:
         """Sum of the gains of its splits."""
         return float(self.ranking.gain.sum())
+
+
+class Start(NamedTuple):
+    """What the scores of boosted trees begin with: a constant, and another ranker's scores where there is one."""
+
+    model: Any
+    score: float
+
+    def scores(self, features: Any) -> Array:
+        """Return the scores before the first tree."""
+        if self.model is None:
+            return np.full(features.shape[0], self.score, SCORE)
+        return self.score + np.asarray(self.model.predict(features), SCORE)
+
+
+def start_of(init_model: Any, constant: float) -> Start:
+    """Return the start of trees to go on from, of another ranker's scores, or a constant without either."""
+    if isinstance(init_model, TreeRanker):
+        return init_model._start
+    return Start(init_model, constant if init_model is None else 0.0)
 
 
 class TreeMonitor(Monitor):
@@ -190,23 +210,22 @@ class TreeRanker(Ranker):
         grower = self._make_grower(data, n_features, threads)
         sampler = Sampler(data.queries.offsets, n_features, self.subsample, self.colsample_bytree, seed)
         monitor = self._make_monitor(evals, threads)
-        self._begin(init_model, loss.start())
-        scores = self._start_scores(data.features)[data.queries.rows]
+        start = start_of(init_model, loss.start())
+        scores = start.scores(data.features)[data.queries.rows]
         for one in monitor.evals:
-            one.scores += self._start_scores(one.data.features)
+            one.scores += start.scores(one.data.features)
         for tree in self._trees_before(init_model):
             scores += tree.predict(data.features)[data.queries.rows]
             monitor.observe(TreeRound(tree))  # type: ignore[arg-type]
         boost_trees(loss, grower, sampler, scores, monitor, self.n_estimators, self.learning_rate)
         if not monitor.rounds:
             warnings.warn(self._why_nothing_was_learned(data), stacklevel=3)
-        self._keep(list(monitor.rounds), monitor.best_round, n_features)
+        self._keep(list(monitor.rounds), monitor.best_round, n_features, start)
         self.evals_result_, self.stop_reason_ = monitor.history, monitor.reason
 
     def _check_combinations(self, evals: list[RankingData], init_model: Any) -> None:
         """Refuse parameters that would be ignored together with others."""
-        if self.early_stopping_rounds is not None and not evals:
-            raise PodiumError("early_stopping_rounds needs an eval_set to measure each round on.")
+        self._check_stopping(evals)
         if init_model is not None:
             if not isinstance(init_model, Ranker):
                 raise PodiumError(f"init_model must be a fitted ranker; got {type(init_model).__name__}.")
@@ -224,20 +243,13 @@ class TreeRanker(Ranker):
     def _make_monitor(self, evals: list[RankingData], threads: int) -> Monitor:
         """Return the monitor of the evaluation sets."""
         measures = [parse_measure(name) for name in self._monitor_measures()]
-        sets = [EvaluationSet(f"validation_{i}", one, measures, threads) for i, one in enumerate(evals)]
+        sets = evaluation_sets(evals, measures, threads)
         return TreeMonitor(self.n_estimators, sets, measures, self.early_stopping_rounds, self.verbose)
 
-    def _begin(self, init_model: Any, start: float) -> None:
-        """Set what scores begin with: a constant, that of a model to go on from, or another ranker's scores."""
-        goes_on = isinstance(init_model, TreeRanker)
-        self.base_model_ = init_model.base_model_ if goes_on else init_model
-        self.base_score_ = init_model.base_score_ if goes_on else start if init_model is None else 0.0
-
-    def _start_scores(self, features: Any) -> Array:
-        """Return the scores before the first tree."""
-        if self.base_model_ is None:
-            return np.full(features.shape[0], self.base_score_, SCORE)
-        return self.base_score_ + np.asarray(self.base_model_.predict(features), SCORE)
+    @property
+    def _start(self) -> Start:
+        """What the scores begin with."""
+        return Start(self.base_model_, self.base_score_)
 
     def _trees_before(self, init_model: Any) -> list[RegressionTree]:
         """Return the trees to go on from."""
@@ -245,8 +257,9 @@ class TreeRanker(Ranker):
             return []
         return init_model.trees_[: min(init_model.best_iteration_, self.n_estimators)]
 
-    def _keep(self, rounds: list[Any], best_round: int, n_features: int) -> None:
+    def _keep(self, rounds: list[Any], best_round: int, n_features: int, start: Start) -> None:
         """Set what the fit, or a file, gives."""
+        self.base_model_, self.base_score_ = start
         self.rounds_ = rounds
         self.best_iteration_ = best_round
         self._forest = Forest.of(self.trees_[:best_round])
@@ -258,12 +271,12 @@ class TreeRanker(Ranker):
         return [done.ranking for done in self.rounds_]
 
     def _score(self, features: Any) -> Array:
-        return self._start_scores(features) + self._forest.score(features, thread_count(self.n_jobs))
+        return self._start.scores(features) + self._forest.score(features, thread_count(self.n_jobs))
 
     def staged_predict(self, X: Any) -> Iterator[Array]:
         """Yield the scores of each row after each round."""
         features = self._check_rows(X)
-        yield from staged_scores(self.trees_, features, self._start_scores(features))
+        yield from staged_scores(self.trees_, features, self._start.scores(features))
 
     def refit(self, X: Any, y: Any, *, qid: Any = None, group: Any = None, decay: float = 0.9) -> Self:
         """Give the leaves new values from new data, the splits as they are.
@@ -284,7 +297,7 @@ class TreeRanker(Ranker):
             raise PodiumError(f"decay must be from 0 to 1; got {decay!r}.")
         data = RankingData.from_arrays(features, y, qid=qid, group=group)
         loss = self._make_loss(data, thread_count(self.n_jobs), 0)
-        scores = self._start_scores(features)[data.queries.rows]
+        scores = self._start.scores(features)[data.queries.rows]
         rounds = []
         for number, tree in enumerate(self.trees_[: self.best_iteration_]):
             leaves = tree.with_values(np.arange(float(tree.n_leaves))).predict(features)[data.queries.rows].astype(ROW)
@@ -294,7 +307,7 @@ class TreeRanker(Ranker):
             changed = tree.with_values(decay * tree.value + (1 - decay) * newton)
             scores += changed.value[leaves]
             rounds.append(TreeRound(changed))
-        self._keep(rounds, len(rounds), self.n_features_in_)
+        self._keep(rounds, len(rounds), self.n_features_in_, self._start)
         return self
 
     def _why_nothing_was_learned(self, data: RankingData) -> str:
@@ -321,8 +334,7 @@ class TreeRanker(Ranker):
             raise FormatError(path, f"best_iteration must be 0 to {len(trees)}, the number of trees")
         if not isinstance(base, int | float) or not np.isfinite(base):
             raise FormatError(path, f"base_score must be a finite number; got {base!r}")
-        self.base_model_, self.base_score_ = None, float(base)
-        self._keep([TreeRound(tree) for tree in trees], best, self.n_features_in_)
+        self._keep([TreeRound(tree) for tree in trees], best, self.n_features_in_, Start(None, float(base)))
 
 
 def _check_monotone(constraints: Any, n_features: int) -> Array | None:

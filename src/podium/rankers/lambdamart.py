@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from podium._validation import PodiumError
 from podium.dataset import RankingData
-from podium.feedback import Graded, Pairs, feedback_of
+from podium.feedback import Graded, feedback_of
 from podium.losses import (
     DELTAS,
     POINTWISE,
@@ -171,7 +171,7 @@ class LambdaMART(TreeRanker):
     def _make_loss(self, data: RankingData, threads: int, seed: int) -> Loss:
         options = {"normalize": self.normalize, "gain": self.gain, "n_threads": threads}
         parts: list[Any] = []
-        for part in _parts(data):
+        for part in feedback_of(data).parts:
             if isinstance(part, Graded):
                 parts.append(LambdaLoss(part, self.delta, self.truncation, self.sigma, **options))
             else:
@@ -307,9 +307,3 @@ class MART(TreeRanker):
         if self.loss == "cross_entropy":
             return CrossEntropy(graded, seed)
         return pointwise_loss(self.loss, graded, self.sigma)
-
-
-def _parts(data: RankingData) -> tuple[Graded | Pairs, ...]:
-    """Return the parts of the feedback."""
-    feedback = feedback_of(data)
-    return (feedback,) if isinstance(feedback, Graded | Pairs) else feedback.parts

@@ -17,7 +17,7 @@ from podium.alpha import RULES, SMOOTHING
 from podium.binning import bin_features
 from podium.dataset import RankingData
 from podium.distribution import Distribution
-from podium.feedback import Feedback, FeedbackSum, Graded, feedback_of
+from podium.feedback import Feedback, Graded, feedback_of
 from podium.measures import measure_queries, pair_losses
 from podium.rankers.boosted import BoostedRanker
 from podium.weak import Found, WeakLearner
@@ -227,11 +227,10 @@ class RankBoost(BoostedRanker):
 
 def staged_losses(feedback: Feedback, data: RankingData, staged: Iterable[Array]) -> Array:
     """Return Σ D [H(x₁) ≤ H(x₀)] of scores in the caller's order, one after the other (RB Eq. 1)."""
-    parts = feedback.parts if isinstance(feedback, FeedbackSum) else (feedback,)
     losses = []
     for scores in (given[data.queries.rows] for given in staged):
         wrong, total = 0.0, 0.0
-        for part in parts:
+        for part in feedback.parts:
             if isinstance(part, Graded):
                 weight = part.weight_per_query
                 share = measure_queries("pair_loss_1", part.labels, scores, part.offsets, empty=0).values

@@ -120,9 +120,11 @@ class Forest:
         leaves = np.cumsum([0] + [tree.n_leaves for tree in trees])
 
         def joined(name: str, dtype: Any) -> Array:
+            """One column of all trees."""
             return np.concatenate([np.empty(0, dtype), *(getattr(tree, name) for tree in trees)]).astype(dtype)
 
         def children(name: str) -> Array:
+            """Children of all trees, renumbered among all splits and leaves."""
             moved = [
                 np.where(getattr(tree, name) >= 0, getattr(tree, name) + split, getattr(tree, name) - leaf)
                 for tree, split, leaf in zip(trees, splits, leaves, strict=False)
