@@ -175,9 +175,13 @@ class Ranker(BaseEstimator):
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted ranker to a file, for `podium.load`; an old file stays whole if this fails."""
+        write_model(path, self.content())
+
+    def content(self) -> dict[str, Any]:
+        """Return what a model file keeps of the fitted ranker, for `from_content`."""
         check_is_fitted(self)
         learned = self._learned()
-        content = {
+        return {
             "ranker": type(self).__name__,
             "parameters": {name: _plain(name, value) for name, value in self.get_params(deep=False).items()},
             "n_features": self.n_features_in_,
@@ -185,7 +189,6 @@ class Ranker(BaseEstimator):
             "sparse_input": self.sparse_input_,
             "learned": learned,
         }
-        write_model(path, content)
 
     @classmethod
     def from_content(cls, content: dict[str, Any], path: str | PathLike[str]) -> Self:
