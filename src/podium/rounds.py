@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Self
+from typing import Generic, Protocol, Self, TypeVar
 
 import numpy as np
 from rich.console import Console
@@ -22,6 +22,53 @@ from podium.dataset import RankingData
 from podium.distribution import Distribution
 from podium.measures import Measure, measure_many
 from podium.weak import Found, WeakLearner, WeakRanking
+
+
+class Watched(Protocol):
+    """What a monitor needs of a round."""
+
+    @property
+    def line(self) -> str:
+        """What the progress bar says of the round where nothing is measured."""
+
+
+class ScoredRound(Watched, Protocol):
+    """A round that adds ``alpha * ranking.predict(X)`` to the scores."""
+
+    @property
+    def ranking(self) -> WeakRanking:
+        """What the round learned."""
+
+    @property
+    def alpha(self) -> float:
+        """Its weight."""
+
+
+class Criterion(Protocol):
+    """What a monitor needs of a measure; `str` of it is shown in messages."""
+
+    @property
+    def name(self) -> str:
+        """Key in the history."""
+
+    @property
+    def higher_is_better(self) -> bool:
+        """Direction."""
+
+
+AnyRound = TypeVar("AnyRound", bound=Watched)
+SeenRound = TypeVar("SeenRound", contravariant=True)
+
+
+class Evaluated(Protocol[SeenRound]):
+    """What a monitor needs of an evaluation set."""
+
+    @property
+    def name(self) -> str:
+        """Key in the history."""
+
+    def add(self, done: SeenRound) -> dict[str, float]:
+        """Take a round in and return the value of each criterion by its name."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +93,11 @@ class Round:
     r: float
 
     @property
+    def line(self) -> str:
+        """What the progress bar says of the round."""
+        return f"Z {self.Z:.4f}"
+
+    @property
     def feature(self) -> int:
         """Column of the weak ranking."""
         return int(self.ranking.feature)  # type: ignore[attr-defined]
@@ -68,7 +120,7 @@ def boost(
     distribution: Distribution,
     learner: WeakLearner,
     weigh: AlphaRule,
-    monitor: Monitor,
+    monitor: Monitor[Round],
     n_rounds: int,
     taken: Callable[[WeakRanking, float], None] | None = None,
 ) -> list[Round]:
@@ -112,7 +164,7 @@ def repeat(
     rounds: Iterable[Round],
     data: RankingData,
     distribution: Distribution,
-    monitor: Monitor,
+    monitor: Monitor[Round],
     taken: Callable[[WeakRanking, float], None] | None = None,
 ) -> None:
     """Take the steps of earlier rounds again, so that `boost` goes on as if it had never stopped."""
@@ -141,7 +193,7 @@ class EvaluationSet:
             raise PodiumError(f"{name} must have labels: eval_set is a list of (X, y).")
         self.labels = data.labels
 
-    def add(self, done: Round) -> dict[str, float]:
+    def add(self, done: ScoredRound) -> dict[str, float]:
         """Add a round to the scores and return the mean of each measure."""
         self.scores += done.alpha * done.ranking.predict(self.data.features)
         queries, scores = self.data.queries, self.scores[self.data.queries.rows]
@@ -154,15 +206,16 @@ def evaluation_sets(evals: Sequence[RankingData], measures: Sequence[Measure], n
     return [EvaluationSet(f"validation_{number}", data, measures, n_threads) for number, data in enumerate(evals)]
 
 
-class Monitor:
+class Monitor(Generic[AnyRound]):
     """Watches a run of rounds: history, early stopping, progress, checkpoints, interruption.
 
     Parameters
     ----------
     n_rounds : int
     evals : sequence of EvaluationSet
-        The last one decides on early stopping.
+        Or anything `Evaluated`. The last one decides on early stopping.
     measures : sequence of Measure
+        Or anything that is a `Criterion`.
         The first one decides, in its own direction.
     patience : int, optional
         Stop when the deciding measure has not improved for so many rounds.
@@ -186,18 +239,18 @@ class Monitor:
     def __init__(
         self,
         n_rounds: int,
-        evals: Sequence[EvaluationSet] = (),
-        measures: Sequence[Measure] = (),
+        evals: Sequence[Evaluated[AnyRound]] = (),
+        measures: Sequence[Criterion] = (),
         patience: int | None = None,
         verbose: int = 0,
-        save: Callable[[list[Round]], None] | None = None,
+        save: Callable[[list[AnyRound]], None] | None = None,
         save_every: int = 10,
     ) -> None:
         self.evals, self.measures, self.patience = evals, measures, patience
         self.history: dict[str, dict[str, list[float]]] = {
             one.name: {measure.name: [] for measure in measures} for one in evals
         }
-        self.rounds: list[Round] = []
+        self.rounds: list[AnyRound] = []
         self.best_round, self.best_value = 0, -np.inf
         self.stopped, self.reason = False, "all rounds are done"
         self._save, self._save_every = save, save_every
@@ -221,7 +274,7 @@ class Monitor:
         warnings.warn(f"Interrupted: the {len(self.rounds)} rounds learned so far are kept.", stacklevel=4)
         return True
 
-    def observe(self, done: Round) -> None:
+    def observe(self, done: AnyRound) -> None:
         """Take note of a round."""
         self.rounds.append(done)
         for one in self.evals:
@@ -258,9 +311,9 @@ class Monitor:
             self.stop(f"{measure} of {self.evals[-1].name} was {direction} after round {self.best_round}")
 
     def _line(self) -> str:
-        """Return the last values of the deciding measure, or Z where nothing is measured."""
+        """Return the last values of the deciding measure, or the round's own line where nothing is measured."""
         if not self.evals:
-            return f"Z {self.rounds[-1].Z:.4f}"
+            return self.rounds[-1].line
         name = self.measures[0].name
         return "  ".join(f"{one.name} {name} {self.history[one.name][name][-1]:.4f}" for one in self.evals)
 

@@ -84,7 +84,7 @@ class BoostedRanker(Ranker):
                     f"must be at least that: got {self.n_estimators}."
                 )
 
-    def _make_monitor(self, evals: list[RankingData], save: Callable[[list[Round]], None] | None) -> Monitor:
+    def _make_monitor(self, evals: list[RankingData], save: Callable[[list[Round]], None] | None) -> Monitor[Round]:
         """Return the monitor of the evaluation sets."""
         measures, threads = [parse_measure(name) for name in self._monitor_measures()], thread_count(self.n_jobs)
         sets = evaluation_sets(evals, measures, threads)

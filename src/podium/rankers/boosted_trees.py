@@ -53,6 +53,11 @@ class TreeRound:
         """Sum of the gains of its splits."""
         return float(self.ranking.gain.sum())
 
+    @property
+    def line(self) -> str:
+        """What the progress bar says of the round."""
+        return f"gain {self.gain:.4g}"
+
 
 class Start(NamedTuple):
     """What the scores of boosted trees begin with: a constant, and another ranker's scores where there is one."""
@@ -72,15 +77,6 @@ def start_of(init_model: Any, constant: float) -> Start:
     if isinstance(init_model, TreeRanker):
         return init_model._start
     return Start(init_model, constant if init_model is None else 0.0)
-
-
-class TreeMonitor(Monitor):
-    """A monitor that shows the gain of a round where nothing is measured."""
-
-    def _line(self) -> str:
-        if not self.evals:
-            return f"gain {self.rounds[-1].gain:.4g}"  # type: ignore[attr-defined]
-        return super()._line()
 
 
 class Sampler:
@@ -116,7 +112,7 @@ def boost_trees(
     grower: TreeGrower,
     sampler: Sampler,
     scores: Array,
-    monitor: Monitor,
+    monitor: Monitor[TreeRound],
     n_rounds: int,
     learning_rate: float,
 ) -> None:
@@ -138,7 +134,7 @@ def boost_trees(
                 break
             tree = grown.tree.scaled(learning_rate)
             add_tree(tree, grown, rows, grower, scores)  # 3
-            monitor.observe(TreeRound(tree))  # type: ignore[arg-type]
+            monitor.observe(TreeRound(tree))
 
 
 def add_tree(tree: RegressionTree, grown: Grown, rows: Array | None, grower: TreeGrower, scores_out: Array) -> None:
@@ -209,18 +205,16 @@ class TreeRanker(Ranker):
         loss = self._make_loss(data, threads, seed)
         grower = self._make_grower(data, n_features, threads)
         sampler = Sampler(data.queries.offsets, n_features, self.subsample, self.colsample_bytree, seed)
-        monitor = self._make_monitor(evals, threads)
         start = start_of(init_model, loss.start())
         scores = start.scores(data.features)[data.queries.rows]
-        for one in monitor.evals:
-            one.scores += start.scores(one.data.features)
+        monitor = self._make_monitor(evals, start, threads)
         for tree in self._trees_before(init_model):
             scores += tree.predict(data.features)[data.queries.rows]
-            monitor.observe(TreeRound(tree))  # type: ignore[arg-type]
+            monitor.observe(TreeRound(tree))
         boost_trees(loss, grower, sampler, scores, monitor, self.n_estimators, self.learning_rate)
         if not monitor.rounds:
             warnings.warn(self._why_nothing_was_learned(data), stacklevel=3)
-        self._keep(list(monitor.rounds), monitor.best_round, n_features, start)
+        self._keep(monitor.rounds, monitor.best_round, n_features, start)
         self.evals_result_, self.stop_reason_ = monitor.history, monitor.reason
 
     def _check_combinations(self, evals: list[RankingData], init_model: Any) -> None:
@@ -240,11 +234,13 @@ class TreeRanker(Ranker):
             as_blocks(bins), limits, self.max_leaves, self.max_depth, monotone, not self.quantized, threads
         )
 
-    def _make_monitor(self, evals: list[RankingData], threads: int) -> Monitor:
-        """Return the monitor of the evaluation sets."""
+    def _make_monitor(self, evals: list[RankingData], start: Start, threads: int) -> Monitor[TreeRound]:
+        """Return the monitor of the evaluation sets, whose scores begin as those of the training rows do."""
         measures = [parse_measure(name) for name in self._monitor_measures()]
         sets = evaluation_sets(evals, measures, threads)
-        return TreeMonitor(self.n_estimators, sets, measures, self.early_stopping_rounds, self.verbose)
+        for one in sets:
+            one.scores += start.scores(one.data.features)
+        return Monitor(self.n_estimators, sets, measures, self.early_stopping_rounds, self.verbose)
 
     @property
     def _start(self) -> Start:
@@ -257,7 +253,7 @@ class TreeRanker(Ranker):
             return []
         return init_model.trees_[: min(init_model.best_iteration_, self.n_estimators)]
 
-    def _keep(self, rounds: list[Any], best_round: int, n_features: int, start: Start) -> None:
+    def _keep(self, rounds: list[TreeRound], best_round: int, n_features: int, start: Start) -> None:
         """Set what the fit, or a file, gives."""
         self.base_model_, self.base_score_ = start
         self.rounds_ = rounds
