@@ -1,4 +1,4 @@
-"""The exact blend of two rankers against a fine grid."""
+"""Blending against its plain twin, and its laws."""
 
 from itertools import pairwise
 
@@ -7,56 +7,214 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from podium import Blend, PodiumError, blend, blend_curve
 from podium._compiled import JIT_DISABLED
-from podium.blending import blend, crossings
+from podium.blending.line import crossings
 from podium.measures import measure_queries
+from reference import blending as plain
+
+EXAMPLES = settings(max_examples=3 if JIT_DISABLED else 40, deadline=None)
+MEASURES = ["ndcg@3", "ndcg", "map", "map@2", "mrr", "mrr@2", "err", "err@3", "pair_loss", "p@2", "auc"]
 
 
-def table(seed, n_queries=4, size=6):
+def table(seed, n_queries=4, size=6, n_rankers=2):
+    """Labels, query ids and scores of rankers that know a little."""
     rng = np.random.default_rng(seed)
-    n = n_queries * size
-    return (
-        rng.normal(size=n),
-        rng.normal(size=n),
-        rng.integers(0, 3, n).astype(float),
-        np.repeat(np.arange(n_queries), size),
-    )
+    y = rng.integers(0, 4, n_queries * size).astype(float)
+    scores = [y + 2 * rng.normal(size=len(y)) for _ in range(n_rankers)]
+    return scores, y, np.repeat(np.arange(n_queries), size)
+
+
+def tied(seed, n_queries, size, n_levels, n_rankers=2):
+    """Scores of few levels: rows alike in one ranker, in all, and many crossing in one point."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 4, n_queries * size).astype(float)
+    scores = [rng.integers(0, n_levels, len(y)).astype(float) for _ in range(n_rankers)]
+    return scores, y, np.repeat(np.arange(n_queries), size)
+
+
+def mean_of(measure, y, scores, qid, **options):
+    offsets = np.r_[0, np.flatnonzero(np.diff(qid)) + 1, len(qid)]
+    return measure_queries(measure, y, scores, offsets, **options).mean
+
+
+def at(curve, alphas):
+    """Value of a curve at α inside its gaps."""
+    return curve.values[np.searchsorted(curve.edges, alphas) - 1]
 
 
 @pytest.mark.plain
-@settings(max_examples=3 if JIT_DISABLED else 25, deadline=None)
-@given(seed=st.integers(0, 10_000), measure=st.sampled_from(["ndcg@3", "map", "pair_loss"]))
-def test_no_alpha_of_a_fine_grid_is_better(seed, measure):
-    one, two, y, qid = table(seed)
-    found = blend(one, two, y, qid=qid, measure=measure)
-    offsets = np.arange(0, 25, 6)
-    sign = -1 if measure == "pair_loss" else 1
+@EXAMPLES
+@given(
+    seed=st.integers(0, 10_000),
+    levels=st.integers(2, 9),
+    unit=st.sampled_from([1.0, 0.1]),  # multiples of 0.1 cross in one point only but for rounding
+    measure=st.sampled_from(MEASURES),
+)
+def test_curve_equals_measuring_every_order(seed, levels, unit, measure):
+    (one, two), y, qid = tied(seed, 3, 6, levels)
+    one, two = unit * one, unit * two
+    if measure == "auc":
+        y = (y > 1).astype(float)
+    y[0], y[1] = 1.0, 0.0  # one query has something to measure
+    middles, means = plain.curve(one, two, y, np.array([0, 6, 12, 18]), measure)
+    curve = blend_curve(one, two, y, qid=qid, measure=measure)
+    np.testing.assert_allclose(at(curve, middles), means, rtol=0, atol=1e-12)
+    assert curve.ends == (mean_of(measure, y, two, qid), mean_of(measure, y, one, qid))
+    assert (np.diff(curve.edges) >= 0).all()
+    assert (curve.edges[0], curve.edges[-1]) == (0, 1)
 
-    def value(alpha):
-        return measure_queries(measure, y, alpha * one + (1 - alpha) * two, offsets).mean
 
-    assert value(found.alpha) == pytest.approx(found.value)
-    assert sign * found.value >= max(sign * value(alpha) for alpha in np.linspace(0, 1, 60)) - 1e-12
+@pytest.mark.plain
+@pytest.mark.parametrize(
+    ("measure", "options"),
+    [
+        ("ndcg@4", {"gain": "linear"}),
+        ("ndcg", {"gain": {0: 0, 1: 5, 2: 1, 3: 2}}),
+        ("ndcg@4", {"ties": "pessimistic"}),
+        ("ndcg@4", {"convention": "sklearn"}),
+        ("ndcg@9", {"convention": "letor", "ties": "expected"}),
+        ("map", {"relevant": 2}),
+        ("map@3", {"convention": "ranklib", "ties": "expected"}),
+        ("mrr", {"relevant": 3, "empty": 0}),
+        ("err@4", {"max_grade": 5}),
+        ("err", {"ties": "optimistic"}),
+    ],
+)
+def test_curve_follows_the_options_of_the_measure(measure, options):
+    (one, two), y, qid = tied(5, 4, 7, 5)
+    middles, means = plain.curve(one, two, y, np.arange(0, 29, 7), measure, **options)
+    curve = blend_curve(one, two, y, qid=qid, measure=measure, **options)
+    np.testing.assert_allclose(at(curve, middles), means, rtol=0, atol=1e-12)
 
 
 @pytest.mark.plain
 def test_orders_change_at_crossings_alone():
-    one, two, _, _ = table(1, 1, 7)
+    (one, two), _, _ = table(1, 1, 7)
+    np.testing.assert_allclose(crossings(one, two), plain.crossings(one, two), rtol=1e-14)
     edges = np.concatenate([[0], crossings(one, two), [1]])
     orders = [np.argsort(a * one + (1 - a) * two).tolist() for a in (edges[1:] + edges[:-1]) / 2]
     assert all(before != after for before, after in pairwise(orders))
-    for low, high, order in zip(edges, edges[1:], orders, strict=False):
-        for a in np.linspace(low, high, 7)[1:-1]:
-            assert np.argsort(a * one + (1 - a) * two).tolist() == order
+
+
+def test_a_long_query_of_few_levels_equals_measuring_every_order():
+    (one, two), y, _ = tied(3, 1, 60, 12)
+    middles, means = plain.curve(one, two, y, np.array([0, 60]), "err")
+    np.testing.assert_allclose(at(blend_curve(one, two, y, measure="err"), middles), means, rtol=0, atol=1e-12)
 
 
 @pytest.mark.plain
-def test_row_order_changes_nothing_and_one_good_ranker_wins():
-    one, two, y, qid = table(2)
+@EXAMPLES
+@given(seed=st.integers(0, 10_000), measure=st.sampled_from(["ndcg@3", "map", "pair_loss"]), positive=st.booleans())
+def test_no_two_weights_of_a_fine_grid_are_better(seed, measure, positive):
+    scores, y, qid = table(seed)
+    found = blend(scores, y, qid=qid, measure=measure, positive=positive)
+    sign = -1 if measure == "pair_loss" else 1
+    assert mean_of(measure, y, found.combine(scores), qid) == found.value
+    angles = np.linspace(0, np.pi / 2 if positive else 2 * np.pi, 60)
+    grid = [mean_of(measure, y, np.cos(a) * scores[0] + np.sin(a) * scores[1], qid) for a in angles]
+    assert sign * found.value >= max(sign * value for value in grid) - 1e-9
+    assert not positive or (found.weights >= 0).all()
+
+
+@pytest.mark.plain
+@EXAMPLES
+@given(
+    seed=st.integers(0, 10_000),
+    levels=st.integers(2, 5),
+    n_rankers=st.integers(2, 4),
+    measure=st.sampled_from(["ndcg@3", "map", "mrr", "pair_loss"]),
+    positive=st.booleans(),
+)
+def test_never_worse_than_the_best_ranker_also_with_ties(seed, levels, n_rankers, measure, positive):
+    scores, y, qid = tied(seed, 3, 5, levels, n_rankers)
+    y[0], y[1] = 1.0, 0.0
+    found = blend(scores, y, qid=qid, measure=measure, positive=positive)
+    singles = [mean_of(measure, y, one, qid) for one in scores]
+    assert found.single_values.tolist() == singles
+    assert found.value <= min(singles) if measure == "pair_loss" else found.value >= max(singles)
+    assert mean_of(measure, y, found.combine(scores), qid) == found.value
+    assert np.abs(found.weights).sum() == pytest.approx(1)
+
+
+@pytest.mark.plain
+def test_no_single_weight_of_several_can_be_bettered():
+    scores, y, qid = table(7, 6, 6, 4)
+    found = blend(scores, y, qid=qid, measure="ndcg")
+    assert found.value > found.single_values.max() + 0.01
+    for ranker in range(4):
+        for change in np.linspace(-1, 1, 81):
+            weights = found.weights.copy()
+            weights[ranker] = max(weights[ranker] + change, 0.0)
+            assert mean_of("ndcg", y, np.array(scores).T @ weights, qid) <= found.value + 1e-9
+
+
+@pytest.mark.plain
+def test_one_end_can_be_the_best_of_all():
+    """The first ranker ties all rows; either way to break its ties by the second loses."""
+    y, ranker = np.array([0.0, 1.0, 0.0]), np.array([2.0, 1.0, 0.0])
+    found = blend([np.zeros(3), ranker], y, measure="ndcg", positive=False)
+    assert found.weights.tolist() == [1.0, 0.0]
+    assert found.value > blend_curve(np.zeros(3), ranker, y, measure="ndcg").values.max()
+
+
+@pytest.mark.plain
+def test_the_middle_of_the_widest_of_equally_good_ranges_is_taken():
+    one, two = np.array([0.0, 1.0, 0.0]), np.array([1.0, 0.0, 0.9])
+    found = blend([one, two, -one], [2.0, 2.0, 0.0], measure="ndcg@2")
+    curve = blend_curve(one, two, [2.0, 2.0, 0.0], measure="ndcg@2")
+    best = np.flatnonzero(curve.values >= curve.values.max() - 1e-9)
+    assert found.value == 1.0
+    assert len(best) == 1
+    assert found.weights[0] == pytest.approx(curve.edges[best[0] : best[0] + 2].mean())
+
+
+@pytest.mark.plain
+def test_scales_of_the_rankers_do_not_matter():
+    scores, y, qid = table(4, n_rankers=3)
+    here = blend(scores, y, qid=qid)
+    there = blend([scores[0] * 2.0**40, scores[1], scores[2] * 2.0**-40], y, qid=qid)
+    assert there.value == here.value
+    np.testing.assert_allclose(
+        there.weights * [2.0**40, 1, 2.0**-40] / there.weights[1], here.weights / here.weights[1]
+    )
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("measure", ["ndcg@10", "pair_loss"])
+def test_rows_queries_and_threads_change_nothing(measure):
+    scores, y, qid = tied(2, 5, 6, 30, 3)
     shuffled = np.random.default_rng(0).permutation(len(y))
-    here = blend(one, two, y, qid=qid)
-    there = blend(one[shuffled], two[shuffled], y[shuffled], qid=qid[shuffled])
-    assert here.alpha == there.alpha
-    perfect = blend(y, -y, y, qid=qid)
-    assert perfect.value == 1.0
-    assert perfect.alpha > 0.5
+    here = blend(scores, y, qid=qid, measure=measure)
+    there = blend([one[shuffled] for one in scores], y[shuffled], qid=9 - qid[shuffled], measure=measure, n_jobs=2)
+    assert here.weights.tolist() == there.weights.tolist()
+    assert here.value == there.value
+
+
+@pytest.mark.plain
+def test_random_starts_follow_the_seed_and_cannot_harm():
+    scores, y, qid = table(11, 8, 6, 5)
+    few, many = (blend(scores, y, qid=qid, n_restarts=n, random_state=3) for n in (0, 6))
+    again = blend(scores, y, qid=qid, n_restarts=6, random_state=3)
+    assert many.value >= few.value
+    assert many.weights.tolist() == again.weights.tolist()
+
+
+@pytest.mark.plain
+def test_wrong_input_is_refused():
+    scores, y, qid = table(0)
+    cases = [
+        ({"scores": [scores[0]]}, "two or more rankers; got 1"),
+        ({"scores": [scores[0], scores[1][:-1]]}, r"scores\[1\] must have one value per row"),
+        ({"scores": [scores[0], scores[1] * np.inf]}, r"scores\[1\] must be finite to be added up"),
+        ({"measure": "ndgc"}, "did you mean ndcg"),
+        ({"n_restarts": -1}, "n_restarts must be a whole number"),
+        ({"random_state": 0.5}, "random_state must be a whole number"),
+        ({"tie": "stable"}, "An option of the measure must be one of"),
+        ({"y": np.zeros(len(y))}, "ndcg@10 is not defined here: no query has anything to measure"),
+    ]
+    for changed, message in cases:
+        with pytest.raises(PodiumError, match=message):
+            blend(**{"scores": scores, "y": y, "qid": qid, **changed})
+    with pytest.raises(PodiumError, match="3 rankers, as they were blended; got 2"):
+        Blend(np.ones(3) / 3, 1.0, np.ones(3), "ndcg").combine(scores)

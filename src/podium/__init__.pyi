@@ -4,6 +4,7 @@ from ._errors import PodiumError as PodiumError
 from ._version import __version__ as __version__
 from .blending import Blend as Blend
 from .blending import blend as blend
+from .blending import blend_curve as blend_curve
 from .dataset import RankingData as RankingData
 from .datasets import load_continuous as load_continuous
 from .datasets import make_preferences as make_preferences
