@@ -90,7 +90,7 @@ def evaluate(
     >>> round(result["ndcg@10"], 4)
     0.9639
     """
-    labels, queries, [given] = _grouped(y, qid, group, scores=scores)
+    labels, queries, [given] = grouped(y, qid, group, scores=scores)
     parsed = parse_measures(measures)
     settings = resampling_settings(confidence, n_resamples, random_state)
     options = {"ties": ties, "empty": empty, "gain": gain, "relevant": relevant, "max_grade": max_grade}
@@ -129,7 +129,7 @@ def compare(
     Comparison
         ``comparison["ndcg@10"].p_value`` and the like; printed, a table.
     """
-    labels, queries, given = _grouped(y, qid, group, scores=scores, other_scores=other_scores)
+    labels, queries, given = grouped(y, qid, group, scores=scores, other_scores=other_scores)
     parsed = parse_measures(measures)
     settings = resampling_settings(confidence, n_resamples, random_state)
     for name in options:
@@ -167,7 +167,7 @@ def resampling_settings(confidence: Any, n_resamples: Any, random_state: Any) ->
     return {"confidence": float(confidence), "n_resamples": int(n_resamples), "random_state": int(random_state)}
 
 
-def _grouped(y: Any, qid: Any, group: Any, **score_columns: Any) -> tuple[Array, Queries, list[Array]]:
+def grouped(y: Any, qid: Any, group: Any, **score_columns: Any) -> tuple[Array, Queries, list[Array]]:
     """Check labels, queries and scores, and group their rows by query."""
     n_rows = np.size(y)
     if n_rows == 0:
