@@ -181,6 +181,15 @@ def test_scales_of_the_rankers_do_not_matter():
 
 
 @pytest.mark.plain
+@pytest.mark.parametrize("size", [1e-320, 1e307])
+def test_scores_near_the_ends_of_double_precision_are_blended(size):
+    """Two rankers that each know one of the two good rows."""
+    one, two = size * np.array([2.0, 0.0, 1.0, 0.0]), np.array([0.0, 2.0, 1.0, 0.0])
+    assert blend([one, two], [1.0, 1.0, 0.0, 0.0], measure="ndcg").value < 1
+    assert blend([one, two], [1.0, 1.0, 1.0, 0.0], measure="ndcg").value == 1
+
+
+@pytest.mark.plain
 @pytest.mark.parametrize("measure", ["ndcg@10", "pair_loss"])
 def test_rows_queries_and_threads_change_nothing(measure):
     scores, y, qid = tied(2, 5, 6, 30, 3)
@@ -216,5 +225,7 @@ def test_wrong_input_is_refused():
     for changed, message in cases:
         with pytest.raises(PodiumError, match=message):
             blend(**{"scores": scores, "y": y, "qid": qid, **changed})
+    with pytest.raises(PodiumError, match="ndcg@10 is not defined here"):
+        blend_curve(*scores, np.zeros(len(y)), qid=qid)
     with pytest.raises(PodiumError, match="3 rankers, as they were blended; got 2"):
         Blend(np.ones(3) / 3, 1.0, np.ones(3), "ndcg").combine(scores)

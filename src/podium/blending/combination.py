@@ -191,9 +191,9 @@ class _Search:
 
     def scale(self, scores: Array) -> float:
         """Return the power of two that brings the widest range of a query to about 1; exact, so ties stay ties."""
-        starts = self.judge.offsets[:-1]
-        widest = (np.maximum.reduceat(scores, starts) - np.minimum.reduceat(scores, starts)).max()
-        return float(np.ldexp(1.0, -int(np.frexp(widest)[1]))) if widest > 0 else 1.0
+        starts, halves = self.judge.offsets[:-1], scores / 2  # the whole range of large scores could overflow
+        widest = (np.maximum.reduceat(halves, starts) - np.minimum.reduceat(halves, starts)).max()
+        return float(np.ldexp(1.0, -max(int(np.frexp(widest)[1]), -1000))) if widest > 0 else 1.0
 
     def random_starts(self, n_random: int, seed: int) -> list[Array]:
         """Return equal weights of comparable scores and `n_random` random ones."""

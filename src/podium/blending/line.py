@@ -99,12 +99,11 @@ class Judge:
 
     def curve(self, one: Array, two: Array) -> Curve:
         """Return the mean along ``α * one + (1 - α) * two``."""
+        ends = self.value(two), self.value(one)
         find = _changes_by_measuring if self._swaps is None else self._swaps.changes
-        found = find(self, one, two)
-        measured = self.measured(two)
+        found, measured = find(self, one, two), self.measured(two)
         starts = np.where(measured.empty, measured.values, [own.value for own in found])
-        edges, values = _mean_of(found, starts, measured.weights)
-        return Curve(edges, values, (self.value(two), self.value(one)))
+        return Curve(*_mean_of(found, starts, measured.weights), ends)
 
 
 def _mean_of(found: list[Changes], starts: Array, weights: Array) -> tuple[Array, Array]:
