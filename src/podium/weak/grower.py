@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from podium._compiled import ROW, SCORE, compiled, prefetch, run_threads
 from podium._validation import Array
 from podium.binning import BLOCK, BlockBins
+from podium.weak.category_split import WORDS, CategorySplits
+from podium.weak.category_walk import partition_by_table, tables_of
 from podium.weak.histogram import HALF, Packed, fill_histograms, pack, subtract_histograms
 from podium.weak.regression_tree import RegressionTree
 from podium.weak.split import FIELDS, Limits, Split, child_bounds, search_splits
@@ -89,6 +92,8 @@ class TreeGrower:
     exact : bool
         Histograms of near full precision, at twice the time.
     n_threads : int
+    categories : CategorySplits, optional
+        Finds the splits of categorical features.
     """
 
     def __init__(
@@ -100,7 +105,9 @@ class TreeGrower:
         monotone: Array | None = None,
         exact: bool = False,
         n_threads: int = 1,
+        categories: CategorySplits | None = None,
     ) -> None:
+        self.categories = categories
         self.bins, self.limits, self.exact, self.n_threads = bins, limits, exact, n_threads
         self.max_leaves = min(max_leaves, max(bins.n_rows, 1))
         self.max_depth = max_leaves if max_depth is None else max_depth
@@ -153,11 +160,12 @@ class TreeGrower:
     def _share_out(self, features: Array) -> None:
         """Give each thread about equally many of the halves of blocks that hold features in use."""
         halves = np.unique(features // HALF)
+        numeric = features if self.categories is None else self.categories.take(features)
         self._shares = []
         for part in np.array_split(halves, min(self.n_threads, len(halves))):
             used = np.zeros(2 * len(self.words), np.bool_)
             used[part] = True
-            self._shares.append((used, features[used[features // HALF]].astype(np.int64)))
+            self._shares.append((used, numeric[used[numeric // HALF]].astype(np.int64)))
 
     def _slot(self, number: int, n_planes: int) -> Array:
         """Return the histograms of a slot, made when first asked for and used again by later trees."""
@@ -208,6 +216,8 @@ class TreeGrower:
         for i, leaf in enumerate(leaves):
             best = found[np.argmax(found[:, i, 0]), i]
             leaf.split = Split(*best.tolist()) if wanted[i] and best[0] > 0 else None
+            if self.categories is not None and wanted[i]:
+                leaf.split = self.categories.best(slots[i], packed, self._limits, leaf.bounds, leaf.split)
 
     def _partition(self, leaf: Leaf, split: Split) -> int:
         """Move the rows that go left before those that go right, each in their order; return how many go left."""
@@ -215,11 +225,9 @@ class TreeGrower:
         block = self.bins.codes[feature // BLOCK]
         n_parts = self.n_threads if leaf.count >= LONG else 1
         bounds = [leaf.start + leaf.count * part // n_parts for part in range(n_parts + 1)]
-        calls = [
-            (block, feature % BLOCK, int(split.cut), split.missing_left > 0, self.rows[a:b], self._spare[a:b])
-            for a, b in pairwise(bounds)
-        ]
-        sizes = run_threads(_partition_rows, calls, self.n_threads)
+        kernel, rule = _rule_of(split)
+        calls = [(block, feature % BLOCK, *rule, self.rows[a:b], self._spare[a:b]) for a, b in pairwise(bounds)]
+        sizes = run_threads(kernel, calls, self.n_threads)
         return _join_parts(self.rows, self._spare, bounds, sizes)
 
     def _finish(
@@ -241,6 +249,13 @@ class TreeGrower:
 def _gain(leaf: Leaf) -> float:
     """Gain of a leaf's best split, -1 where it has none."""
     return -1.0 if leaf.split is None else leaf.split.gain
+
+
+def _rule_of(split: Split) -> tuple[Any, tuple[Any, ...]]:
+    """Return the kernel that parts rows by a split, and what it must know of the split."""
+    if split.left_set is None:
+        return _partition_rows, (int(split.cut), split.missing_left > 0)
+    return partition_by_table, (tables_of(split.left_set[None], np.array([split.missing_left > 0]))[0],)
 
 
 def _join_parts(rows: Array, spare: Array, bounds: list[int], sizes: list[int]) -> int:
@@ -267,12 +282,15 @@ def _assemble(
     for i, leaf in enumerate(leaves):
         if leaf.parent >= 0:
             (left if leaf.on_left else right)[leaf.parent] = ~i
-    found = np.array([split for split, _, _ in splits], SCORE).reshape(-1, FIELDS)
+    found = np.array([split[:FIELDS] for split, _, _ in splits], SCORE).reshape(-1, FIELDS)
     features, cuts = found[:, 1].astype(np.int32), found[:, 2].astype(np.int32)
-    thresholds = bins.cuts.thresholds[bins.cuts.offsets[features] + cuts]
+    thresholds = np.where(cuts < 0, np.nan, bins.cuts.thresholds[bins.cuts.offsets[features] + cuts])
+    sets = [split.left_set for split, _, _ in splits if split.left_set is not None]
+    set_of = np.where(cuts < 0, np.cumsum(cuts < 0) - 1, -1).astype(np.int32)
     return RegressionTree(
-        features, thresholds, found[:, 3] > 0, left, right, values, found[:, 0].copy(), counts.copy(), cuts
-    )
+        features, thresholds, found[:, 3] > 0, left, right, values, found[:, 0].copy(), counts.copy(), cuts,
+        set_of, np.array(sets, np.uint32).reshape(-1, WORDS),
+    )  # fmt: skip
 
 
 @compiled

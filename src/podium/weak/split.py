@@ -19,11 +19,11 @@ from podium.weak.histogram import BINS
 TINY = 1e-300
 """Least sum of curvatures of a side where none is asked for: without any, a side has no value."""
 FIELDS = 9
-"""Numbers that describe a split."""
+"""Numbers that describe a split, beside its set of categories."""
 
 
 class Split(NamedTuple):
-    """A node's best split; rows with codes above `cut` go right.
+    """A node's best split; rows with codes above `cut` go right, or, of a categorical feature, those not in a set.
 
     Attributes
     ----------
@@ -36,6 +36,8 @@ class Split(NamedTuple):
     left_count : float
     left_gradient, left_curvature, right_gradient, right_curvature : float
         Sums over the sides, as rounded for the histograms.
+    left_set : ndarray of uint32 or None
+        Bit c is set if category c goes left; None for a split by a cut.
     """
 
     gain: float
@@ -47,6 +49,7 @@ class Split(NamedTuple):
     left_curvature: float
     right_gradient: float
     right_curvature: float
+    left_set: Array | None = None
 
 
 @dataclass(frozen=True)
