@@ -174,7 +174,7 @@ class TreeRanker(Ranker):
         "quantized": ["boolean"],
         "monotone_constraints": ["array-like", None],
         "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
-        "cat_smooth": [Interval(Real, 0, None, closed="left")],
+        "cat_smooth": [Real],
         "sigma": [Interval(Real, 0, None, closed="neither")],
         "early_stopping_rounds": [Interval(Integral, 1, None, closed="left"), None],
         "eval_metric": [str, list, tuple],

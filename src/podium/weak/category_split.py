@@ -39,6 +39,7 @@ class CategorySplits:
 
     def __init__(self, n_categories: Array, smoothing: float = 10.0, n_threads: int = 1) -> None:
         self.n_categories, self.smoothing, self.n_threads = n_categories, smoothing, n_threads
+        self.smooth0 = smoothing
         self.used = np.flatnonzero(n_categories >= 0)
 
     def take(self, features: Array) -> Array:
@@ -102,21 +103,18 @@ def search_category_splits(
         Bit c is set if category c goes left.
     """
     n_planes = len(histogram)
-    order, cells = np.empty(BINS, np.int64), np.empty((2, BINS), np.int64)
-    sums, counts = np.empty((4, BINS)), np.empty((2, BINS), np.int64)
+    order, sums, counts = np.empty(BINS, np.int64), np.empty((2, BINS)), np.empty(BINS, np.int64)
     left, rows, gains = np.empty((2, 2 * BINS)), np.empty(2 * BINS, np.int64), np.empty(2 * BINS)
     found_out[0] = -1.0
     for feature in features:
         own = histogram[:, feature // 8, feature % 8]
-        size = _sort_categories(own[0], own[n_planes - 1], n_categories[feature], layout, units, smoothing, order)
-        for i in range(size + 1):
-            cells[0, i], cells[1, i] = own[0, order[i]], own[n_planes - 1, order[i]]
-        _running_sums(cells[0], cells[1], size + 1, layout, units, sums, counts)
-        whole = sums[0, size], sums[1, size], counts[0, size]
-        missing = counts[0, 0]
+        size = _category_sums(own[0], own[n_planes - 1], n_categories[feature], layout, units, sums, counts, order)
+        _draw_to_mean(sums, counts, size, smoothing)
+        _sort_categories(sums, counts, size, order)
+        whole = sums[0, : size + 1].sum(), sums[1, : size + 1].sum(), counts[: size + 1].sum()
+        missing = counts[0]
         for side in range(2 if missing > 0 else 1):
-            _fill_candidates(sums[2 * side : 2 * side + 2], counts[side], size, left, rows)
-            n_sets = 2 * size + 1
+            n_sets = _fill_candidates(sums, counts, size, side == 0, left, rows)
             _fill_gains(left[0, :n_sets], left[1, :n_sets], rows[:n_sets], whole, limits, gains[:n_sets])
             if bounds[0] > -np.inf or bounds[1] < np.inf:
                 _fill_bounded_gains(left[0, :n_sets], left[1, :n_sets], whole, limits[2], 0, bounds, gains[:n_sets])
@@ -130,50 +128,69 @@ def search_category_splits(
 
 
 @compiled
-def _sort_categories(
-    tops: Array, lows: Array, n_categories: int, layout: Array, units: Array, smoothing: float, order_out: Array
+def _category_sums(
+    tops: Array, lows: Array, n_categories: int, layout: Array, units: Array, sums_out: Array, counts_out: Array,
+    order_out: Array,
 ) -> int:
-    """Write 0 (missing), then the codes of the categories that occur, by rising gradient; return their number.
-
-    Slow line: ``sorted(codes, key=lambda c: (G[c] + s * G.mean()) / (H[c] + s * H.mean()))``, means over rows.
-    """
-    keys = np.empty(BINS)
-    g, h, n = _unpacked(tops[: n_categories + 1].sum(), lows[: n_categories + 1].sum(), layout, units)
-    rise, bend = smoothing * g / max(n, 1), smoothing * h / max(n, 1)
+    """Unpack the sums of the missing values, then of each category that occurs; return how many do."""
     size = 0
-    order_out[0] = 0
-    for code in range(1, n_categories + 1):
-        g, h, n = _unpacked(tops[code], lows[code], layout, units)
-        if n == 0:
-            continue
-        key = (g + rise) / (h + bend) if h + bend > 0.0 else 0.0
-        place = size + 1
-        while place > 1 and keys[place - 1] > key:
-            keys[place], order_out[place] = keys[place - 1], order_out[place - 1]
-            place -= 1
-        keys[place], order_out[place] = key, code
-        size += 1
-    return size
+    for code in range(n_categories + 1):
+        n = lows[code] & layout[3]
+        if code == 0 or n > 0:
+            order_out[size], counts_out[size] = code, n
+            sums_out[0, size] = (tops[code] >> layout[0]) * units[0]
+            sums_out[1, size] = ((lows[code] >> layout[1]) & layout[2]) * units[1]
+            size += 1
+    return size - 1
 
 
 @compiled
-def _unpacked(top: int, low: int, layout: Array, units: Array) -> tuple[float, float, int]:
-    """Gradient, curvature and rows of one packed sum."""
-    return (top >> layout[0]) * units[0], ((low >> layout[1]) & layout[2]) * units[1], low & layout[3]
-
-
-@compiled
-def _fill_candidates(sums: Array, counts: Array, size: int, left_out: Array, rows_out: Array) -> None:
-    """Write the sums on the left: of the first i categories for i = 0, ..., size, then of each category alone.
-
-    The sums start with those of the missing values that go left, which belong to each candidate.
-    """
-    for i in range(size + 1):
-        left_out[0, i], left_out[1, i], rows_out[i] = sums[0, i], sums[1, i], counts[i]
+def _draw_to_mean(sums: Array, counts: Array, size: int, smoothing: float) -> None:
+    """Draw."""
+    g, h, n = sums[0, 1 : size + 1].sum(), sums[1, 1 : size + 1].sum(), counts[1 : size + 1].sum()
+    if not h > 0.0:
+        return
+    mean, extra = g / h, smoothing * h / n
+    if smoothing < 0:
+        nu = -smoothing
+        between, squares = 0.0, 0.0
+        for i in range(1, size + 1):
+            if sums[1, i] > 0:
+                between += (sums[0, i] - mean * sums[1, i]) ** 2 / sums[1, i]
+                squares += sums[1, i] ** 2
+        excess = (between - (size - 1) * nu) / max(h - squares / h, 1e-300)
+        extra = nu / max(excess, 1e-300)
     for i in range(1, size + 1):
-        for part in range(2):
-            left_out[part, size + i] = sums[part, i] - sums[part, i - 1] + sums[part, 0]
-        rows_out[size + i] = counts[i] - counts[i - 1] + counts[0]
+        own = sums[1, i]
+        if own > 0.0:
+            sums[0, i] = mean * own + (sums[0, i] - mean * own) * own / (own + extra)
+
+
+@compiled
+def _sort_categories(sums: Array, counts: Array, size: int, order: Array) -> None:
+    """Sort."""
+    for i in range(2, size + 1):
+        g, h, n, code = sums[0, i], sums[1, i], counts[i], order[i]
+        key = g / h if h > 0 else 0.0
+        place = i
+        while place > 1 and (sums[0, place - 1] / sums[1, place - 1] if sums[1, place - 1] > 0 else 0.0) > key:
+            sums[0, place], sums[1, place] = sums[0, place - 1], sums[1, place - 1]
+            counts[place], order[place] = counts[place - 1], order[place - 1]
+            place -= 1
+        sums[0, place], sums[1, place], counts[place], order[place] = g, h, n, code
+
+
+@compiled
+def _fill_candidates(sums: Array, counts: Array, size: int, missing_left: bool, left_out: Array, rows_out: Array) -> int:
+    """Write the sums on the left: of the first i categories for i = 0, ..., size, then of each category alone."""
+    g, h, n = (sums[0, 0], sums[1, 0], counts[0]) if missing_left else (0.0, 0.0, 0)
+    left_out[0, 0], left_out[1, 0], rows_out[0] = g, h, n
+    for i in range(1, size + 1):
+        left_out[0, i] = left_out[0, i - 1] + sums[0, i]
+        left_out[1, i] = left_out[1, i - 1] + sums[1, i]
+        rows_out[i] = rows_out[i - 1] + counts[i]
+        left_out[0, size + i], left_out[1, size + i], rows_out[size + i] = g + sums[0, i], h + sums[1, i], n + counts[i]
+    return 2 * size + 1
 
 
 @compiled

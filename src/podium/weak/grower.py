@@ -145,6 +145,8 @@ class TreeGrower:
         """
         self.rows = np.arange(self.bins.n_rows, dtype=np.uint32) if rows is None else rows.copy()
         self._share_out(np.arange(self.bins.cuts.n_features) if features is None else features)
+        if self.categories is not None and self.categories.smooth0 < 0:
+            self.categories.smoothing = self.categories.smooth0 * (gradient @ gradient) / curvature.sum()
         packed = pack(gradient, curvature, salt, self.exact, self.n_threads)  # 1
         root = Leaf(0, len(self.rows), 0, 0, np.array([-np.inf, np.inf]))
         leaves, splits = [root], []
