@@ -161,7 +161,7 @@ def test_threads_change_no_bit_of_a_tree(exact):
 
 
 def test_partition_by_threads_keeps_the_order_of_rows(monkeypatch):
-    monkeypatch.setattr("podium.weak.grower.LONG", 10)
+    monkeypatch.setattr("podium.weak.division.LONG", 10)
     X, gradient, curvature = table(9, 300)
     one, two = (grow(X, gradient, curvature, n_threads=n) for n in (1, 2))
     np.testing.assert_array_equal(one.rows, two.rows)
