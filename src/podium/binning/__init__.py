@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from podium._compiled import ROW
+from podium._compiled import CODE, ROW
 from podium._validation import Array, PodiumError
 from podium.binning.blocks import BLOCK, BlockBins, block_bins
 from podium.binning.columns import ColumnBins, column_bins
 from podium.binning.cuts import Cuts
 
-__all__ = ["BLOCK", "Bins", "BlockBins", "ColumnBins", "Cuts", "bin_features"]
+__all__ = ["BLOCK", "Bins", "BlockBins", "ColumnBins", "Cuts", "as_blocks", "bin_features"]
 
 Bins = BlockBins | ColumnBins
 
@@ -62,3 +62,15 @@ def bin_features(
     if max_bins is None or not isinstance(X, np.ndarray):
         return column_bins(X, order, shares, max_bins, n_threads, known)
     return block_bins(X, order, shares, int(max_bins), n_threads, known)
+
+
+def as_blocks(bins: Bins) -> BlockBins:
+    """Return sorted columns of at most 255 bins as blocks, one byte for every cell, absent ones missing."""
+    if isinstance(bins, BlockBins):
+        return bins
+    n_features = bins.cuts.n_features
+    codes = np.zeros((-(-n_features // BLOCK), bins.n_rows, BLOCK), CODE)
+    for feature in range(n_features):
+        own = slice(bins.starts[feature], bins.starts[feature + 1])
+        codes[feature // BLOCK, bins.rows[own], feature % BLOCK] = bins.codes[own]
+    return BlockBins(codes, bins.cuts)

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from podium._compiled import ROW, SCORE, compiled, run_threads, thread_count
 from podium._validation import Array, FormatError, PodiumError
-from podium.binning import bin_features
+from podium.binning import as_blocks, bin_features
 from podium.categories import Categories
 from podium.dataset import RankingData
 from podium.losses import Loss
@@ -28,7 +28,6 @@ from podium.rankers.tree_file import from_columns, to_columns
 from podium.rounds import Monitor, evaluation_sets
 from podium.weak.category_split import CategorySplits
 from podium.weak.grower import Grown, TreeGrower
-from podium.weak.histogram import as_blocks
 from podium.weak.regression_tree import Forest, RegressionTree, staged_scores
 from podium.weak.split import Limits
 
@@ -174,7 +173,7 @@ class TreeRanker(Ranker):
         "quantized": ["boolean"],
         "monotone_constraints": ["array-like", None],
         "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
-        "cat_smooth": [Real],
+        "cat_smooth": [Interval(Real, 0, None, closed="left")],
         "sigma": [Interval(Real, 0, None, closed="neither")],
         "early_stopping_rounds": [Interval(Integral, 1, None, closed="left"), None],
         "eval_metric": [str, list, tuple],

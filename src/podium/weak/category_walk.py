@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from podium._compiled import ROW, compiled, prefetch
+from podium._compiled import compiled
 from podium._validation import Array
 from podium.binning import BLOCK
 
+TOGETHER = 32
+"""Rows that go through a tree side by side, so that the wait of one for memory is filled by the others."""
 CODES = 256
 """Codes of a categorical column: 0 for missing, then one for each category."""
 
@@ -27,25 +29,6 @@ def tables_of(sets: Array, missing_left: Array) -> Array:
     """
     bits = (sets[:, :, None] >> np.arange(32, dtype=np.uint32)) & np.uint32(1)
     return np.concatenate([missing_left[:, None], bits.reshape(len(sets), CODES)[:, :-1].astype(np.bool_)], axis=1)
-
-
-@compiled
-def partition_by_table(codes: Array, column: int, table: Array, rows: Array, spare_out: Array) -> int:
-    """Leave the rows whose code goes left at the start of `rows`, the others in `spare_out`; return how many go left.
-
-    Slow line: ``left = table[codes[rows, column]]``.
-    """
-    flat, ahead = codes.reshape(-1), len(rows) - 1
-    n_left, n_right = ROW(0), ROW(0)
-    for i in range(len(rows)):
-        prefetch(flat, np.int64(rows[min(i + 24, ahead)]) * BLOCK)
-        row = rows[i]
-        left = table[codes[row, column]]
-        rows[n_left] = row
-        spare_out[n_right] = row
-        n_left += left
-        n_right += not left
-    return int(n_left)
 
 
 @compiled
@@ -65,7 +48,7 @@ def walk_codes_and_sets(
     for i in range(len(rows)):
         at = np.int64(0)
         while at >= 0:
-            code = codes[feature[at] // 16, rows[i], feature[at] % 16]
+            code = codes[feature[at] // BLOCK, rows[i], feature[at] % BLOCK]
             if set_of[at] >= 0:
                 goes_left = tables[set_of[at], code]
             else:
@@ -83,23 +66,33 @@ def walk_values_and_sets(
     right: Array,
     value: Array,
     root: Array,
+    depth: Array,
     set_of: Array,
     tables: Array,
     X: Array,
     scores_out: Array,
 ) -> None:
-    """Add every tree's value of each row; slow line: ``scores += tree.predict(X) for tree in trees``."""
-    for row in range(len(X)):
+    """Add every tree's value of each row; slow line: ``scores += tree.predict(X) for tree in trees``.
+
+    A group of rows goes down a tree step by step together; a row that has reached its leaf stays there.
+    """
+    node = np.empty(TOGETHER, np.int32)
+    for start in range(0, len(X), TOGETHER):
+        size = min(TOGETHER, len(X) - start)
         for tree in range(len(root)):
-            at = np.int64(root[tree])
-            while at >= 0:
-                x = X[row, feature[at]]
-                if set_of[at] >= 0:
-                    goes_left = tables[set_of[at], code_of(x)]
-                else:
-                    goes_left = x <= threshold[at] or (x != x and missing_left[at])
-                at = np.int64(left[at] if goes_left else right[at])
-            scores_out[row] += value[~at]
+            node[:] = root[tree]
+            for _ in range(depth[tree]):
+                for k in range(size):
+                    at = node[k]
+                    if at >= 0:
+                        x = X[start + k, feature[at]]
+                        if set_of[at] >= 0:
+                            goes_left = tables[set_of[at], code_of(x)]
+                        else:
+                            goes_left = x <= threshold[at] or (x != x and missing_left[at])
+                        node[k] = left[at] if goes_left else right[at]
+            for k in range(size):
+                scores_out[start + k] += value[~node[k]]
 
 
 @compiled

@@ -12,12 +12,10 @@ import scipy.sparse as sp
 
 from podium._compiled import ROW, SCORE, compiled, run_threads
 from podium._validation import Array
-from podium.weak.category_walk import tables_of, walk_codes_and_sets, walk_values_and_sets
+from podium.weak.category_walk import TOGETHER, tables_of, walk_codes_and_sets, walk_values_and_sets
 
 ROWS_PER_TASK = 4096
 """Rows scored in one task."""
-TOGETHER = 32
-"""Rows that go through a tree side by side, so that the wait of one for memory is filled by the others."""
 
 
 DE_BRUIJN = np.uint32(0x077CB531)
@@ -195,13 +193,12 @@ def _score_rows(forest: Forest, thresholds: Array, matrix: Any, start: int, stop
     rows = matrix[start:stop]
     dense = dense_rows(rows) if sp.issparse(rows) else np.ascontiguousarray(rows)
     splits = (forest.feature, thresholds, forest.missing_left)
+    walk = (forest.left, forest.right, forest.value, forest.root, forest.depth)
     if len(forest.tables):
-        ways = (forest.left, forest.right, forest.value, forest.root, forest.set_of, forest.tables)
-        walk_values_and_sets(*splits, *ways, dense, scores[start:stop])
+        walk_values_and_sets(*splits, *walk, forest.set_of, forest.tables, dense, scores[start:stop])
     elif forest.masks is not None:
         _apply_masks(*splits, *forest.masks, dense, scores[start:stop])
     else:
-        walk = (forest.left, forest.right, forest.value, forest.root, forest.depth)
         _walk_trees(*splits, *walk, dense, scores[start:stop])
 
 
