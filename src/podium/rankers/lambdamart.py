@@ -75,8 +75,8 @@ class LambdaMART(TreeRanker):
         pyarrow); or numbers, names or a mask of columns, whose different values are then categories; or none.
         Values that the fit has not seen are missing.
     cat_smooth : float
-        Average rows of a node added to each category before categories are sorted by their gradients, so that
-        rare ones do not stand at either end by chance.
+        The mean gradient of each category is drawn to that of its node as if the category had so many more
+        rows, so that neither rare categories nor many of them win a split by chance.
     early_stopping_rounds : int, optional
         Stop when the first `eval_metric` on the last evaluation set has not improved for so many rounds.
     eval_metric : str or list of str
@@ -149,7 +149,7 @@ class LambdaMART(TreeRanker):
         quantized: bool = True,
         monotone_constraints: Sequence[int] | None = None,
         categorical_features: Any = "from_dtype",
-        cat_smooth: float = 10.0,
+        cat_smooth: float = 50.0,
         early_stopping_rounds: int | None = None,
         eval_metric: str | Sequence[str] = "ndcg@10",
         random_state: Any = 0,
@@ -236,8 +236,8 @@ class MART(TreeRanker):
         pyarrow); or numbers, names or a mask of columns, whose different values are then categories; or none.
         Values that the fit has not seen are missing.
     cat_smooth : float
-        Average rows of a node added to each category before categories are sorted by their gradients, so that
-        rare ones do not stand at either end by chance.
+        The mean gradient of each category is drawn to that of its node as if the category had so many more
+        rows, so that neither rare categories nor many of them win a split by chance.
     early_stopping_rounds : int, optional
         Stop when the first `eval_metric` on the last evaluation set has not improved for so many rounds.
     eval_metric : str or list of str
@@ -295,7 +295,7 @@ class MART(TreeRanker):
         quantized: bool = True,
         monotone_constraints: Sequence[int] | None = None,
         categorical_features: Any = "from_dtype",
-        cat_smooth: float = 10.0,
+        cat_smooth: float = 50.0,
         early_stopping_rounds: int | None = None,
         eval_metric: str | Sequence[str] = "ndcg@10",
         random_state: Any = 0,
