@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 from numbers import Integral, Real
 from os import PathLike
 from typing import Any, NamedTuple, Self
@@ -15,7 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from podium._compiled import ROW, SCORE, compiled, run_threads, thread_count
+from podium._compiled import ROW, SCORE, compiled, even_chunks, run_threads, thread_count
 from podium._validation import Array, FormatError, PodiumError
 from podium.binning import as_blocks, bin_features
 from podium.categories import Categories
@@ -145,8 +144,8 @@ def boost_trees(
 
 def add_tree(tree: RegressionTree, grown: Grown, rows: Array | None, grower: TreeGrower, scores_out: Array) -> None:
     """Add a tree to the scores of the training rows: by leaf, or by codes where a row was not drawn."""
-    parts = np.linspace(0, tree.n_leaves, min(grower.n_threads, tree.n_leaves) + 1).astype(ROW)
-    calls = [(grown.rows, grown.offsets, tree.value, scores_out, a, b) for a, b in pairwise(parts)]
+    parts = even_chunks(grown.offsets, grower.n_threads)
+    calls = [(grown.rows, grown.offsets, tree.value, scores_out, first, last) for first, last in parts]
     run_threads(_add_leaves, calls, grower.n_threads)
     if rows is not None:
         others = np.ones(len(scores_out), np.bool_)

@@ -121,15 +121,15 @@ def search_splits(
     found_out[0] = -1.0
     if len(features) == 0:
         return
-    first = features[0]
-    node = _node_terms(histogram[:, first // 8, first % 8], n_bins[first] + 1, layout, units, limits)
+    cells = histogram.reshape((len(histogram), -1, BINS))
+    node = _node_terms(cells[:, features[0]], layout, units, limits)
     sums = np.empty((2, BINS), np.uint64)
-    tops, lows = sums[0], sums[len(histogram) - 1]
+    tops, lows = sums[0], sums[len(cells) - 1]
     for feature in features:
-        own, size = histogram[:, feature // 8, feature % 8], n_bins[feature] + 1
-        _running_sums(own[0], size, np.uint64(1) << np.uint64(layout[4]), tops)
-        if len(own) == 2:
-            _running_sums(own[1], size, np.uint64(0), lows)
+        size = n_bins[feature] + 1
+        _running_sums(cells[0, feature, :size], np.uint64(1) << np.uint64(layout[4]), tops)
+        if len(cells) == 2:
+            _running_sums(cells[1, feature, :size], np.uint64(0), lows)
         missing = lows[0] & np.uint64(layout[3])
         direction = monotone[feature] if len(monotone) > 0 else FREE
         for side in range(2 if missing > 0 else 1):
@@ -147,7 +147,7 @@ def search_splits(
 
 
 @compiled
-def _node_terms(cells: Array, size: int, layout: Array, units: Array, limits: Array) -> tuple[float, ...]:
+def _node_terms(cells: Array, layout: Array, units: Array, limits: Array) -> tuple[float, ...]:
     """What the gains of a node's cuts have in common, gradients and curvatures in multiples of their units.
 
     With a = H_left + λ, S = H + 2λ, and μ = G/S, the gain of a cut is S r + G²/S - G²/(H + λ) for
@@ -162,7 +162,7 @@ def _node_terms(cells: Array, size: int, layout: Array, units: Array, limits: Ar
         Limits of a side, and of the gain.
     """
     top, low = np.int64(0), np.int64(0)
-    for code in range(size):
+    for code in range(BINS):
         top += cells[0, code]
         low += cells[len(cells) - 1, code]
     G, H = np.float64(top >> layout[0]), np.float64((low >> layout[1]) & layout[2])
@@ -176,10 +176,10 @@ def _node_terms(cells: Array, size: int, layout: Array, units: Array, limits: Ar
 
 
 @compiled
-def _running_sums(cells: Array, size: int, start: Any, sums_out: Array) -> None:
-    """Do ``sums_out[:size] = start + np.cumsum(cells[:size])``, modulo 2**64."""
+def _running_sums(cells: Array, start: Any, sums_out: Array) -> None:
+    """Do ``sums_out[: len(cells)] = start + np.cumsum(cells)``, modulo 2**64."""
     total = start
-    for code in range(size):
+    for code in range(len(cells)):
         total += np.uint64(cells[code])
         sums_out[code] = total
 
@@ -216,10 +216,10 @@ def _allowed_cuts(
     """Leave off the cuts at both ends whose smaller side has too few rows or too little curvature."""
     H, rows, least_rows, least_curvature = node[1], node[2], node[8], node[9]
     count_mask = np.uint64(layout[3])
-    fewest, most = np.uint64(apart[2] + least_rows), np.uint64(max(rows - least_rows + apart[2], 0.0))
-    while start < stop and (lows[start] & count_mask) < fewest:
+    fewest, most = np.int64(apart[2] + least_rows), np.int64(apart[2] + rows - least_rows)
+    while start < stop and np.int64(lows[start] & count_mask) < fewest:
         start += 1
-    while start < stop and (lows[stop - 1] & count_mask) > most:
+    while start < stop and np.int64(lows[stop - 1] & count_mask) > most:
         stop -= 1
     while start < stop and _curvature(lows[start], layout) - apart[1] < least_curvature:
         start += 1
@@ -233,9 +233,7 @@ def _any_better(
     tops: Array, lows: Array, layout: Array, apart: tuple[float, ...], node: tuple[float, ...], best: float
 ) -> bool:
     """Say whether a cut may have a higher gain than the best so far, without a branch or a division."""
-    ridge, S, mean, factor, rest, least = node[3], node[4], node[5], node[6], node[7], node[10]
-    # a trifle less, for the rounding
-    bound = (max(best, least) - rest) / factor * (1.0 - 1e-12)
+    ridge, S, mean, bound = node[3], node[4], node[5], _least_ratio(node, best)
     g_apart, h_apart = apart[0], apart[1]
     better = 0
     for i in range(len(tops)):
@@ -261,17 +259,28 @@ def _take_best(
 ) -> None:
     """Write the best of some cuts, where it is better than what was found so far."""
     G, H, _, ridge, S, mean, factor, rest, _, _, least = node
+    bound = _least_ratio(node, found_out[0])
     for cut in range(start, stop):
         g, h, n = _sums_at(tops, lows, cut, layout)
         g, h, n = g - apart[0], h - apart[1], n - apart[2]
-        a, x = h + ridge, g - mean * (h + ridge)
-        gain = factor * (x * x / (a * (S - a))) + rest
-        left, right = (g * units[0], h * units[1]), ((G - g) * units[0], (H - h) * units[1])
-        if direction != FREE:
-            gain = _bounded_gain(left, right, G * units[0], ridge * units[1], direction, bounds)
-        if gain > max(found_out[0], least):
-            found_out[0], found_out[2], found_out[4] = gain, cut, n
-            found_out[5], found_out[6], found_out[7], found_out[8] = left[0], left[1], right[0], right[1]
+        a = h + ridge
+        x, q = g - mean * a, a * (S - a)
+        if x * x > bound * q:
+            gain = factor * (x * x / q) + rest
+            left, right = (g * units[0], h * units[1]), ((G - g) * units[0], (H - h) * units[1])
+            if direction != FREE:
+                gain = _bounded_gain(left, right, G * units[0], ridge * units[1], direction, bounds)
+            if gain > max(found_out[0], least):
+                bound = _least_ratio(node, gain)
+                found_out[0], found_out[2], found_out[4] = gain, cut, n
+                found_out[5], found_out[6], found_out[7], found_out[8] = left[0], left[1], right[0], right[1]
+
+
+@compiled
+def _least_ratio(node: tuple[float, ...], best: float) -> float:
+    """Ratio r of a cut, a trifle less for the rounding, from which its gain may exceed the best so far."""
+    factor, rest, least = node[6], node[7], node[10]
+    return float((max(best, least) - rest) / factor * (1.0 - 1e-12))
 
 
 @compiled
