@@ -3,6 +3,7 @@
     python benchmarks/lambdamart.py train  [--rows 300000] [--trees 100] [--leaves 31] [--docs 120] [--threads 1]
     python benchmarks/lambdamart.py score  [--rows 300000] [--trees 500]
     python benchmarks/lambdamart.py pieces [--rows 300000]
+    python benchmarks/lambdamart.py categories [--rows 30000] [--trees 40]
 
 Contestants run by turns in one process; each figure is the best of `--repeat` turns, binning included.
 """
@@ -145,14 +146,49 @@ def pieces(args):
     print_table(f"Pieces, {len(X)} rows, {args.threads} thread(s)", best, "tree", {})
 
 
+def made_categories(rows, seed, n_noise, even):
+    """Eight numbers, a column of 200 categories and one of 12 that matter, and columns of 200 that do not."""
+    rule, rng = np.random.default_rng(7), np.random.default_rng(seed)
+    qid = np.repeat(np.arange(rows // 20), 20)
+    effects, share = rule.standard_normal(200), np.ones(200) if even else 1 / np.arange(1, 201)
+    many = rule.permutation(200)[rng.choice(200, len(qid), p=share / share.sum())]
+    few, noise = rng.integers(0, 12, len(qid)), rng.integers(0, 200, (len(qid), n_noise))
+    numbers = rng.standard_normal((len(qid), 8))
+    score = np.tanh(numbers) @ (rule.standard_normal(8) * (rule.random(8) < 0.5)) + 0.5 * rule.standard_normal(12)[few]
+    score += effects[many] * (0.3 if n_noise > 1 else 1 + 0.7 * (numbers[:, 0] > 0)) + 1.5 * rng.standard_normal(len(qid))
+    return np.column_stack([numbers, many, few, noise]), np.digitize(score, np.quantile(score, [0.5, 0.8, 0.93, 0.98])), qid
+
+
+def categories(args):
+    table = Table("", "LambdaMART", "as numbers", "LightGBM", title="NDCG@10 on new queries", title_justify="left")
+    cases = {"even categories": (1, True), "few frequent ones": (1, False), "weak, four columns of noise": (4, True)}
+    for name, case in cases.items():
+        Xt, yt, qt = made_categories(20_000, 99, *case)
+        found = []
+        for seed in range(3):
+            X, y, qid = made_categories(args.rows, seed, *case)
+            columns, options = list(range(8, X.shape[1])), {"max_leaves": args.leaves, "n_jobs": args.threads}
+            models = [LambdaMART(args.trees, categorical_features=c, **options) for c in (columns, None)]
+            sizes = np.unique(qid, return_counts=True)[1]
+            theirs = lightgbm_model(args, X, y, sizes, args.trees, categorical_feature=columns)
+            scores = [*(model.fit(X, y, qid=qid).predict(Xt) for model in models), theirs.predict(Xt)]
+            offsets = np.arange(0, len(yt) + 1, 20)
+            found.append([measure_queries("ndcg@10", yt.astype(float), one, offsets).mean for one in scores])
+        table.add_row(name, *(f"{value:.4f}" for value in np.mean(found, axis=0)))
+    Console().print(table)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["train", "score", "pieces"])
+    parser.add_argument("what", choices=list(JOBS))
     defaults = {"rows": 300_000, "trees": 100, "leaves": 31, "docs": 120, "threads": 1, "repeat": 3}
     for name, default in defaults.items():
         parser.add_argument(f"--{name}", type=int, default=default)
     args = parser.parse_args()
-    {"train": train, "score": score, "pieces": pieces}[args.what](args)
+    JOBS[args.what](args)
+
+
+JOBS = {"train": train, "score": score, "pieces": pieces, "categories": categories}
 
 
 if __name__ == "__main__":

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from podium._compiled import JIT_DISABLED
-from podium.binning import bin_features
+from podium.binning import as_blocks, bin_features
 from podium.weak.grower import TreeGrower
-from podium.weak.histogram import as_blocks, fill_histograms, pack, subtract_histograms, unpack
+from podium.weak.histogram import fill_histograms, pack, subtract_histograms, unpack
 from podium.weak.regression_tree import Forest, RegressionTree, rounded_down
 from podium.weak.split import Limits
 from podium.weak.sums import half_blocks
@@ -161,7 +161,7 @@ def test_threads_change_no_bit_of_a_tree(exact):
 
 
 def test_partition_by_threads_keeps_the_order_of_rows(monkeypatch):
-    monkeypatch.setattr("podium.weak.grower.LONG", 10)
+    monkeypatch.setattr("podium.weak.division.LONG", 10)
     X, gradient, curvature = table(9, 300)
     one, two = (grow(X, gradient, curvature, n_threads=n) for n in (1, 2))
     np.testing.assert_array_equal(one.rows, two.rows)

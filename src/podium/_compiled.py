@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
@@ -76,16 +76,35 @@ def run_threads(function: Callable[..., Any], calls: Iterable[tuple[Any, ...]], 
 
     Slow line: ``[function(*arguments) for arguments in calls]``. The calls must write to disjoint outputs;
     threads share out whole features or queries, never a floating-point sum, so the answer does not depend
-    on their number. Calls go to the threads in runs, four for each thread: handing over one call costs as much
-    as ten thousand cells of a histogram.
+    on their number. Calls are taken in runs, four for each thread: handing over one call costs as much as ten
+    thousand cells of a histogram. The caller's thread takes its part: two small calls cost 9 µs more than on one
+    thread, where waiting for two others cost 32.
     """
     todo = list(calls)
     if n_threads == 1 or len(todo) <= 1:
         return [function(*arguments) for arguments in todo]
+    results: list[Any] = [None] * len(todo)
     step = -(-len(todo) // (4 * n_threads))
-    runs = [todo[start : start + step] for start in range(0, len(todo), step)]
-    futures = [_pool(n_threads).submit(lambda run: [function(*a) for a in run], run) for run in runs]
-    return [result for future in futures for result in future.result()]
+    starts = range(0, len(todo), step)
+    left = iter(starts)
+
+    def take_runs() -> None:
+        """Do runs until none is left: one iterator for all threads gives each run to one of them."""
+        for start in left:
+            for i in range(start, min(start + step, len(todo))):
+                results[i] = function(*todo[i])
+
+    others = [_pool(n_threads - 1).submit(take_runs) for _ in range(min(n_threads, len(starts)) - 1)]
+    try:
+        take_runs()
+    finally:
+        for _ in left:  # after an error nothing new is begun
+            pass
+        begun = [other for other in others if not other.cancel()]
+        wait(begun)
+    for other in begun:
+        other.result()
+    return results
 
 
 def even_chunks(offsets: np.ndarray, n_chunks: int) -> list[tuple[int, int]]:

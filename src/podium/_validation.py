@@ -33,9 +33,7 @@ def check_features(X: Any) -> tuple[Any, tuple[str, ...] | None]:
     """
     if sp.issparse(X):
         return _check_sparse(X), None
-    if type(X).__name__ == "LazyFrame":
-        raise PodiumError("X is a lazy frame; call its collect() first.")
-    matrix = _frame_to_matrix(X) if hasattr(X, "columns") or hasattr(X, "column_names") else X
+    matrix = _frame_to_matrix(X) if is_frame(X) else X
     dense = _to_floats(matrix, "X")
     if dense.ndim != 2:
         raise PodiumError(
@@ -205,11 +203,7 @@ def _check_shape(shape: tuple[int, ...]) -> None:
 
 def _frame_to_matrix(frame: Any) -> Any:
     """Return the values of a pandas, polars or pyarrow table as a numeric matrix, nulls as NaN."""
-    names = _frame_names(frame)
-    repeated = [name for name in names if names.count(name) > 1] if len(set(names)) < len(names) else []
-    if repeated:
-        raise PodiumError(f"X has more than one column {repeated[0]!r}; rename them.")
-    columns = {name: _column_values(frame, name) for name in names}
+    columns = {name: _numeric_column(frame[name], name) for name in frame_names(frame)}
     if not columns:
         return np.empty((len(frame), 0))
     floats = np.float32 if all(c.dtype == np.float32 for c in columns.values()) else np.float64
@@ -219,14 +213,46 @@ def _frame_to_matrix(frame: Any) -> Any:
     return matrix
 
 
-def _frame_names(frame: Any) -> list[Any]:
-    """Column labels of a pandas or polars frame or a pyarrow table."""
-    return list(frame.column_names if hasattr(frame, "column_names") else frame.columns)
+def is_frame(X: Any) -> bool:
+    """Say whether X has named columns, as pandas and polars frames and pyarrow tables do."""
+    if type(X).__name__ == "LazyFrame":
+        raise PodiumError("X is a lazy frame; call its collect() first.")
+    return hasattr(X, "columns") or hasattr(X, "column_names")
 
 
-def _column_values(frame: Any, name: Any) -> Array:
-    """One column of a table as a numpy array, nulls as NaN where its numbers allow it."""
-    column = frame[name]
+def frame_names(frame: Any) -> list[Any]:
+    """Column labels of a pandas or polars frame or a pyarrow table, each once."""
+    names = list(frame.column_names if hasattr(frame, "column_names") else frame.columns)
+    repeated = [name for name in names if names.count(name) > 1] if len(set(names)) < len(names) else []
+    if repeated:
+        raise PodiumError(f"X has more than one column {repeated[0]!r}; rename them.")
+    return names
+
+
+def _numeric_column(column: Any, name: Any) -> Array:
+    """Return a column that must be of numbers as a numpy array, nulls as NaN; refuse categories."""
+    if category_kind(column) is not None:
+        raise PodiumError(
+            f"Column {name!r} of X holds categories: make numbers of them, or use LambdaMART or MART with "
+            "categorical_features='from_dtype' at its fit."
+        )
+    return column_values(column)
+
+
+CATEGORY_TYPES = ("CategoricalDtype", "Categorical", "Enum", "DictionaryType")
+"""Names of the types of columns of categories: in pandas, in polars (two) and in pyarrow."""
+
+
+def category_kind(column: Any) -> str | None:
+    """Return the name of the type of a column of categories, None for any other column."""
+    held = getattr(column, "dtype", None)
+    held = getattr(column, "type", None) if held is None else getattr(held, "pyarrow_dtype", held)
+    name = type(held).__name__
+    return name if name in CATEGORY_TYPES else None
+
+
+def column_values(column: Any) -> Array:
+    """One column of a table or matrix as a numpy array, nulls as NaN where its numbers allow it."""
     if not hasattr(column, "array"):
         return _to_array(column)
     try:
@@ -237,9 +263,9 @@ def _column_values(frame: Any, name: Any) -> Array:
 
 def _column_names(X: Any) -> tuple[str, ...] | None:
     """Names of the columns where all of them are strings, as scikit-learn's feature_names_in_ has it."""
-    if not (hasattr(X, "columns") or hasattr(X, "column_names")):
+    if not is_frame(X):
         return None
-    names = _frame_names(X)
+    names = frame_names(X)
     return tuple(names) if all(isinstance(name, str) for name in names) else None
 
 
@@ -326,7 +352,7 @@ def _ids_as_given(qid: Any) -> Array:
 
 def _number_ids(ids: Array) -> tuple[Array, Array]:
     """Number query ids 0, 1, … in sorted order; ids of mixed kinds in the order they appear."""
-    missing = np.flatnonzero([_is_null(value) for value in ids.tolist()] if ids.dtype == object else ids != ids)
+    missing = np.flatnonzero([is_null(value) for value in ids.tolist()] if ids.dtype == object else ids != ids)
     if len(missing):
         raise PodiumError(f"qid must not be missing; row {missing[0]} has {ids[missing[0]]!r}.")
     if ids.dtype != object:
@@ -342,7 +368,7 @@ def _number_ids(ids: Array) -> tuple[Array, Array]:
     return np.array([numbers[value] for value in ids.tolist()], np.int64), unique
 
 
-def _is_null(value: Any) -> bool:
+def is_null(value: Any) -> bool:
     """Say whether a value stands for nothing: None, NaN, NaT or pandas' NA."""
     return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)
 

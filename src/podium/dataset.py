@@ -17,13 +17,13 @@ from podium._validation import (
     Array,
     PairArrays,
     PodiumError,
-    check_features,
     check_labels,
     check_pairs,
     check_queries,
     check_query_weight,
     check_weight,
 )
+from podium.categories import Categories, read_features
 
 HASH_BLOCK = 2**15
 """Cells converted to float64 and hashed at a time: a block and its copies stay in the second-level cache."""
@@ -91,6 +91,8 @@ class RankingData:
         Weight of each query, 1 where none was given.
     pairs : PairArrays or None
         Explicit pairs in grouped row numbers, in a canonical order.
+    categories : Categories or None
+        The categories whose codes stand in categorical columns of `features`.
     """
 
     features: Any
@@ -100,6 +102,7 @@ class RankingData:
     row_weight: Array
     query_weight: Array
     pairs: PairArrays | None
+    categories: Categories | None = None
 
     @classmethod
     def from_arrays(
@@ -112,9 +115,10 @@ class RankingData:
         pairs: Any = None,
         sample_weight: Any = None,
         query_weight: Any = None,
+        categories: Categories | None = None,
     ) -> RankingData:
         """Check what the caller gave and put it into the canonical order."""
-        features, names = check_features(X)
+        features, names = read_features(X, categories)
         n_rows = features.shape[0]
         labels = None if y is None else check_labels(y, n_rows)
         codes, ids = check_queries(qid, group, n_rows)
@@ -136,6 +140,7 @@ class RankingData:
             weight[queries.rows],
             per_query[order],
             None if given_pairs is None else _grouped_pairs(given_pairs, queries),
+            categories,
         )
 
 

@@ -1,5 +1,7 @@
 """Regression trees by brute force: every feature, every threshold between values, either side for missing ones."""
 
+from itertools import combinations
+
 import numpy as np
 
 
@@ -38,9 +40,63 @@ def leaf(tree, row):
     at = 0 if len(tree.feature) else -1
     while at >= 0:
         x = row[tree.feature[at]]
-        left = tree.missing_left[at] if np.isnan(x) else not x > tree.threshold[at]
+        if np.isnan(x):
+            left = tree.missing_left[at]
+        elif tree.set_of[at] >= 0:
+            left = int(x) in categories_of(tree.sets[tree.set_of[at]])
+        else:
+            left = not x > tree.threshold[at]
         at = tree.left[at] if left else tree.right[at]
     return ~at
+
+
+def categories_of(words):
+    """Categories in a set of eight words."""
+    return {c for c in range(256) if int(words[c // 32]) >> (c % 32) & 1}
+
+
+def drawn_sums(codes, gradient, curvature, smoothing):
+    """Gradients, curvatures and rows of each category: means drawn to the node's as by so many average rows."""
+    known = ~np.isnan(codes)
+    sums = {}
+    mean = gradient[known].sum() / curvature[known].sum()
+    more = smoothing * curvature[known].mean()
+    for c in np.unique(codes[known]):
+        own = codes == c
+        g, h = gradient[own].sum(), curvature[own].sum()
+        sums[int(c)] = (h * (mean + (g / h - mean) * h / (h + more)), h, own.sum())
+    return sums
+
+
+def set_gain(sums, apart, left, missing_left, limits):
+    """Gain of a set of categories against the rest, -1 where a limit forbids it."""
+    sides = [[s for c, s in sums.items() if (c in left) == on_left] for on_left in (True, False)]
+    sides[0 if missing_left else 1].append(apart)
+    (g, h, n), (g2, h2, n2) = (np.sum(side, axis=0) if side else np.zeros(3) for side in sides)
+    if min(n, n2) < max(limits.min_child_samples, 1) or min(h, h2) < max(limits.min_child_weight, 1e-300):
+        return -1.0
+    ridge = limits.reg_lambda
+    return g**2 / (h + ridge) + g2**2 / (h2 + ridge) - (g + g2) ** 2 / (h + h2 + ridge)
+
+
+def best_set_gain(codes, gradient, curvature, smoothing, limits, sets):
+    """The largest gain over sets of categories, either side for missing values; `sets` makes them of the sums."""
+    sums = drawn_sums(codes, gradient, curvature, smoothing)
+    lost = np.isnan(codes)
+    apart = (gradient[lost].sum(), curvature[lost].sum(), lost.sum())
+    gains = [set_gain(sums, apart, set(left), side, limits) for left in sets(sums) for side in (True, False)]
+    return max([0.0, *(g for g in gains if g > limits.min_split_gain)])
+
+
+def sorted_and_single_sets(sums):
+    """Each category alone, and the first categories by mean gradient, none and all of them included."""
+    order = sorted(sums, key=lambda c: (sums[c][0] / sums[c][1], c))
+    return [order[:i] for i in range(len(order) + 1)] + [[c] for c in order]
+
+
+def all_sets(sums):
+    """Every set of categories."""
+    return [chosen for size in range(len(sums) + 1) for chosen in combinations(sums, size)]
 
 
 def histogram(codes, rows, values):

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from podium._compiled import ROW
+from podium._compiled import CODE, ROW
 from podium._validation import Array, PodiumError
 from podium.binning.blocks import BLOCK, BlockBins, block_bins
 from podium.binning.columns import ColumnBins, column_bins
 from podium.binning.cuts import Cuts
 
-__all__ = ["BLOCK", "Bins", "BlockBins", "ColumnBins", "Cuts", "bin_features"]
+__all__ = ["BLOCK", "Bins", "BlockBins", "ColumnBins", "Cuts", "as_blocks", "bin_features"]
 
 Bins = BlockBins | ColumnBins
 
@@ -28,6 +28,7 @@ def bin_features(
     weight: Array | None = None,
     max_bins: int | None = 255,
     n_threads: int = 1,
+    n_categories: Array | None = None,
 ) -> Bins:
     """Bin the features of X, reading rows through `rows` so that no reordered copy of X is made.
 
@@ -44,6 +45,9 @@ def bin_features(
         each; otherwise bins hold about equal weight. None: a bin for each distinct value, as in the RankBoost
         paper.
     n_threads : int
+    n_categories : ndarray of int64, optional
+        For each feature how many categories it has, -1 if it is a number. Category c, from 0, gets the code
+        1 + c, whatever `max_bins` is and whether or not it occurs.
 
     Returns
     -------
@@ -52,8 +56,21 @@ def bin_features(
     """
     if max_bins is not None and not (isinstance(max_bins, int | np.integer) and 2 <= max_bins <= 255):
         raise PodiumError(f"max_bins must be a whole number from 2 to 255, or None for no limit; got {max_bins!r}.")
+    known = np.full(X.shape[1], -1, ROW) if n_categories is None else n_categories
     order = np.arange(X.shape[0], dtype=ROW) if rows is None else rows
     shares = None if weight is None or np.all(weight == weight[0]) else weight
     if max_bins is None or not isinstance(X, np.ndarray):
-        return column_bins(X, order, shares, max_bins, n_threads)
-    return block_bins(X, order, shares, int(max_bins), n_threads)
+        return column_bins(X, order, shares, max_bins, n_threads, known)
+    return block_bins(X, order, shares, int(max_bins), n_threads, known)
+
+
+def as_blocks(bins: Bins) -> BlockBins:
+    """Return sorted columns of at most 255 bins as blocks, one byte for every cell, absent ones missing."""
+    if isinstance(bins, BlockBins):
+        return bins
+    n_features = bins.cuts.n_features
+    codes = np.zeros((-(-n_features // BLOCK), bins.n_rows, BLOCK), CODE)
+    for feature in range(n_features):
+        own = slice(bins.starts[feature], bins.starts[feature + 1])
+        codes[feature // BLOCK, bins.rows[own], feature % BLOCK] = bins.codes[own]
+    return BlockBins(codes, bins.cuts)

@@ -42,12 +42,14 @@ class BlockBins:
         return out
 
 
-def block_bins(X: Array, rows: Array, weight: Array | None, max_bins: int, n_threads: int = 1) -> BlockBins:
+def block_bins(
+    X: Array, rows: Array, weight: Array | None, max_bins: int, n_threads: int, n_categories: Array
+) -> BlockBins:
     """Bin a dense float32 or float64 matrix; row i of the codes is ``X[rows[i]]``."""
     matrix = Matrix.of(X)
     n_features = X.shape[1]
     codes = np.zeros((-(-n_features // BLOCK), len(rows), BLOCK), CODE)
-    calls = [(matrix, rows, weight, max_bins, b, codes[b]) for b in range(len(codes))]
+    calls = [(matrix, rows, weight, max_bins, n_categories, b, codes[b]) for b in range(len(codes))]
     results = run_threads(_bin_block, calls, n_threads)
     uppers = [upper for block in results for upper in block[0]]
     lowest = np.concatenate([block[1] for block in results])
@@ -81,7 +83,7 @@ class Matrix:
 
 
 def _bin_block(
-    matrix: Matrix, rows: Array, weight: Array | None, max_bins: int, block: int, codes_out: Array
+    matrix: Matrix, rows: Array, weight: Array | None, max_bins: int, n_categories: Array, block: int, codes_out: Array
 ) -> tuple[list[Array], Array]:
     """Cut the features of one block and write their codes.
 
@@ -89,7 +91,10 @@ def _bin_block(
     """
     first, last = block * BLOCK, min((block + 1) * BLOCK, matrix.n_features)
     values = matrix.columns(rows, first, last)
-    uppers = [bin_uppers(column, weight, max_bins) for column in values]
+    uppers = [
+        bin_uppers(column, weight, max_bins) if known < 0 else np.arange(known, dtype=column.dtype)
+        for column, known in zip(values, n_categories[first:last].tolist(), strict=True)
+    ]
     inner = np.full((len(uppers), 256), np.inf, values.dtype)
     for j, upper in enumerate(uppers):
         inner[j, : max(len(upper) - 1, 0)] = upper[:-1]

@@ -45,10 +45,12 @@ class ColumnBins:
         return out
 
 
-def column_bins(X: Any, rows: Array, weight: Array | None, max_bins: int | None, n_threads: int = 1) -> ColumnBins:
+def column_bins(
+    X: Any, rows: Array, weight: Array | None, max_bins: int | None, n_threads: int, n_categories: Array
+) -> ColumnBins:
     """Bin a dense matrix, or a sparse one by columns; row i of the result is row ``rows[i]`` of X."""
     reader = SparseReader.of(X, rows) if hasattr(X, "indptr") else DenseReader(Matrix.of(X), rows)
-    calls = [(reader, feature, weight, max_bins) for feature in range(X.shape[1])]
+    calls = [(reader, feature, weight, max_bins, known) for feature, known in enumerate(n_categories.tolist())]
     entry_rows, codes, uppers, lowest = zip(*run_threads(_bin_column, calls, n_threads), strict=True)
     counts = np.array([len(entries) for entries in entry_rows])
     return ColumnBins(
@@ -105,14 +107,17 @@ class SparseReader:
 
 
 def _bin_column(
-    reader: DenseReader | SparseReader, feature: int, weight: Array | None, max_bins: int | None
+    reader: DenseReader | SparseReader, feature: int, weight: Array | None, max_bins: int | None, n_categories: int
 ) -> tuple[Array, Array, Array, bool]:
     """Return rows and codes of one feature in the order of its values, its bins' uppers, and if it has -inf."""
     # Sums of weights depend on their order in the last bit, so they are taken in an order free of the caller's.
     rows, values = reader.entries(feature) if weight is None else reader.column(feature)
     sequence = np.argsort(values, kind=None if weight is None else "stable")
     rows, values = rows[sequence], values[sequence]
-    uppers, _ = uppers_of_sorted(values, None if weight is None else weight[rows], max_bins)
+    if n_categories < 0:
+        uppers, _ = uppers_of_sorted(values, None if weight is None else weight[rows], max_bins)
+    else:
+        uppers = np.arange(n_categories, dtype=values.dtype)
     codes = np.empty(len(values), np.uint32)
     _sorted_codes(values, uppers, codes)
     return rows, codes, uppers, len(values) > 0 and bool(values[0] == -np.inf)

@@ -18,11 +18,11 @@ from podium._validation import (
     Array,
     FormatError,
     PodiumError,
-    check_features,
     check_labels,
     check_queries,
     check_weight,
 )
+from podium.categories import Categories, read_features
 from podium.dataset import RankingData, group_rows
 from podium.measures import measure_queries, parse_measure, weighted_mean
 from podium.model_file import to_floats, to_texts, write_model
@@ -37,6 +37,7 @@ class Ranker(BaseEstimator):
     """
 
     _kept: ClassVar[tuple[str, ...]] = ()
+    _categories: Categories | None = None
 
     def fit(
         self,
@@ -84,8 +85,9 @@ class Ranker(BaseEstimator):
         """
         self._check_parameters()
         data = RankingData.from_arrays(
-            X, y, qid=qid, group=group, pairs=pairs, sample_weight=sample_weight, query_weight=query_weight
-        )
+            X, y, qid=qid, group=group, pairs=pairs, sample_weight=sample_weight, query_weight=query_weight,
+            categories=self._find_categories(X, init_model),
+        )  # fmt: skip
         evals = _check_evals(eval_set, eval_qid, eval_group, data)
         if hasattr(init_model, "n_features_in_"):
             _check_columns(data, init_model.n_features_in_, _names_of(init_model), "init_model must have")
@@ -133,6 +135,10 @@ class Ranker(BaseEstimator):
         """Learn from checked data."""
         raise TypeError(f"{type(self).__name__} must say how it learns.")
 
+    def _find_categories(self, X: Any, init_model: Any) -> Categories | None:
+        """Return the categories of the columns that are categorical; None in a ranker of numbers alone."""
+        return None
+
     def _score(self, features: Any) -> Array:
         """Score a checked matrix."""
         raise TypeError(f"{type(self).__name__} must say how it scores.")
@@ -162,7 +168,7 @@ class Ranker(BaseEstimator):
     def _check_rows(self, X: Any) -> Any:
         """Return a matrix to be scored, with the columns that the fit had."""
         check_is_fitted(self)
-        features, names = check_features(X)
+        features, names = read_features(X, self._categories)
         known = getattr(self, "feature_names_in_", None)
         if known is not None and names is not None and list(names) != known.tolist():
             raise PodiumError(_name_difference(known.tolist(), list(names)))
@@ -270,7 +276,7 @@ def _check_evals(eval_set: Any, eval_qid: Any, eval_group: Any, train: RankingDa
         raise PodiumError("eval_set must be a list of (X, y), such as [(X_valid, y_valid)].")
     ids, groups = _beside(eval_qid, len(sets), "eval_qid"), _beside(eval_group, len(sets), "eval_group")
     evals = [
-        RankingData.from_arrays(X, y, qid=qid, group=group)
+        RankingData.from_arrays(X, y, qid=qid, group=group, categories=train.categories)
         for (X, y), qid, group in zip(sets, ids, groups, strict=True)
     ]
     for number, data in enumerate(evals):

@@ -5,27 +5,28 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 from numbers import Integral, Real
 from os import PathLike
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from podium._compiled import ROW, SCORE, compiled, run_threads, thread_count
+from podium._compiled import ROW, SCORE, compiled, even_chunks, run_threads, thread_count
 from podium._validation import Array, FormatError, PodiumError
-from podium.binning import bin_features
+from podium.binning import as_blocks, bin_features
+from podium.categories import Categories
 from podium.dataset import RankingData
 from podium.losses import Loss
 from podium.measures import parse_measure
 from podium.rankers.base import Ranker
+from podium.rankers.tree_categories import category_arrays, find_categories, from_lists, to_lists
 from podium.rankers.tree_file import from_columns, to_columns
 from podium.rounds import Monitor, evaluation_sets
+from podium.weak.category_split import CategorySplits
 from podium.weak.grower import Grown, TreeGrower
-from podium.weak.histogram import as_blocks
 from podium.weak.regression_tree import Forest, RegressionTree, staged_scores
 from podium.weak.split import Limits
 
@@ -139,8 +140,8 @@ def boost_trees(
 
 def add_tree(tree: RegressionTree, grown: Grown, rows: Array | None, grower: TreeGrower, scores_out: Array) -> None:
     """Add a tree to the scores of the training rows: by leaf, or by codes where a row was not drawn."""
-    parts = np.linspace(0, tree.n_leaves, min(grower.n_threads, tree.n_leaves) + 1).astype(ROW)
-    calls = [(grown.rows, grown.offsets, tree.value, scores_out, a, b) for a, b in pairwise(parts)]
+    parts = even_chunks(grown.offsets, grower.n_threads)
+    calls = [(grown.rows, grown.offsets, tree.value, scores_out, first, last) for first, last in parts]
     run_threads(_add_leaves, calls, grower.n_threads)
     if rows is not None:
         others = np.ones(len(scores_out), np.bool_)
@@ -166,6 +167,8 @@ class TreeRanker(Ranker):
         "max_bins": [Interval(Integral, 2, 255, closed="both")],
         "quantized": ["boolean"],
         "monotone_constraints": ["array-like", None],
+        "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
+        "cat_smooth": [Interval(Real, 0, None, closed="left")],
         "sigma": [Interval(Real, 0, None, closed="neither")],
         "early_stopping_rounds": [Interval(Integral, 1, None, closed="left"), None],
         "eval_metric": [str, list, tuple],
@@ -187,6 +190,8 @@ class TreeRanker(Ranker):
     max_bins: int
     quantized: bool
     monotone_constraints: Any
+    categorical_features: Any
+    cat_smooth: float
     early_stopping_rounds: int | None
     random_state: Any
     n_jobs: int | None
@@ -216,6 +221,18 @@ class TreeRanker(Ranker):
             warnings.warn(self._why_nothing_was_learned(data), stacklevel=3)
         self._keep(monitor.rounds, monitor.best_round, n_features, start)
         self.evals_result_, self.stop_reason_ = monitor.history, monitor.reason
+        self._categories = data.categories
+
+    def _find_categories(self, X: Any, init_model: Any) -> Categories:
+        before = init_model._categories if isinstance(init_model, TreeRanker) else None
+        return find_categories(X, self.categorical_features, init_model, before)
+
+    @property
+    def categories_(self) -> dict[Any, Array]:
+        """The categories of each categorical column, by its name or number; a category's code is its place."""
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", range(self.n_features_in_))
+        return {} if self._categories is None else category_arrays(self._categories, names)
 
     def _check_combinations(self, evals: list[RankingData], init_model: Any) -> None:
         """Refuse parameters that would be ignored together with others."""
@@ -228,10 +245,13 @@ class TreeRanker(Ranker):
     def _make_grower(self, data: RankingData, n_features: int, threads: int) -> TreeGrower:
         """Return the grower of trees on the training rows."""
         limits = Limits(self.min_child_samples, self.min_child_weight, self.reg_lambda, self.min_split_gain)
-        monotone = _check_monotone(self.monotone_constraints, n_features)
-        bins = bin_features(data.features, data.queries.rows, data.row_weight, self.max_bins, threads)
+        monotone = _check_monotone(self.monotone_constraints, n_features, data.categories)
+        weight = data.row_weight * np.repeat(data.query_weight, data.queries.sizes)
+        known = np.full(n_features, -1) if data.categories is None else data.categories.n_categories(n_features)
+        bins = bin_features(data.features, data.queries.rows, weight, self.max_bins, threads, known)
+        splits = CategorySplits(known, self.cat_smooth, threads) if known.max() >= 0 else None
         return TreeGrower(
-            as_blocks(bins), limits, self.max_leaves, self.max_depth, monotone, not self.quantized, threads
+            as_blocks(bins), limits, self.max_leaves, self.max_depth, monotone, not self.quantized, threads, splits
         )
 
     def _make_monitor(self, evals: list[RankingData], start: Start, threads: int) -> Monitor[TreeRound]:
@@ -321,10 +341,13 @@ class TreeRanker(Ranker):
             raise PodiumError("A model that goes on from another ranker's scores cannot be saved; save both apart.")
         return {
             "trees": to_columns(self.trees_), "best_iteration": self.best_iteration_, "base_score": self.base_score_,
+            "categories": [] if self._categories is None else to_lists(self._categories),
         }  # fmt: skip
 
     def _restore(self, content: dict[str, Any], path: str | PathLike[str]) -> None:
-        trees = from_columns(content.get("trees"), path, self.n_features_in_)
+        names = getattr(self, "feature_names_in_", None)
+        self._categories = from_lists(content.get("categories"), path, self.n_features_in_, names)
+        trees = from_columns(content.get("trees"), path, self.n_features_in_, self._categories.values)
         best, base = content.get("best_iteration"), content.get("base_score")
         if not isinstance(best, int) or not 0 <= best <= len(trees):
             raise FormatError(path, f"best_iteration must be 0 to {len(trees)}, the number of trees")
@@ -333,14 +356,20 @@ class TreeRanker(Ranker):
         self._keep([TreeRound(tree) for tree in trees], best, self.n_features_in_, Start(None, float(base)))
 
 
-def _check_monotone(constraints: Any, n_features: int) -> Array | None:
-    """Return one of 1, -1 and 0 for each feature, or None."""
+def _check_monotone(constraints: Any, n_features: int, categories: Categories | None) -> Array | None:
+    """Return one of 1, -1 and 0 for each feature, or None; categories have no order to keep."""
     if constraints is None:
         return None
     given = np.asarray(constraints)
     if given.shape != (n_features,) or not np.isin(given, (-1, 0, 1)).all():
         raise PodiumError(
             f"monotone_constraints must give 1, -1 or 0 for each of {n_features} features; got {constraints!r}."
+        )
+    unordered = [] if categories is None else [column for column in categories.values if given[column] != 0]
+    if unordered:
+        raise PodiumError(
+            f"monotone_constraints must be 0 for categorical features; got {given[unordered[0]]} for feature "
+            f"{unordered[0]}."
         )
     return given.astype(np.int8)
 

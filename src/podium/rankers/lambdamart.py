@@ -70,6 +70,13 @@ class LambdaMART(TreeRanker):
         Round gradients to a few bits for the histograms (leaf values never are), which is faster.
     monotone_constraints : sequence of int, optional
         For each feature 1 (may only raise scores as it grows), -1 (only lower them) or 0.
+    categorical_features : "from_dtype", sequence or None
+        Columns to be split by sets of their categories: those of a frame's category types (pandas, polars,
+        pyarrow); or numbers, names or a mask of columns, whose different values are then categories; or none.
+        Values that the fit has not seen are missing.
+    cat_smooth : float
+        The mean gradient of each category is drawn to that of its node as if the category had so many more
+        rows, so that neither rare categories nor many of them win a split by chance.
     early_stopping_rounds : int, optional
         Stop when the first `eval_metric` on the last evaluation set has not improved for so many rounds.
     eval_metric : str or list of str
@@ -94,6 +101,9 @@ class LambdaMART(TreeRanker):
         Share of each feature in the gains of all splits.
     base_score_ : float
         Score before the first tree.
+    categories_ : dict
+        Categories of each categorical column, by its name or number, ascending, numbers before texts; of more
+        than 255 the most frequent ones.
     stop_reason_ : str
         Why the fit ended.
     n_features_in_, feature_names_in_
@@ -138,6 +148,8 @@ class LambdaMART(TreeRanker):
         max_bins: int = 255,
         quantized: bool = True,
         monotone_constraints: Sequence[int] | None = None,
+        categorical_features: Any = "from_dtype",
+        cat_smooth: float = 50.0,
         early_stopping_rounds: int | None = None,
         eval_metric: str | Sequence[str] = "ndcg@10",
         random_state: Any = 0,
@@ -162,6 +174,8 @@ class LambdaMART(TreeRanker):
         self.max_bins = max_bins
         self.quantized = quantized
         self.monotone_constraints = monotone_constraints
+        self.categorical_features = categorical_features
+        self.cat_smooth = cat_smooth
         self.early_stopping_rounds = early_stopping_rounds
         self.eval_metric = eval_metric
         self.random_state = random_state
@@ -217,6 +231,13 @@ class MART(TreeRanker):
         Round gradients to a few bits for the histograms (leaf values never are), which is faster.
     monotone_constraints : sequence of int, optional
         For each feature 1 (may only raise scores as it grows), -1 (only lower them) or 0.
+    categorical_features : "from_dtype", sequence or None
+        Columns to be split by sets of their categories: those of a frame's category types (pandas, polars,
+        pyarrow); or numbers, names or a mask of columns, whose different values are then categories; or none.
+        Values that the fit has not seen are missing.
+    cat_smooth : float
+        The mean gradient of each category is drawn to that of its node as if the category had so many more
+        rows, so that neither rare categories nor many of them win a split by chance.
     early_stopping_rounds : int, optional
         Stop when the first `eval_metric` on the last evaluation set has not improved for so many rounds.
     eval_metric : str or list of str
@@ -241,6 +262,9 @@ class MART(TreeRanker):
         Share of each feature in the gains of all splits.
     base_score_ : float
         Score before the first tree.
+    categories_ : dict
+        Categories of each categorical column, by its name or number, ascending, numbers before texts; of more
+        than 255 the most frequent ones.
     stop_reason_ : str
         Why the fit ended.
     n_features_in_, feature_names_in_
@@ -270,6 +294,8 @@ class MART(TreeRanker):
         max_bins: int = 255,
         quantized: bool = True,
         monotone_constraints: Sequence[int] | None = None,
+        categorical_features: Any = "from_dtype",
+        cat_smooth: float = 50.0,
         early_stopping_rounds: int | None = None,
         eval_metric: str | Sequence[str] = "ndcg@10",
         random_state: Any = 0,
@@ -291,6 +317,8 @@ class MART(TreeRanker):
         self.max_bins = max_bins
         self.quantized = quantized
         self.monotone_constraints = monotone_constraints
+        self.categorical_features = categorical_features
+        self.cat_smooth = cat_smooth
         self.early_stopping_rounds = early_stopping_rounds
         self.eval_metric = eval_metric
         self.random_state = random_state

@@ -1,60 +1,55 @@
-"""Growth of a regression tree, best leaf first: histogram, split search, partition of the rows.
-
-Each split costs the histogram of the smaller child; the larger child's is the difference to their parent's.
-Threads share out halves of feature blocks, and in the partition runs of rows.
-"""
+"""Growth of a regression tree, best leaf first."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, field
+from heapq import heappop, heappush, nsmallest
 
 import numpy as np
 
-from podium._compiled import ROW, SCORE, compiled, prefetch, run_threads
+from podium._compiled import SCORE, compiled, even_chunks, run_threads
 from podium._validation import Array
-from podium.binning import BLOCK, BlockBins
-from podium.weak.histogram import HALF, Packed, fill_histograms, pack, subtract_histograms
+from podium.binning import BlockBins
+from podium.weak.category_split import WORDS, CategorySplits
+from podium.weak.division import LONG, Divider, Leaf
+from podium.weak.histogram import pack
 from podium.weak.regression_tree import RegressionTree
-from podium.weak.split import FIELDS, Limits, Split, child_bounds, search_splits
-from podium.weak.sums import half_blocks
+from podium.weak.split import FIELDS, Limits, Split
 
-LONG = 16_384
-"""Rows of a node from which threads share its partition: below, starting them costs more."""
+EARLY = 2
+"""Leaves for each thread that are divided at a time: with more, more are divided whose turn never comes."""
 
 
-@dataclass
-class Leaf:
-    """A leaf while the tree grows.
+@dataclass(frozen=True, eq=False)
+class Growing:
+    """A tree that grows.
 
     Attributes
     ----------
-    start, stop : int
-        Its rows stand there in the grower's row list.
-    slot : int
-        Place of its histograms.
-    depth : int
-    bounds : ndarray of float64
-        Lowest and highest value allowed.
-    parent : int
-        Split above it, -1 for the root; `on_left` says on which side.
-    split : Split or None
-        Its best split.
+    leaves : list of Leaf
+    splits : list
+        Of each division its split, the number of the split above and whether it is on its left.
+    queue : list of (float, int)
+        Heap of the leaves that may be divided: less the gain, place among the leaves.
     """
 
-    start: int
-    stop: int
-    slot: int
-    depth: int
-    bounds: Array
-    parent: int = -1
-    on_left: bool = False
-    split: Split | None = None
+    leaves: list[Leaf] = field(default_factory=list)
+    splits: list[tuple[Split, int, bool]] = field(default_factory=list)
+    queue: list[tuple[float, int]] = field(default_factory=list)
 
-    @property
-    def count(self) -> int:
-        """Number of rows."""
-        return self.stop - self.start
+    def put(self, leaf: Leaf, place: int) -> None:
+        """Put a leaf at its place, and into the queue if it may be divided."""
+        self.leaves[place : place + 1] = [leaf]
+        if leaf.split is not None:
+            heappush(self.queue, (-leaf.split.gain, place))
+
+    def replace(self, place: int, children: tuple[Leaf, Leaf]) -> None:
+        """Put a leaf's children into the tree: the left one at its place, the right one after all others."""
+        leaf, number = self.leaves[place], len(self.splits)
+        self.splits.append((leaf.known_split, leaf.parent, leaf.on_left))
+        for child, at in zip(children, (place, len(self.leaves)), strict=True):
+            child.parent, child.on_left = number, at == place
+            self.put(child, at)
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +84,8 @@ class TreeGrower:
     exact : bool
         Histograms of near full precision, at twice the time.
     n_threads : int
+    categories : CategorySplits, optional
+        Finds the splits of categorical features.
     """
 
     def __init__(
@@ -100,16 +97,14 @@ class TreeGrower:
         monotone: Array | None = None,
         exact: bool = False,
         n_threads: int = 1,
+        categories: CategorySplits | None = None,
     ) -> None:
         self.bins, self.limits, self.exact, self.n_threads = bins, limits, exact, n_threads
         self.max_leaves = min(max_leaves, max(bins.n_rows, 1))
-        self.max_depth = max_leaves if max_depth is None else max_depth
-        self.words, self.n_bins = half_blocks(bins), bins.cuts.n_bins
         given = np.empty(0, np.int8) if monotone is None else np.asarray(monotone, np.int8)
-        self.monotone = given if given.any() else np.empty(0, np.int8)
-        self._limits = limits.as_array()
-        self._slots: list[Array] = []
-        self._spare = np.empty(bins.n_rows, np.uint32)
+        constrained = given if given.any() else np.empty(0, np.int8)
+        depth = max_leaves if max_depth is None else max_depth
+        self.divider = Divider(bins, limits, depth, constrained, n_threads, categories)
 
     def grow(
         self,
@@ -136,124 +131,42 @@ class TreeGrower:
         features : ndarray of int64, optional
             Features to use, ascending; all by default.
         """
-        self.rows = np.arange(self.bins.n_rows, dtype=np.uint32) if rows is None else rows.copy()
-        self._share_out(np.arange(self.bins.cuts.n_features) if features is None else features)
+        own = np.arange(self.bins.n_rows, dtype=np.uint32) if rows is None else rows.copy()
+        used = np.arange(self.bins.cuts.n_features) if features is None else features
         packed = pack(gradient, curvature, salt, self.exact, self.n_threads)  # 1
-        root = Leaf(0, len(self.rows), 0, 0, np.array([-np.inf, np.inf]))
-        leaves, splits = [root], []
-        self._search(packed, root, None)
-        while len(leaves) < self.max_leaves:  # 2
-            leaf = max(leaves, key=_gain)
-            if leaf.split is None:
-                break
-            splits.append((leaf.split, leaf.parent, leaf.on_left))
-            leaves.append(self._divide(packed, leaf, len(splits) - 1, len(leaves)))
-        return self._finish(leaves, splits, gradient, curvature)  # 3
+        growing = Growing()
+        growing.put(self.divider.root(packed, own, used), 0)
+        while growing.queue and len(growing.leaves) < self.max_leaves:  # 2
+            place = heappop(growing.queue)[1]
+            children = growing.leaves[place].children or self._divide(growing, place)
+            growing.replace(place, children)
+        return self._finish(growing, own, gradient, curvature)  # 3
 
-    def _share_out(self, features: Array) -> None:
-        """Give each thread about equally many of the halves of blocks that hold features in use."""
-        halves = np.unique(features // HALF)
-        self._shares = []
-        for part in np.array_split(halves, min(self.n_threads, len(halves))):
-            used = np.zeros(2 * len(self.words), np.bool_)
-            used[part] = True
-            self._shares.append((used, features[used[features // HALF]].astype(np.int64)))
+    def _divide(self, growing: Growing, place: int) -> tuple[Leaf, Leaf]:
+        """Divide a leaf, and where there are threads for them, others whose turn is likely to come soon."""
+        best, more = growing.leaves[place], self.max_leaves - len(growing.leaves)
+        chosen = [best]
+        if self.n_threads > 1 and best.count < LONG:
+            n_others = min(EARLY * self.n_threads, more // 2) - 1
+            others = [growing.leaves[one] for _, one in nsmallest(max(n_others, 0), growing.queue)]
+            chosen += [leaf for leaf in others if leaf.children is None and leaf.count < LONG]
+        self.divider.divide(chosen, more > 1)
+        return best.known_children
 
-    def _slot(self, number: int, n_planes: int) -> Array:
-        """Return the histograms of a slot, made when first asked for and used again by later trees."""
-        while len(self._slots) <= number:
-            self._slots.append(np.empty((n_planes, 2 * len(self.words), HALF, 256), np.int64))
-        return self._slots[number]
-
-    def _divide(self, packed: Packed, leaf: Leaf, number: int, n_leaves: int) -> Leaf:
-        """Split a leaf, which becomes the left child, and return the right one."""
-        split = leaf.split
-        if split is None:
-            raise ValueError("a leaf without a split was to be divided")
-        middle = leaf.start + self._partition(leaf, split)
-        direction = 0 if len(self.monotone) == 0 else int(self.monotone[int(split.feature)])
-        below, above = child_bounds(split, direction, self.limits.reg_lambda, leaf.bounds)
-        depth = leaf.depth + 1
-        left = Leaf(leaf.start, middle, leaf.slot, depth, below, number, True)
-        right = Leaf(middle, leaf.stop, n_leaves, depth, above, number, False)
-        if right.count > left.count:
-            left.slot, right.slot = right.slot, left.slot
-        if n_leaves + 1 < self.max_leaves and (self._may_split(left) or self._may_split(right)):
-            smaller, larger = (right, left) if right.count <= left.count else (left, right)
-            self._search(packed, smaller, larger)
-        leaf.__dict__.update(left.__dict__)
-        return right
-
-    def _may_split(self, leaf: Leaf) -> bool:
-        """Say whether a leaf has rows and depth enough for two children."""
-        return leaf.count >= max(2, 2 * self.limits.min_child_samples) and leaf.depth < self.max_depth
-
-    def _search(self, packed: Packed, smaller: Leaf, larger: Leaf | None) -> None:
-        """Fill the smaller leaf's histograms, make the larger one's of its parent's, and find their best splits."""
-        leaves = [smaller] if larger is None else [smaller, larger]
-        slots = [self._slot(leaf.slot, len(packed.planes)) for leaf in leaves]
-        wanted = np.array([self._may_split(leaf) for leaf in leaves])
-        found = np.empty((len(self._shares), len(leaves), FIELDS), SCORE)
-        bounds = np.array([leaf.bounds for leaf in leaves])
-        cuts = self.bins.cuts
-        calls = [
-            (
-                self.words, used, features, self.rows[smaller.start : smaller.stop], packed.planes,
-                slots[0], slots[-1], wanted, packed.layout, packed.units, self.n_bins, cuts.first,
-                self.monotone, self._limits, bounds, found[share],
-            )
-            for share, (used, features) in enumerate(self._shares)
-        ]  # fmt: skip
-        run_threads(_search_children, calls, self.n_threads)
-        for i, leaf in enumerate(leaves):
-            best = found[np.argmax(found[:, i, 0]), i]
-            leaf.split = Split(*best.tolist()) if wanted[i] and best[0] > 0 else None
-
-    def _partition(self, leaf: Leaf, split: Split) -> int:
-        """Move the rows that go left before those that go right, each in their order; return how many go left."""
-        feature = int(split.feature)
-        block = self.bins.codes[feature // BLOCK]
-        n_parts = self.n_threads if leaf.count >= LONG else 1
-        bounds = [leaf.start + leaf.count * part // n_parts for part in range(n_parts + 1)]
-        calls = [
-            (block, feature % BLOCK, int(split.cut), split.missing_left > 0, self.rows[a:b], self._spare[a:b])
-            for a, b in pairwise(bounds)
-        ]
-        sizes = run_threads(_partition_rows, calls, self.n_threads)
-        return _join_parts(self.rows, self._spare, bounds, sizes)
-
-    def _finish(
-        self, leaves: list[Leaf], splits: list[tuple[Split, int, bool]], gradient: Array, curvature: Array
-    ) -> Grown:
+    def _finish(self, growing: Growing, rows: Array, gradient: Array, curvature: Array) -> Grown:
         """Compute leaf values and put the tree together."""
-        order = sorted(range(len(leaves)), key=lambda i: leaves[i].start)
-        offsets = np.array([leaves[i].start for i in order] + [len(self.rows)], np.int64)
-        bounds = np.array([leaves[i].bounds for i in order])
-        ridge = self.limits.reg_lambda
+        leaves = sorted(growing.leaves, key=lambda leaf: leaf.start)
+        for leaf in leaves:
+            if leaf.children is not None:  # divided, but its turn never came
+                rows[leaf.start : leaf.stop].sort()
+        offsets = np.array([leaf.start for leaf in leaves] + [len(rows)], np.int64)
+        bounds = np.array([leaf.bounds for leaf in leaves])
         values = np.empty(len(leaves), SCORE)
-        parts = np.linspace(0, len(leaves), min(self.n_threads, len(leaves)) + 1).astype(np.int64)
-        calls = [(self.rows, offsets, gradient, curvature, ridge, bounds, values, a, b) for a, b in pairwise(parts)]
+        shared = (rows, offsets, gradient, curvature, self.limits.reg_lambda, bounds, values)
+        calls = [(*shared, first, last) for first, last in even_chunks(offsets, self.n_threads)]
         run_threads(_leaf_values, calls, self.n_threads)
-        tree = _assemble([leaves[i] for i in order], splits, values, np.diff(offsets), self.bins)
-        return Grown(tree, self.rows, offsets)
-
-
-def _gain(leaf: Leaf) -> float:
-    """Gain of a leaf's best split, -1 where it has none."""
-    return -1.0 if leaf.split is None else leaf.split.gain
-
-
-def _join_parts(rows: Array, spare: Array, bounds: list[int], sizes: list[int]) -> int:
-    """Join the left parts, then the right parts, of runs that were partitioned apart; return the left rows."""
-    place = bounds[0]
-    for (start, _), size in zip(pairwise(bounds), sizes, strict=True):
-        rows[place : place + size] = rows[start : start + size]
-        place += size
-    n_left = place - bounds[0]
-    for (start, stop), size in zip(pairwise(bounds), sizes, strict=True):
-        rows[place : place + stop - start - size] = spare[start : stop - size]
-        place += stop - start - size
-    return n_left
+        tree = _assemble(leaves, growing.splits, values, np.diff(offsets), self.bins)
+        return Grown(tree, rows, offsets)
 
 
 def _assemble(
@@ -267,68 +180,15 @@ def _assemble(
     for i, leaf in enumerate(leaves):
         if leaf.parent >= 0:
             (left if leaf.on_left else right)[leaf.parent] = ~i
-    found = np.array([split for split, _, _ in splits], SCORE).reshape(-1, FIELDS)
+    found = np.array([split[:FIELDS] for split, _, _ in splits], SCORE).reshape(-1, FIELDS)
     features, cuts = found[:, 1].astype(np.int32), found[:, 2].astype(np.int32)
-    thresholds = bins.cuts.thresholds[bins.cuts.offsets[features] + cuts]
+    sets = [split.left_set for split, _, _ in splits if split.left_set is not None]
+    by_set = cuts < 0
+    thresholds = np.where(by_set, np.nan, bins.cuts.thresholds[bins.cuts.offsets[features] + cuts])
     return RegressionTree(
-        features, thresholds, found[:, 3] > 0, left, right, values, found[:, 0].copy(), counts.copy(), cuts
-    )
-
-
-@compiled
-def _search_children(
-    words: Array,
-    used: Array,
-    features: Array,
-    rows: Array,
-    planes: Array,
-    smaller_out: Array,
-    larger_out: Array,
-    wanted: Array,
-    layout: Array,
-    units: Array,
-    n_bins: Array,
-    first_cut: Array,
-    monotone: Array,
-    limits: Array,
-    bounds: Array,
-    found_out: Array,
-) -> None:
-    """Do one thread's share of features: histograms of the smaller child, of the larger, and both searches."""
-    for plane in range(len(planes)):
-        fill_histograms(words, used, rows, planes[plane], smaller_out[plane])
-        if len(wanted) == 2:
-            subtract_histograms(smaller_out[plane], used, larger_out[plane])
-    for child in range(len(wanted)):
-        histogram = smaller_out if child == 0 else larger_out
-        found_out[child, 0] = -1.0
-        if wanted[child]:
-            search_splits(
-                histogram, layout, units, features, n_bins, first_cut, monotone, limits, bounds[child],
-                found_out[child],
-            )  # fmt: skip
-
-
-@compiled
-def _partition_rows(codes: Array, column: int, cut: int, missing_left: bool, rows: Array, spare_out: Array) -> int:
-    """Leave the rows that go left at the start of `rows`, the others in `spare_out`; return how many go left.
-
-    Slow line: ``left = np.where(code == 0, missing_left, code <= cut)``. A missing code less 1 is 255, above
-    every cut, so that one comparison without a branch serves either side.
-    """
-    shift = np.uint8(0) if missing_left else np.uint8(1)
-    most = np.uint8(cut) - shift
-    flat, ahead = codes.reshape(-1), len(rows) - 1
-    n_left, n_right = ROW(0), ROW(0)
-    for i in range(len(rows)):
-        prefetch(flat, np.int64(rows[min(i + 24, ahead)]) * BLOCK)
-        row = rows[i]
-        left = np.uint8(codes[row, column] - shift) <= np.uint8(most)
-        rows[n_left] = row
-        spare_out[n_right] = row
-        n_left += left
-        n_right += not left
-    return int(n_left)
+        features, thresholds, found[:, 3] > 0, left, right, values, found[:, 0].copy(), counts.copy(), cuts,
+        np.where(by_set, np.cumsum(by_set) - 1, -1).astype(np.int32), np.array(sets, np.uint32).reshape(-1, WORDS),
+    )  # fmt: skip
 
 
 @compiled

@@ -15,9 +15,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from podium._compiled import CODE, SCORE, compiled, prefetch, run_threads
+from podium._compiled import SCORE, compiled, prefetch, run_threads
 from podium._validation import Array
-from podium.binning import BLOCK, Bins, BlockBins
 
 BINS = 256
 """Cells of a feature: codes 0 (missing) to 255."""
@@ -38,8 +37,8 @@ class Packed:
     planes : ndarray of int64, shape (1 or 2, n_rows)
         One plane holds gradient, curvature and count; of two, the first holds the gradient alone.
     layout : ndarray of int64
-        Shift of the gradient; shift and mask of the curvature; mask of the count. The curvature and the count
-        are read from the last plane, the gradient from the first.
+        Shift of the gradient; shift and mask of the curvature; mask of the count; highest bit of the gradient.
+        The curvature and the count are read from the last plane, the gradient from the first.
     units : ndarray of float64
         What 1 of the whole numbers stands for: gradient, curvature.
     """
@@ -60,16 +59,18 @@ def pack(gradient: Array, curvature: Array, salt: int, exact: bool = False, n_th
         Curvatures are not negative.
     salt : int
     exact : bool
-        Use an integer for the gradient and one for the curvature, some 40 bits each, which takes twice the time.
+        Use an integer for the gradient and one for the curvature, which takes twice the time; sums have 51 bits.
     n_threads : int
     """
     n = len(gradient)
     count_bits = max(n, 1).bit_length()
     two = exact or n > LARGE
-    curvature_bits = 62 - count_bits if two else (64 - count_bits) * 8 // 17
-    gradient_bits = 62 if two else 64 - count_bits - curvature_bits
+    # no more than 51 bits, which a float holds exactly
+    curvature_bits = min(62 - count_bits, 51) if two else (64 - count_bits) * 8 // 17
+    gradient_bits = 51 if two else 64 - count_bits - curvature_bits
     shift = 0 if two else count_bits + curvature_bits
-    layout = np.array([shift, count_bits, 2**curvature_bits - 1, 2**count_bits - 1], np.int64)
+    highest = shift + gradient_bits - 1
+    layout = np.array([shift, count_bits, 2**curvature_bits - 1, 2**count_bits - 1, highest], np.int64)
     planes = np.empty((1 + two, n), np.int64)
     room = np.array([2.0 ** (gradient_bits - 1) - 1, 2.0**curvature_bits - 1])
     sums = np.array([np.abs(gradient).sum(), curvature.sum()])
@@ -84,18 +85,6 @@ def pack(gradient: Array, curvature: Array, salt: int, exact: bool = False, n_th
         if np.all(totals <= room):
             return Packed(planes, layout, 1.0 / scales)
         scales = scales * np.where(totals > room, 0.75, 1.0)
-
-
-def as_blocks(bins: Bins) -> BlockBins:
-    """Return sorted columns of at most 255 bins as blocks, one byte for every cell, absent ones missing."""
-    if isinstance(bins, BlockBins):
-        return bins
-    n_features = bins.cuts.n_features
-    codes = np.zeros((-(-n_features // BLOCK), bins.n_rows, BLOCK), CODE)
-    for feature in range(n_features):
-        own = slice(bins.starts[feature], bins.starts[feature + 1])
-        codes[feature // BLOCK, bins.rows[own], feature % BLOCK] = bins.codes[own]
-    return BlockBins(codes, bins.cuts)
 
 
 @compiled
@@ -199,7 +188,7 @@ def subtract_histograms(smaller: Array, used: Array, node_out: Array) -> None:
 
 def unpack(sums: Array, packed: Packed) -> tuple[Array, Array, Array]:
     """Return gradient, curvature and count of packed sums of shape (planes, ...)."""
-    shift, count_bits, mask, count_mask = packed.layout
+    shift, count_bits, mask, count_mask, _ = packed.layout
     gradient = (sums[0] >> shift).astype(SCORE) * packed.units[0]
     curvature = ((sums[-1] >> count_bits) & mask).astype(SCORE) * packed.units[1]
     return gradient, curvature, sums[-1] & count_mask

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -12,11 +12,10 @@ import scipy.sparse as sp
 
 from podium._compiled import ROW, SCORE, compiled, run_threads
 from podium._validation import Array
+from podium.weak.category_walk import TOGETHER, tables_of, walk_codes_and_sets, walk_values_and_sets
 
 ROWS_PER_TASK = 4096
 """Rows scored in one task."""
-TOGETHER = 32
-"""Rows that go through a tree side by side, so that the wait of one for memory is filled by the others."""
 
 
 DE_BRUIJN = np.uint32(0x077CB531)
@@ -27,11 +26,14 @@ DE_BRUIJN = np.uint32(0x077CB531)
 class RegressionTree:
     """A binary tree: rows with a value above the threshold go right, missing values the way they learned.
 
+    A split of a categorical feature sends the categories of a set left, the others right.
+
     Attributes
     ----------
     feature : ndarray of int32
         Column of each split; the first split is the root. A tree without splits is one leaf.
     threshold : ndarray of float64
+        NaN for a split by a set.
     missing_left : ndarray of bool
     left, right : ndarray of int32
         Child of each split: a split if not negative, else leaf ``~child``.
@@ -43,6 +45,10 @@ class RegressionTree:
         Training rows of each leaf.
     cut : ndarray of int32
         The threshold as a cut of the training bins.
+    set_of : ndarray of int32
+        Row of `sets` of each split by a set, 0, 1, … in the order of the splits; -1 for a split by a threshold.
+    sets : ndarray of uint32, shape (n_sets, 8)
+        Bit c % 32 of word c // 32 is set if the category of code c goes left; what is no category is missing.
     """
 
     feature: Array
@@ -54,6 +60,12 @@ class RegressionTree:
     gain: Array
     count: Array
     cut: Array
+    set_of: Array = field(default_factory=lambda: np.empty(0, np.int32))
+    sets: Array = field(default_factory=lambda: np.empty((0, 8), np.uint32))
+
+    def __post_init__(self) -> None:
+        if len(self.set_of) < len(self.feature):
+            object.__setattr__(self, "set_of", np.full(len(self.feature), -1, np.int32))
 
     @property
     def n_leaves(self) -> int:
@@ -83,8 +95,17 @@ class RegressionTree:
     def leaves_of_codes(self, codes: Array, rows: Array) -> Array:
         """Return the leaf of some training rows, by their codes."""
         leaves = np.empty(len(rows), np.int32)
-        _leaves_of_codes(self.feature, self.cut, self.missing_left, self.left, self.right, codes, rows, leaves)
+        splits = (self.feature, self.cut, self.missing_left, self.left, self.right)
+        if len(self.sets):
+            walk_codes_and_sets(*splits, self.set_of, self.tables, codes, rows, leaves)
+        else:
+            _leaves_of_codes(*splits, codes, rows, leaves)
         return leaves
+
+    @cached_property
+    def tables(self) -> Array:
+        """For each set which codes of training bins go left: bool[n_sets, 256]."""
+        return tables_of(self.sets, self.missing_left[self.set_of >= 0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +122,10 @@ class Forest:
     depth : ndarray of int64
     masks : Masks or None
         For trees of at most 32 leaves.
+    set_of : ndarray of int32
+        Row of `tables` of each split, -1 for a split by a threshold.
+    tables : ndarray of bool, shape (n_sets, 256)
+        Which codes of a categorical column go left.
     """
 
     feature: Array
@@ -112,6 +137,8 @@ class Forest:
     root: Array
     depth: Array
     masks: Masks | None
+    set_of: Array
+    tables: Array
 
     @classmethod
     def of(cls, trees: Sequence[RegressionTree]) -> Forest:
@@ -131,6 +158,7 @@ class Forest:
             ]
             return np.concatenate([np.empty(0, np.int32), *moved]).astype(np.int32)
 
+        set_of = joined("set_of", np.int32)
         roots = [
             split if len(tree.feature) else ~leaf for tree, split, leaf in zip(trees, splits, leaves, strict=False)
         ]
@@ -138,6 +166,8 @@ class Forest:
             joined("feature", np.int32), joined("threshold", SCORE), joined("missing_left", np.bool_),
             children("left"), children("right"), joined("value", SCORE), np.array(roots, ROW),
             np.array([tree.depth for tree in trees], ROW), make_masks(trees),
+            np.where(set_of >= 0, np.cumsum(set_of >= 0) - 1, -1).astype(np.int32),
+            np.concatenate([np.empty((0, 256), np.bool_), *(tree.tables for tree in trees)]),
         )  # fmt: skip
 
     def score(self, features: Any, n_threads: int = 1) -> Array:
@@ -163,10 +193,12 @@ def _score_rows(forest: Forest, thresholds: Array, matrix: Any, start: int, stop
     rows = matrix[start:stop]
     dense = dense_rows(rows) if sp.issparse(rows) else np.ascontiguousarray(rows)
     splits = (forest.feature, thresholds, forest.missing_left)
-    if forest.masks is not None:
+    walk = (forest.left, forest.right, forest.value, forest.root, forest.depth)
+    if len(forest.tables):
+        walk_values_and_sets(*splits, *walk, forest.set_of, forest.tables, dense, scores[start:stop])
+    elif forest.masks is not None:
         _apply_masks(*splits, *forest.masks, dense, scores[start:stop])
     else:
-        walk = (forest.left, forest.right, forest.value, forest.root, forest.depth)
         _walk_trees(*splits, *walk, dense, scores[start:stop])
 
 

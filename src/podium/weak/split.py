@@ -8,7 +8,7 @@ counts it).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,14 +16,16 @@ from podium._compiled import SCORE, compiled
 from podium._validation import Array
 from podium.weak.histogram import BINS
 
-TINY = 1e-300
-"""Least sum of curvatures of a side where none is asked for: without any, a side has no value."""
 FIELDS = 9
-"""Numbers that describe a split."""
+"""Numbers that describe a split, beside its set of categories."""
+FREE = 2
+"""Direction of every feature where none is constrained."""
+FLOAT_BITS, TWO_52 = np.uint64(0x4330000000000000), 2.0**52
+"""2**52 as a float, whose last bits count the units."""
 
 
 class Split(NamedTuple):
-    """A node's best split; rows with codes above `cut` go right.
+    """A node's best split; rows with codes above `cut` go right, or, of a categorical feature, those not in a set.
 
     Attributes
     ----------
@@ -36,6 +38,8 @@ class Split(NamedTuple):
     left_count : float
     left_gradient, left_curvature, right_gradient, right_curvature : float
         Sums over the sides, as rounded for the histograms.
+    left_set : ndarray of uint32 or None
+        Bit c is set if category c goes left; None for a split by a cut.
     """
 
     gain: float
@@ -47,6 +51,7 @@ class Split(NamedTuple):
     left_curvature: float
     right_gradient: float
     right_curvature: float
+    left_set: Array | None = None
 
 
 @dataclass(frozen=True)
@@ -88,10 +93,13 @@ def search_splits(
     bounds: Array,
     found_out: Array,
 ) -> None:
-    """Write the best split over some features; slow line: ``max((gain(f, c, m), f, c, m) for f, c, m in all)``.
+    """Find a node's best split; slow line: ``max((gain(f, c, m), f, c, m) for f, c, m in all)``.
 
-    Of equal gains the first feature wins, then the lowest cut, then missing values to the left. Where no row of
+    Of equal gains the first feature wins, then missing values to the left, then the lowest cut. Where no row of
     the node lacks the feature, missing values take the side with more rows.
+
+    A cut is first compared with the best so far, which takes no division and four cuts at a time (0.9 ns a cut
+    with the running sums; dividing for each took 2.9); only a feature that has a better one is looked at closely.
 
     Parameters
     ----------
@@ -110,97 +118,188 @@ def search_splits(
     found_out : float64[9]
         See `Split`.
     """
-    n_planes = len(histogram)
-    sums, counts, gains = np.empty((4, BINS)), np.empty((2, BINS), np.int64), np.empty(BINS)
-    bounded = len(monotone) > 0
     found_out[0] = -1.0
+    if len(features) == 0:
+        return
+    cells = histogram.reshape((len(histogram), -1, BINS))
+    node = _node_terms(cells[:, features[0]], layout, units, limits)
+    sums = np.empty((2, BINS), np.uint64)
+    tops, lows = sums[0], sums[len(cells) - 1]
     for feature in features:
-        first, last = first_cut[feature], n_bins[feature]
-        own = histogram[:, feature // 8, feature % 8]
-        _running_sums(own[0], own[n_planes - 1], last + 1, layout, units, sums, counts)
-        direction = monotone[feature] if bounded else 0
-        missing = counts[0, 0]
+        size = n_bins[feature] + 1
+        _running_sums(cells[0, feature, :size], np.uint64(1) << np.uint64(layout[4]), tops)
+        if len(cells) == 2:
+            _running_sums(cells[1, feature, :size], np.uint64(0), lows)
+        missing = lows[0] & np.uint64(layout[3])
+        direction = monotone[feature] if len(monotone) > 0 else FREE
         for side in range(2 if missing > 0 else 1):
             # missing values alone are the left side of cut 0, or else the right side of the last one
-            start = max(first, side)
-            stop = max(start, last if first == 0 else last + 1)
-            left = slice(start, stop)
-            g, h, n = sums[2 * side, left], sums[2 * side + 1, left], counts[side, left]
-            whole = sums[0, last], sums[1, last], counts[0, last]
-            _fill_gains(g, h, n, whole, limits, gains[: stop - start])
-            if bounded:
-                _fill_bounded_gains(g, h, whole, limits[2], direction, bounds, gains[: stop - start])
-            for i in range(stop - start):
-                if gains[i] > max(found_out[0], limits[3]):
-                    heavier = 2 * n[i] >= whole[2]
-                    found_out[0], found_out[1], found_out[2] = gains[i], feature, start + i
-                    found_out[3] = heavier if missing == 0 else side == 0
-                    found_out[4], found_out[5], found_out[6] = n[i], g[i], h[i]
-                    found_out[7], found_out[8] = whole[0] - g[i], whole[1] - h[i]
+            start = max(first_cut[feature], side)
+            stop = max(start, size - 1 if first_cut[feature] == 0 else size)
+            apart = _sums_at(tops, lows, 0, layout) if side == 1 else (0.0, 0.0, 0.0)
+            start, stop = _allowed_cuts(lows, start, stop, layout, apart, node)
+            if _any_better(tops[start:stop], lows[start:stop], layout, apart, node, found_out[0]):
+                before = found_out[0]
+                _take_best(tops, lows, start, stop, layout, units, apart, node, direction, bounds, found_out)
+                if found_out[0] > before:
+                    heavier = 2 * found_out[4] >= node[2]
+                    found_out[1], found_out[3] = feature, heavier if missing == 0 else side == 0
 
 
 @compiled
-def _running_sums(
-    tops: Array, lows: Array, size: int, layout: Array, units: Array, sums_out: Array, counts_out: Array
-) -> None:
-    """Unpack ``np.cumsum`` of the cells: gradients and curvatures, missing values (code 0) among them and not."""
-    shift, count_bits, mask, count_mask = layout[0], layout[1], layout[2], layout[3]
+def _node_terms(cells: Array, layout: Array, units: Array, limits: Array) -> tuple[float, ...]:
+    """What the gains of a node's cuts have in common, gradients and curvatures in multiples of their units.
+
+    With a = H_left + λ, S = H + 2λ, and μ = G/S, the gain of a cut is S r + G²/S - G²/(H + λ) for
+    r = (G_left - μ a)²/(a (S - a)): a sum of two fractions and a difference less than in the definition.
+
+    Returns
+    -------
+    G, H, rows, λ, S, μ : float
+    factor, rest : float
+        The gain of a cut is ``factor * r + rest``.
+    least_rows, least_curvature, least_gain : float
+        Limits of a side, and of the gain.
+    """
     top, low = np.int64(0), np.int64(0)
-    for code in range(size):
-        top += tops[code]
-        low += lows[code]
-        sums_out[0, code] = (top >> shift) * units[0]
-        sums_out[1, code] = ((low >> count_bits) & mask) * units[1]
-        counts_out[0, code] = low & count_mask
-    if counts_out[0, 0] > 0:
-        for code in range(size):
-            sums_out[2, code] = sums_out[0, code] - sums_out[0, 0]
-            sums_out[3, code] = sums_out[1, code] - sums_out[1, 0]
-            counts_out[1, code] = counts_out[0, code] - counts_out[0, 0]
+    for code in range(BINS):
+        top += cells[0, code]
+        low += cells[len(cells) - 1, code]
+    G, H = np.float64(top >> layout[0]), np.float64((low >> layout[1]) & layout[2])
+    ridge = limits[2] / units[1]
+    S = H + 2.0 * ridge
+    scale = units[0] * units[0] / units[1]
+    mean, rest = (G / S, scale * (G * G / S - G * G / (H + ridge))) if S > 0.0 else (0.0, 0.0)
+    least_rows, least_curvature = max(limits[0], 1.0), max(limits[1] / units[1], 1.0)
+    rows = np.float64(low & layout[3])
+    return G, H, rows, ridge, S, mean, scale * S, rest, least_rows, least_curvature, limits[3]
 
 
 @compiled
-def _fill_gains(g: Array, h: Array, n: Array, whole: tuple[float, float, int], limits: Array, gains_out: Array) -> None:
-    """Gain of each cut, -1 where a limit forbids it; no branch, so that four cuts are done at a time."""
-    G, H, rows = whole
-    ridge, least = limits[2], max(np.int64(limits[0]), np.int64(1))
-    weight = max(limits[1], TINY)
-    base = G * G / (H + ridge) if H + ridge > 0.0 else 0.0
-    for i in range(len(gains_out)):
-        a, b = h[i] + ridge, H - h[i] + ridge
-        rest = G - g[i]
-        # one division, not two: x/a + y/b = (x b + y a)/(a b)
-        gain = (g[i] * g[i] * b + rest * rest * a) / max(a * b, TINY) - base
-        allowed = (n[i] >= least) & (rows - n[i] >= least) & (h[i] >= weight) & (H - h[i] >= weight)
-        gains_out[i] = gain if allowed else -1.0
+def _running_sums(cells: Array, start: Any, sums_out: Array) -> None:
+    """Do ``sums_out[: len(cells)] = start + np.cumsum(cells)``, modulo 2**64."""
+    total = start
+    for code in range(len(cells)):
+        total += np.uint64(cells[code])
+        sums_out[code] = total
 
 
 @compiled
-def _fill_bounded_gains(
-    g: Array,
-    h: Array,
-    whole: tuple[float, float, int],
+def _gradient(top: Any, layout: Array) -> Any:
+    """Gradient of a running sum."""
+    return _as_float(top >> np.uint64(layout[0])) - np.float64(np.int64(1) << (layout[4] - layout[0]))
+
+
+@compiled
+def _curvature(low: Any, layout: Array) -> Any:
+    """Curvature of a running sum."""
+    return _as_float((low >> np.uint64(layout[1])) & np.uint64(layout[2]))
+
+
+@compiled
+def _as_float(number: Any) -> Any:
+    """Do ``float(number)`` for a number below 2**52: as bits of 2**52 + number, for want of an instruction."""
+    return np.uint64(number | FLOAT_BITS).view(np.float64) - TWO_52
+
+
+@compiled
+def _sums_at(tops: Array, lows: Array, cut: int, layout: Array) -> tuple[float, float, float]:
+    """Gradient, curvature and count of the rows up to a cut."""
+    count = np.float64(np.int64(lows[cut] & np.uint64(layout[3])))
+    return _gradient(tops[cut], layout), _curvature(lows[cut], layout), count
+
+
+@compiled
+def _allowed_cuts(
+    lows: Array, start: int, stop: int, layout: Array, apart: tuple[float, ...], node: tuple[float, ...]
+) -> tuple[int, int]:
+    """Leave off the cuts at both ends whose smaller side has too few rows or too little curvature."""
+    H, rows, least_rows, least_curvature = node[1], node[2], node[8], node[9]
+    count_mask = np.uint64(layout[3])
+    fewest, most = np.int64(apart[2] + least_rows), np.int64(apart[2] + rows - least_rows)
+    while start < stop and np.int64(lows[start] & count_mask) < fewest:
+        start += 1
+    while start < stop and np.int64(lows[stop - 1] & count_mask) > most:
+        stop -= 1
+    while start < stop and _curvature(lows[start], layout) - apart[1] < least_curvature:
+        start += 1
+    while start < stop and H - (_curvature(lows[stop - 1], layout) - apart[1]) < least_curvature:
+        stop -= 1
+    return start, stop
+
+
+@compiled
+def _any_better(
+    tops: Array, lows: Array, layout: Array, apart: tuple[float, ...], node: tuple[float, ...], best: float
+) -> bool:
+    """Say whether a cut may have a higher gain than the best so far, without a branch or a division."""
+    ridge, S, mean, bound = node[3], node[4], node[5], _least_ratio(node, best)
+    g_apart, h_apart = apart[0], apart[1]
+    better = 0
+    for i in range(len(tops)):
+        a = (_curvature(lows[i], layout) - h_apart) + ridge
+        x = (_gradient(tops[i], layout) - g_apart) - mean * a
+        better += x * x > bound * (a * (S - a))
+    return better > 0
+
+
+@compiled
+def _take_best(
+    tops: Array,
+    lows: Array,
+    start: int,
+    stop: int,
+    layout: Array,
+    units: Array,
+    apart: tuple[float, ...],
+    node: tuple[float, ...],
+    direction: int,
+    bounds: Array,
+    found_out: Array,
+) -> None:
+    """Write the best of some cuts, where it is better than what was found so far."""
+    G, H, _, ridge, S, mean, factor, rest, _, _, least = node
+    bound = _least_ratio(node, found_out[0])
+    for cut in range(start, stop):
+        g, h, n = _sums_at(tops, lows, cut, layout)
+        g, h, n = g - apart[0], h - apart[1], n - apart[2]
+        a = h + ridge
+        x, q = g - mean * a, a * (S - a)
+        if x * x > bound * q:
+            gain = factor * (x * x / q) + rest
+            left, right = (g * units[0], h * units[1]), ((G - g) * units[0], (H - h) * units[1])
+            if direction != FREE:
+                gain = _bounded_gain(left, right, G * units[0], ridge * units[1], direction, bounds)
+            if gain > max(found_out[0], least):
+                bound = _least_ratio(node, gain)
+                found_out[0], found_out[2], found_out[4] = gain, cut, n
+                found_out[5], found_out[6], found_out[7], found_out[8] = left[0], left[1], right[0], right[1]
+
+
+@compiled
+def _least_ratio(node: tuple[float, ...], best: float) -> float:
+    """Ratio r of a cut, a trifle less for the rounding, from which its gain may exceed the best so far."""
+    factor, rest, least = node[6], node[7], node[10]
+    return float((max(best, least) - rest) / factor * (1.0 - 1e-12))
+
+
+@compiled
+def _bounded_gain(
+    left: tuple[float, float],
+    right: tuple[float, float],
+    whole: float,
     ridge: float,
     direction: int,
     bounds: Array,
-    gains_out: Array,
-) -> None:
-    """Replace the gains that limits allow by those of values held within bounds."""
-    G, H = whole[0], whole[1]
-    base = G * G / (H + ridge) if H + ridge > 0.0 else 0.0
-    for i in range(len(gains_out)):
-        if gains_out[i] > 0.0:
-            gains_out[i] = _bounded_gain(g[i], h[i] + ridge, G - g[i], H - h[i] + ridge, direction, bounds) - base
-
-
-@compiled
-def _bounded_gain(g_left: float, a: float, g_right: float, b: float, direction: int, bounds: Array) -> float:
+) -> float:
     """Fall of the loss with values held within bounds; -inf where a monotone feature's sides are the wrong way."""
-    left = min(max(-g_left / a, bounds[0]), bounds[1])
-    right = min(max(-g_right / b, bounds[0]), bounds[1])
-    if direction * (right - left) < 0.0:
+    a, b = left[1] + ridge, right[1] + ridge
+    below = min(max(-left[0] / a, bounds[0]), bounds[1])
+    above = min(max(-right[0] / b, bounds[0]), bounds[1])
+    if direction * (above - below) < 0.0:
         return -np.inf
-    return float(-(2.0 * g_left * left + a * left * left) - (2.0 * g_right * right + b * right * right))
+    fall = -(2.0 * left[0] * below + a * below * below) - (2.0 * right[0] * above + b * above * above)
+    return float(fall - whole * whole / (left[1] + right[1] + ridge))
 
 
 def child_bounds(split: Split, direction: int, reg_lambda: float, bounds: Array) -> tuple[Array, Array]:

@@ -1,0 +1,313 @@
+"""Categorical columns: which they are, the categories a fit finds in them, and their codes in other data.
+
+A category is a text, a finite number or a truth value. The categories of a column are those that occur in the
+training rows, in ascending order, numbers before texts; the code of a category is its place. So codes depend
+neither on the order of rows nor on the order or the unused entries of a frame's own list of categories. A value
+that the fit has not seen is missing.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from podium._validation import (
+    Array,
+    KindError,
+    PodiumError,
+    category_kind,
+    check_features,
+    column_values,
+    frame_names,
+    is_frame,
+    is_null,
+)
+
+MOST = 255
+"""Most categories of a column: codes of training rows are bytes, one of which says that a value is missing."""
+
+
+@dataclass(frozen=True, eq=False)
+class Categories:
+    """The categories of some columns.
+
+    Attributes
+    ----------
+    values : dict of int to tuple
+        Categories of each categorical column; the code of a category is its place in the tuple.
+    names : tuple or None
+        Names of all columns, where the training data had names.
+    """
+
+    values: dict[int, tuple[Any, ...]]
+    names: tuple[Any, ...] | None = None
+
+    @classmethod
+    def learn(cls, X: Any, categorical_features: Any) -> Categories:
+        """Find the categories of the columns that a ranker's parameter names.
+
+        Parameters
+        ----------
+        X : array, frame, table or sparse matrix
+        categorical_features : "from_dtype", sequence or None
+            Columns of a frame's category types; or numbers, names or a mask of columns; or none.
+        """
+        names = tuple(frame_names(X)) if is_frame(X) else None
+        found = {}
+        for j in categorical_columns(X, categorical_features):
+            found[j] = _learn_column(*read_column(_columns(X)[j]), f"Column {names[j] if names else j!r} of X")
+        return cls(found, names)
+
+    def n_categories(self, n_features: int) -> Array:
+        """Return the number of categories of each column, -1 where it is not categorical."""
+        numbers = np.full(n_features, -1, np.int64)
+        for column, values in self.values.items():
+            numbers[column] = len(values)
+        return numbers
+
+    def encode(self, X: Any) -> Any:
+        """Return X with codes in the categorical columns, NaN where a value is missing or was not seen."""
+        if not self.values:
+            return X
+        columns = _columns(X)
+        codes = {place: self._codes(column, columns[place]) for column, place in self._places(X, len(columns))}
+        return columns.replaced(codes)
+
+    def _places(self, X: Any, n_columns: int) -> Iterator[tuple[int, int]]:
+        """Yield each categorical column and its place in X: by name where both have names, else the same."""
+        names = frame_names(X) if is_frame(X) and self.names is not None else []
+        for column in self.values:
+            name = self.names[column] if self.names is not None else None
+            place = names.index(name) if name in names else column
+            if place < n_columns:
+                yield column, place
+
+    def _codes(self, column: int, given: Any) -> Array:
+        """Return the codes of a column as floats."""
+        known = {value: float(code) for code, value in enumerate(self.values[column])}
+        values, places = read_column(given)
+        table = np.array([*(known.get(value, np.nan) for value in values), np.nan])
+        return table[places]
+
+
+def read_features(X: Any, categories: Categories | None) -> tuple[Any, tuple[str, ...] | None]:
+    """Return X as a checked matrix, its categorical columns as codes, and its column names."""
+    return check_features(X if categories is None else categories.encode(X))
+
+
+def categorical_columns(X: Any, chosen: Any) -> list[int]:
+    """Return the numbers of the columns of X that `categorical_features` means, ascending."""
+    if chosen is None or (isinstance(chosen, str) and not is_frame(X)):
+        return []
+    columns = _columns(X)
+    if isinstance(chosen, str):
+        return [j for j in range(len(columns)) if category_kind(columns[j]) is not None]
+    given = [one.item() if isinstance(one, np.generic) else one for one in chosen]
+    if given and all(isinstance(one, bool) for one in given):
+        if len(given) != len(columns):
+            raise PodiumError(
+                f"categorical_features as a mask must have an entry for each of {len(columns)} columns; "
+                f"got {len(given)}."
+            )
+        return [j for j, chosen in enumerate(given) if chosen]
+    names = frame_names(X) if is_frame(X) else []
+    return sorted({_column_number(one, len(columns), names) for one in given})
+
+
+def _column_number(given: Any, n_columns: int, names: list[Any]) -> int:
+    """Return the number of a column given by number or name."""
+    if isinstance(given, str):
+        if given not in names:
+            raise PodiumError(f"categorical_features names the column {given!r}, which X does not have.")
+        return names.index(given)
+    if isinstance(given, bool) or not isinstance(given, int) or not 0 <= given < n_columns:
+        raise PodiumError(
+            f"categorical_features must hold names or numbers from 0 to {n_columns - 1} of columns of X; got {given!r}."
+        )
+    return given
+
+
+class Columns:
+    """The columns of X, whatever holds them, each as its holder gives it."""
+
+    def __init__(self, X: Any) -> None:
+        self.X = X
+
+    def __len__(self) -> int:
+        return int(self.X.shape[1])
+
+    def __getitem__(self, j: int) -> Any:
+        return self.X[:, j]
+
+    def replaced(self, codes: dict[int, Array]) -> Any:
+        """Return X with other columns; what is no number in the rest stays for the gate to refuse."""
+        floats = self.X.dtype if self.X.dtype in (np.float32, np.float64) else np.float64
+        # a matrix of texts would cut codes short
+        matrix = self.X.astype(floats if self.X.dtype.kind in "fiub" else object)
+        for j, column in codes.items():
+            matrix[:, j] = column
+        return matrix
+
+
+class SparseColumns(Columns):
+    """The stored entries of a sparse matrix, column by column; absent ones are missing."""
+
+    def __init__(self, X: Any) -> None:
+        super().__init__(check_features(X)[0])
+
+    def __getitem__(self, j: int) -> Array:
+        entries: Array = self.X.data[self.X.indptr[j] : self.X.indptr[j + 1]]
+        return entries
+
+    def replaced(self, codes: dict[int, Array]) -> Any:
+        """Return the matrix with other entries in some columns."""
+        data = self.X.data.copy()
+        for j, column in codes.items():
+            data[self.X.indptr[j] : self.X.indptr[j + 1]] = column
+        return sp.csc_array((data, self.X.indices, self.X.indptr), self.X.shape)
+
+
+class FrameColumns(Columns):
+    """The columns of a pandas or polars frame or a pyarrow table."""
+
+    def __init__(self, X: Any) -> None:
+        super().__init__(X)
+        self.names = frame_names(X)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __getitem__(self, j: int) -> Any:
+        return self.X[self.names[j]]
+
+    def replaced(self, codes: dict[int, Array]) -> CodedFrame:
+        """Return a frame that gives codes for some columns."""
+        return CodedFrame(self.X, self.names, {self.names[j]: column for j, column in codes.items()})
+
+
+@dataclass(frozen=True, eq=False)
+class CodedFrame:
+    """A frame of which some columns are read as codes; it has what the gate for features asks of a frame."""
+
+    frame: Any
+    columns: list[Any]
+    codes: dict[Any, Array]
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    def __getitem__(self, name: Any) -> Any:
+        return self.codes[name] if name in self.codes else self.frame[name]
+
+
+def _columns(X: Any) -> Columns:
+    """Return the columns of X; what is no matrix of columns is left to the gate to refuse."""
+    if sp.issparse(X):
+        return SparseColumns(X)
+    if is_frame(X):
+        return FrameColumns(X)
+    array = np.ma.filled(X.astype(np.float64), np.nan) if isinstance(X, np.ma.MaskedArray) else np.asarray(X)
+    if array.ndim != 2:
+        check_features(X)
+    return Columns(array)
+
+
+def read_column(column: Any) -> tuple[list[Any], Array]:
+    """Return the values of a column, each once or more, and the place of each row's among them, -1 if missing."""
+    values, places = READERS.get(category_kind(column) or "", _read_values)(column)
+    null = np.array([is_null(value) for value in values] + [False], np.bool_)
+    return values, np.where(null[places], -1, places)
+
+
+def _read_pandas(column: Any) -> tuple[list[Any], Array]:
+    """Read a pandas column of categories."""
+    return column.cat.categories.tolist(), column.cat.codes.to_numpy().astype(np.int64)
+
+
+def _read_polars(column: Any) -> tuple[list[Any], Array]:
+    """Read a polars column of categories, whose numbers may be any that its string cache gave them."""
+    used = column.unique().drop_nulls()
+    numbers = used.to_physical().to_numpy().astype(np.int64)
+    order = np.argsort(numbers)
+    values = [used.to_list()[i] for i in order]
+    given = column.to_physical().cast(int).fill_null(-1).to_numpy()
+    places = np.searchsorted(numbers[order], given)
+    return values, np.where(given < 0, -1, places)
+
+
+def _read_arrow(column: Any) -> tuple[list[Any], Array]:
+    """Read an arrow column with dictionaries; its own `to_numpy` gives nulls the value of another entry."""
+    if not hasattr(column, "unify_dictionaries"):  # pandas holds it
+        return _read_values(column)
+    joined = column.unify_dictionaries().combine_chunks()
+    places = joined.indices.cast("int64").fill_null(-1).to_numpy(zero_copy_only=False)
+    return joined.dictionary.to_pylist(), places
+
+
+def _read_values(column: Any) -> tuple[list[Any], Array]:
+    """Read a column of any values."""
+    array = column_values(column)
+    if array.dtype != object:
+        unique, inverse = np.unique(array, return_inverse=True)
+        return unique.tolist(), inverse.astype(np.int64).ravel()
+    numbers: dict[Any, int] = {}
+    try:
+        places = [-1 if is_null(value) else numbers.setdefault(value, len(numbers)) for value in array.tolist()]
+    except (TypeError, ValueError) as error:
+        raise KindError(f"A categorical column of X holds what cannot be a category: {error}.") from None
+    return list(numbers), np.array(places, np.int64)
+
+
+READERS: dict[str, Callable[[Any], tuple[list[Any], Array]]] = {
+    "CategoricalDtype": _read_pandas,
+    "Categorical": _read_polars,
+    "Enum": _read_polars,
+    "DictionaryType": _read_arrow,
+}
+"""How columns of categories are read, by the name of their type."""
+
+
+def _learn_column(values: list[Any], places: Array, title: str) -> tuple[Any, ...]:
+    """Return the categories that occur, in their order: the most frequent ones where there are too many."""
+    counts = np.bincount(places[places >= 0], minlength=len(values)).tolist()
+    rows: dict[Any, int] = {}
+    for value, count in zip(values, counts, strict=True):
+        if count:
+            rows[value] = rows.get(value, 0) + count
+    for value in rows:
+        check_category(value, title)
+    known = sorted(rows, key=category_order)
+    if len(known) <= MOST:
+        return tuple(known)
+    kept = set(sorted(known, key=lambda value: -rows[value])[:MOST])
+    lost = sum(count for value, count in rows.items() if value not in kept)
+    warnings.warn(
+        f"{title} has {len(known)} categories; the {MOST} most frequent are kept, and the others are missing "
+        f"({lost} of {len(places)} rows).",
+        stacklevel=6  # the caller of fit,
+    )
+    return tuple(value for value in known if value in kept)
+
+
+def is_category(value: Any) -> bool:
+    """Say whether a value may be a category: a text, a truth value or a finite number."""
+    return isinstance(value, str | int) or (isinstance(value, float) and bool(np.isfinite(value)))
+
+
+def check_category(value: Any, title: str) -> None:
+    """Refuse values of other kinds, which a model file could not hold."""
+    if not is_category(value):
+        raise PodiumError(
+            f"{title} has the category {value!r}; categories must be texts, finite numbers or truth values: "
+            "make texts of others."
+        )
+
+
+def category_order(value: Any) -> tuple[bool, Any]:
+    """Return what categories are sorted by: numbers before texts, each ascending."""
+    return isinstance(value, str), value
