@@ -155,15 +155,21 @@ def made_categories(rows, seed, n_noise, even):
     few, noise = rng.integers(0, 12, len(qid)), rng.integers(0, 200, (len(qid), n_noise))
     numbers = rng.standard_normal((len(qid), 8))
     score = np.tanh(numbers) @ (rule.standard_normal(8) * (rule.random(8) < 0.5)) + 0.5 * rule.standard_normal(12)[few]
-    score += effects[many] * (0.3 if n_noise > 1 else 1 + 0.7 * (numbers[:, 0] > 0)) + 1.5 * rng.standard_normal(len(qid))
-    return np.column_stack([numbers, many, few, noise]), np.digitize(score, np.quantile(score, [0.5, 0.8, 0.93, 0.98])), qid
+    score += effects[many] * (0.3 if n_noise > 1 else 1 + 0.7 * (numbers[:, 0] > 0)) + 1.5 * rng.standard_normal(
+        len(qid)
+    )
+    return (
+        np.column_stack([numbers, many, few, noise]),
+        np.digitize(score, np.quantile(score, [0.5, 0.8, 0.93, 0.98])),
+        qid,
+    )
 
 
 def categories(args):
     table = Table("", "LambdaMART", "as numbers", "LightGBM", title="NDCG@10 on new queries", title_justify="left")
     cases = {"even categories": (1, True), "few frequent ones": (1, False), "weak, four columns of noise": (4, True)}
     for name, case in cases.items():
-        Xt, yt, qt = made_categories(20_000, 99, *case)
+        Xt, yt, _ = made_categories(20_000, 99, *case)
         found = []
         for seed in range(3):
             X, y, qid = made_categories(args.rows, seed, *case)

@@ -1,7 +1,5 @@
 """Categorical columns: of every kind of frame and array, at fit and at predict, in files, and what is refused."""
 
-import json
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -218,17 +216,18 @@ def test_a_file_keeps_categories_of_every_kind(tmp_path):
 def test_broken_content_is_refused(made, tmp_path):
     town, numbers, y, qid = made
     model = LambdaMART(2, min_child_samples=3, max_leaves=3).fit(pandas_frame(town, numbers), y, qid=qid)
-    content = json.loads(json.dumps(model.content()))
+    content = model.content()
     trees = content["learned"]["trees"]
-    words = trees["sets"]
+    words = list(trees["sets"])
     wrong_trees = {
         "must be .* whole numbers of 32 bits": [
             {"sets": words[:-1]}, *({"sets": [word, *words[1:]]} for word in (2**32, -1, 0.5, "nan")),
         ],
         "sets must be a list of numbers": [{"sets": ["x"]}, {"sets": 3}],
-        "the column set_of of the trees must have": [{"set_of": trees["set_of"][:-1]}],
         "in the order of its splits": [{"set_of": [1 if n >= 0 else n for n in trees["set_of"]]}],
-        "sets must split the categorical features": [{"set_of": [-1] * 4, "sets": []}, {"feature": [0] * 4}],
+        "sets must split the categorical features": [
+            {"set_of": [-1] * 4, "sets": []}, {"feature": [0] * 4}, {"set_of": trees["set_of"][:-1]},
+        ],
     }  # fmt: skip
     for message, changes in wrong_trees.items():
         for change in changes:

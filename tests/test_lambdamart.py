@@ -219,6 +219,16 @@ def test_monotone_constraints_hold_on_a_grid():
         assert np.all(sign * np.diff(model.predict(grid)) >= 0)
 
 
+def test_bins_hold_equal_weight_of_rows_and_queries():
+    X, y, qid = np.arange(200.0)[:, None], np.tile([0.0, 1.0], 100), np.repeat([0, 1], 100)
+    options = {"max_bins": 2, "max_leaves": 2, "min_child_samples": 1}
+    cuts = {
+        heavy: MART(1, **options).fit(X, y + qid, qid=qid, query_weight={0: 1.0, 1: heavy}).trees_[0].threshold[0]
+        for heavy in (1.0, 3.0)
+    }
+    assert cuts == {1.0: 99.0, 3.0: 132.0}
+
+
 def test_quantized_histograms_rank_as_well_as_exact_ones():
     train, test = (make_search(n_queries=60, random_state=seed) for seed in (1, 2))
     scores = {

@@ -289,7 +289,7 @@ def _learn_column(values: list[Any], places: Array, title: str) -> tuple[Any, ..
     warnings.warn(
         f"{title} has {len(known)} categories; the {MOST} most frequent are kept, and the others are missing "
         f"({lost} of {len(places)} rows).",
-        stacklevel=6  # the caller of fit,
+        stacklevel=6,  # the caller of fit,
     )
     return tuple(value for value in known if value in kept)
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numba import njit, types
 
-from podium._compiled import ROW, SCORE, compiled
+from podium._compiled import SCORE, compiled
 from podium._validation import Array
 from podium.feedback import Graded, Pairs
 from podium.measures.binary import relevance
@@ -29,8 +29,8 @@ from podium.measures.ties import by_query_threads, ranked, sort_descending
 
 FAR = np.float32(6.0)
 """Half of sigma (s_i - s_j) beyond which a pair counts as settled: tanh there is 1 - 1e-5."""
-
-
+FEW_MOVES, SHORT = 12, 1000
+"""Places that rows of a query may move on average, and rows that it may have, before they are sorted anew."""
 LEAST = 0.01
 """Added to the distance of a pair's scores before |ΔZ| is divided by it."""
 
@@ -78,6 +78,7 @@ class LambdaLoss:
         rules = Rules(gain=gain, relevant=relevant, max_grade=max_grade)
         self.values = self.form.values_of(feedback, rules, self.units, self.form.row_values)
         self.gradient, self.curvature = np.zeros(len(feedback.labels)), np.zeros(len(feedback.labels))
+        self._order = np.arange(len(feedback.labels)) - np.repeat(feedback.offsets[:-1], sizes)
 
     def start(self) -> float:
         """All rows begin at 0."""
@@ -90,7 +91,7 @@ class LambdaLoss:
             _query_loop(), feedback.offsets, self.n_threads,
             self.form.fill_state, self.form.row, scores, self.values, feedback.row_weight, feedback.query_weight,
             feedback.offsets, self.units, self.truncation, self.sigma, self.normalize,
-            self.gradient, self.curvature,
+            self._order, self.gradient, self.curvature,
         )  # fmt: skip
         return self.gradient, self.curvature
 
@@ -212,7 +213,7 @@ def _query_loop() -> Any:
     state = types.FunctionType(types.float64(floats, floats, whole, table))
     row = types.FunctionType(types.void(whole, floats, floats, table, types.float64, floats))
     arguments = (floats, floats, floats, floats, types.int64[::1], floats, whole, types.float64, types.boolean)
-    signature = types.void(state, row, *arguments, floats, floats, whole, whole)
+    signature = types.void(state, row, *arguments, types.int64[::1], floats, floats, whole, whole)
     return njit(signature, nogil=True, cache=True, error_model="numpy")(_fill_lambdas)
 
 
@@ -228,34 +229,37 @@ def _fill_lambdas(
     truncation: int,
     sigma: float,
     damp: bool,
+    order_out: Array,
     gradient_out: Array,
     curvature_out: Array,
     first: int,
     last: int,
 ) -> None:
-    """Fill gradient and curvature of the queries `first` to `last`.
+    """Fill gradient and curvature of the queries `first` to `last`, and the order of their rows.
 
     Slow line: ``for i, j with y_i > y_j: λ = σ |ΔZ| w / (1 + exp(σ (s_i - s_j))); g_i -= λ; g_j += λ``.
     """
+    longest = len(units)
+    wide, narrow = np.empty((4, longest)), np.empty((6, longest + 7), np.float32)
+    flat = np.empty(STATE_ROWS * (longest + 1))
     for query in range(first, last):
         start, stop = offsets[query], offsets[query + 1]
         n = stop - start
-        order, ordered = np.empty(n, ROW), np.empty(n, SCORE)
-        sort_descending(scores[start:stop], order, ordered)
-        seen, weights = np.empty(n, SCORE), np.empty(n, SCORE)
         # seven more places, where nothing changes: rows of pairs are filled up to a multiple of eight
-        near, weighted = np.zeros(n + 7, np.float32), False
+        ordered, seen, weights, delta = wide[0, :n], wide[1, :n], wide[2, :n], wide[3, :n]
+        near, small, pull, bend = narrow[0, : n + 7], narrow[1, : n + 7], narrow[2, : n + 7], narrow[3, : n + 7]
+        scratch, order, weighted = narrow[4:], order_out[start:stop], False
+        if not _sort_again(scores[start:stop], order, ordered):
+            sort_descending(scores[start:stop], order, ordered)
         for i in range(n):
             seen[i] = values[start + order[i]]
             weights[i] = row_weight[start + order[i]]
             weighted = weighted or weights[i] != 1.0
             near[i] = np.float32(sigma * 0.5 * (ordered[i] - ordered[0]))
-        state = np.zeros((STATE_ROWS, n + 1))
+        near[n:], small[n:], pull[:], bend[:] = near[n - 1], 0.0, 0.0, 0.0
+        state = flat[: STATE_ROWS * (n + 1)].reshape((STATE_ROWS, n + 1))
+        state[:] = 0.0
         scale = fill_state(seen, units[:n], truncation, state)
-        near[n:] = near[n - 1]
-        delta, small = np.empty(n, SCORE), np.zeros(n + 7, np.float32)
-        pull, bend = np.zeros(n + 7, np.float32), np.zeros(n + 7, np.float32)
-        scratch = np.empty((2, n + 7), np.float32)
         for i in range(min(truncation, n - 1)):
             fill_row(i, seen, units[:n], state, scale, delta)
             _as_float32(delta[i + 1 : n], weights[i], weights[i + 1 :], weighted, small[i + 1 :])
@@ -263,6 +267,31 @@ def _fill_lambdas(
         for i in range(n):
             gradient_out[start + order[i]] = query_weight[query] * sigma * 0.5 * pull[i]
             curvature_out[start + order[i]] = query_weight[query] * sigma * sigma * 0.25 * bend[i]
+
+
+@compiled
+def _sort_again(values: Array, order: Array, sorted_out: Array) -> bool:
+    """Sort, highest value first, from the last round's order: a round moves a row by one place or two.
+
+    Equal values by row number, as `sort_descending` has it. False if rows move so far that sorting anew is quicker.
+    """
+    if len(values) > SHORT:
+        return False
+    moves, most = 0, FEW_MOVES * len(values)
+    for i in range(len(values)):
+        row, place = order[i], i
+        value = values[row]
+        while place > 0:
+            above, other = sorted_out[place - 1], order[place - 1]
+            if above > value or (above == value and other < row):
+                break
+            sorted_out[place], order[place] = above, other
+            place -= 1
+        sorted_out[place], order[place] = value, row
+        moves += i - place
+        if moves > most:
+            return False
+    return True
 
 
 @compiled

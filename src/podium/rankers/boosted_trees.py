@@ -224,7 +224,10 @@ class TreeRanker(Ranker):
         self._categories = data.categories
 
     def _find_categories(self, X: Any, init_model: Any) -> Categories:
-        before = init_model._categories if isinstance(init_model, TreeRanker) else None
+        before = None
+        if isinstance(init_model, TreeRanker):
+            check_is_fitted(init_model)
+            before = init_model._categories
         return find_categories(X, self.categorical_features, init_model, before)
 
     @property
