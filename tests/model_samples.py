@@ -1,8 +1,8 @@
-"""Writes the sample files of the current protocol, which every later version must load.
+"""Writes sample files of the current protocol, which every later version must load.
 
     python tests/model_samples.py tests/data/models/protocol-2
 
-Samples of a protocol are written once, when it is new, and never again: `test_model_files` loads them all.
+A sample that is there is never written again, only new ones are added: `test_model_files` loads them all.
 """
 
 import json
@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from podium import MART, LambdaMART, NearestNeighbor, PreferenceRegression, RankBoost, RankBoostPlus, VectorSimilarity
+from podium.model_file import PROTOCOL
 
 N_ROWS, N_FEATURES, NAMES = 80, 4, ["price", "clicks", "age [days]", "größe"]
 
@@ -46,21 +47,27 @@ def fitted_models(checkpoint):
     models = {name: ranker.fit(X, y, qid=qid) for name, ranker in rankers.items()}
     models["named_features"] = RankBoost(4).fit(frame, y, qid=qid)
     models["lambdamart"] = LambdaMART(9, early_stopping_rounds=3, **small).fit(X, y, qid=qid, **measured)
+    models["rankboost_features"] = RankBoost(4, weak="feature").fit(X, y, qid=qid)
+    gain = {grade: 2.0**grade for grade in np.unique(y).tolist()}
+    own = LambdaMART(2, gain=gain, eval_metric=("ndcg@5", "map"), random_state=None, subsample=0.5, **small)
+    models["adapted"] = own.fit(frame, y, qid=qid, init_model=models["named_features"])
     models["large_trees"] = LambdaMART(2, max_leaves=40, min_child_samples=1).fit(X, y, qid=qid)
     return models
 
 
 def main(folder):
     """Write a file for each sample, and the scores that each must give."""
-    folder.mkdir(parents=True)
+    if folder.name != f"protocol-{PROTOCOL}":
+        raise SystemExit(f"This version writes protocol {PROTOCOL}; {folder} is for another.")
+    folder.mkdir(parents=True, exist_ok=True)
     X = make_table()[0][::7]
-    models = fitted_models(folder / "fit.checkpoint")
-    for name, model in models.items():
-        model.save(folder / f"{name}.podium")
-    expected = {
-        "rows": [[None if np.isnan(x) else x for x in row] for row in X.tolist()],
-        "scores": {name: model.predict(X).tolist() for name, model in models.items()},
-    }
+    expected = {"rows": [[None if np.isnan(x) else x for x in row] for row in X.tolist()], "scores": {}}
+    if (folder / "expected.json").exists():
+        expected = json.loads((folder / "expected.json").read_text(encoding="utf-8"))
+    for name, model in fitted_models(folder / "fit.checkpoint").items():
+        if name not in expected["scores"]:
+            model.save(folder / f"{name}.podium")
+            expected["scores"][name] = model.predict(X).tolist()
     (folder / "expected.json").write_text(json.dumps(expected, indent=1) + "\n", encoding="utf-8")
 
 
