@@ -7,7 +7,7 @@ nothing in it is compressed, every size is checked before memory is taken, and n
 from __future__ import annotations
 
 import json
-from os import PathLike
+from os import SEEK_END, PathLike
 from pathlib import Path
 from reprlib import repr as short
 from typing import Any
@@ -65,10 +65,14 @@ def write_model(path: str | PathLike[str], content: dict[str, Any]) -> None:
 def read_model(path: str | PathLike[str]) -> dict[str, Any]:
     """Read what `write_model` wrote, in this protocol or an earlier one."""
     with Path(path).open("rb") as file:
-        start = file.read(2)
-        if start != b"PK":
-            return _read_document(start + file.read(MOST_TEXT), 1, path)
-        members = unpack(start + file.read(), path)
+        is_archive = file.read(2) == b"PK"
+        if not is_archive and file.seek(0, SEEK_END) > MOST_TEXT:
+            raise FormatError(path, NOT_A_MODEL)
+        file.seek(0)
+        data = file.read()
+    if not is_archive:
+        return _read_document(data, 1, path)
+    members = unpack(data, path)
     document = _read_document(members.pop(DOCUMENT, b""), PROTOCOL, path)
     return decode(document, {name: from_npy(one, name, path) for name, one in members.items()}, path)
 
