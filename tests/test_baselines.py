@@ -12,7 +12,8 @@ from podium._validation import NoPairsError, PodiumError
 from podium.dataset import RankingData
 from podium.feedback import feedback_of
 from podium.rankers import baselines
-from podium.rankers.baselines import NearestNeighbor, PreferenceRegression, RankingLoss, VectorSimilarity
+from podium.rankers.baselines import NearestNeighbor, PreferenceRegression, VectorSimilarity
+from podium.rankers.feature_loss import RankingLoss
 from reference import baselines as twin
 
 pytestmark = pytest.mark.plain

@@ -330,7 +330,7 @@ def test_own_weak_learner(search):
 
 def test_own_weak_rankings_cannot_be_saved(search, tmp_path):
     model = RankBoost(2, weak=FirstFeature).fit(search.X, search.y, qid=search.qid)
-    with pytest.raises(PodiumError, match="A model file holds stumps only; round 1 has a FirstFeature"):
+    with pytest.raises(PodiumError, match=r"A model file holds stumps only, or .* round 1 has a FirstFeature"):
         model.save(tmp_path / "model")
     assert list(tmp_path.iterdir()) == []
 

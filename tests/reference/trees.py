@@ -116,3 +116,24 @@ def node_rows(tree, X):
         for child, side in ((tree.left[i], left), (tree.right[i], ~left)):
             reached[int(child)] = reached[i] & side
     return reached
+
+
+def depth(left, right, at=0):
+    """Splits on the longest way down from a split."""
+    return 1 + max((depth(left, right, child) for child in (left[at], right[at]) if child >= 0), default=0)
+
+
+def leaves_below(left, right, at=0):
+    """Leaves below a split, from left to right."""
+    below = [[~child] if child < 0 else leaves_below(left, right, child) for child in (left[at], right[at])]
+    return [leaf for side in below for leaf in side]
+
+
+def is_tree(left, right):
+    """Whether children make one tree, splits numbered downwards and leaves from left to right."""
+    splits = [child for child in (*left, *right) if child >= 0]
+    if sorted(splits) != list(range(1, len(left))) or any(
+        0 <= child <= at for children in (left, right) for at, child in enumerate(children)
+    ):
+        return False
+    return leaves_below(left, right) == list(range(len(left) + 1))

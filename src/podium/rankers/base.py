@@ -25,7 +25,11 @@ from podium._validation import (
 from podium.categories import Categories, read_features
 from podium.dataset import RankingData, group_rows
 from podium.measures import measure_queries, parse_measure, weighted_mean
-from podium.model_file import to_floats, to_texts, write_model
+from podium.model_file import check_whole, to_floats, write_model
+from podium.rankers.model_content import kept_parameters, make_ranker, summary_of, take_training, training_content
+
+MOST_FEATURES = 2**31 - 1
+"""Features are numbered by int32."""
 
 
 class Ranker(BaseEstimator):
@@ -33,7 +37,12 @@ class Ranker(BaseEstimator):
 
     A ranker implements ``_learn(data, evals, init_model)``, which learns from checked data, and
     ``_score(features)``, which scores a checked matrix; it declares its parameters in
-    ``_parameter_constraints``, and what a file must keep of it in ``_kept``.
+    ``_parameter_constraints``, and what a file must keep of it, numbers and arrays of numbers, in ``_kept``.
+
+    Attributes
+    ----------
+    training_summary_ : dict
+        What it learned from: "rows", "queries", "features", "grades" (different labels) and explicit "pairs".
     """
 
     _kept: ClassVar[tuple[str, ...]] = ()
@@ -92,6 +101,7 @@ class Ranker(BaseEstimator):
         if hasattr(init_model, "n_features_in_"):
             _check_columns(data, init_model.n_features_in_, _names_of(init_model), "init_model must have")
         self._learn(data, evals, init_model)
+        self.training_summary_ = summary_of(data)
         self.sparse_input_ = sp.issparse(data.features)
         self.n_features_in_ = data.features.shape[1]
         if data.feature_names is not None:
@@ -189,24 +199,23 @@ class Ranker(BaseEstimator):
         learned = self._learned()
         return {
             "ranker": type(self).__name__,
-            "parameters": {name: _plain(name, value) for name, value in self.get_params(deep=False).items()},
+            "parameters": kept_parameters(self),
             "n_features": self.n_features_in_,
             "feature_names": _names_of(self),
             "sparse_input": self.sparse_input_,
+            "training": training_content(self),
             "learned": learned,
         }
 
     @classmethod
     def from_content(cls, content: dict[str, Any], path: str | PathLike[str]) -> Self:
         """Return the fitted ranker that a model file holds."""
-        parameters, n_features = content.get("parameters"), content.get("n_features")
-        if not isinstance(parameters, dict) or not parameters.keys() <= set(cls._get_param_names()):
-            raise FormatError(path, f"the parameters are not those of {cls.__name__}")
-        if not isinstance(n_features, int) or n_features < 1:
-            raise FormatError(path, f"n_features must be a positive number; got {n_features!r}")
-        ranker = cls(**parameters)
+        ranker = make_ranker(cls, content.get("parameters"), path)
+        n_features = check_whole(content.get("n_features"), path, "n_features", 1, MOST_FEATURES)
         ranker.n_features_in_ = n_features
-        ranker.sparse_input_ = bool(content.get("sparse_input", False))
+        if not isinstance(content.get("sparse_input"), bool):
+            raise FormatError(path, "sparse_input must be true or false")
+        ranker.sparse_input_ = content["sparse_input"]
         names = content.get("feature_names")
         if names is not None:
             if not isinstance(names, list) or len(names) != n_features or not all(isinstance(n, str) for n in names):
@@ -214,23 +223,22 @@ class Ranker(BaseEstimator):
             ranker.feature_names_in_ = np.array(names, object)
         learned = content.get("learned")
         ranker._restore(learned if isinstance(learned, dict) else {}, path)
+        take_training(ranker, content.get("training", {}), path)
         return ranker
 
     def _learned(self) -> dict[str, Any]:
-        """Return what was learned, ready for JSON: by default the numbers and arrays named in `_kept`."""
-        values = {name: np.asarray(getattr(self, name)) for name in self._kept}
-        return {name: to_texts(value) if value.ndim else value.item() for name, value in values.items()}
+        """Return what was learned, as `write_model` takes it: by default the numbers and arrays named in `_kept`."""
+        return {name: getattr(self, name) for name in self._kept}
 
     def _restore(self, content: dict[str, Any], path: str | PathLike[str]) -> None:
-        """Take back what `_learned` returned."""
+        """Take back what `_learned` returned; arrays keep kind and shape, and protocol 1 wrote them as lists."""
         for name in self._kept:
             value = content.get(name)
             if isinstance(value, list):
-                setattr(self, name, to_floats(value, path, name))
-            elif isinstance(value, int | float):
-                setattr(self, name, value)
-            else:
+                value = to_floats(value, path, name)
+            elif not isinstance(value, int | float | np.ndarray):
                 raise FormatError(path, f"{name} is missing")
+            setattr(self, name, value)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -238,19 +246,6 @@ class Ranker(BaseEstimator):
         tags.input_tags.sparse = True
         tags.target_tags.required = True
         return tags
-
-
-def _plain(name: str, value: Any) -> Any:
-    """Return a parameter as JSON can hold it; numpy's numbers and arrays as plain ones, paths as texts."""
-    if isinstance(value, np.generic | np.ndarray):
-        value = value.tolist()
-    elif isinstance(value, PathLike):
-        value = str(value)
-    if isinstance(value, list | tuple):
-        return [_plain(name, one) for one in value]
-    if value is None or isinstance(value, str | bool | int | float):
-        return value
-    raise PodiumError(f"A model file cannot hold {name}={value!r}.")
 
 
 def _names_of(ranker: Any) -> list[str] | None:

@@ -12,11 +12,11 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from podium._compiled import thread_count
-from podium._validation import Array, FormatError, PodiumError
+from podium._validation import Array, PodiumError
 from podium.dataset import RankingData
 from podium.measures import parse_measure
 from podium.model import AdditiveModel
-from podium.model_file import check_writable
+from podium.model_file import check_whole, check_writable
 from podium.rankers.base import Ranker
 from podium.rankers.story import fingerprint, from_columns, read_checkpoint, to_columns, write_checkpoint
 from podium.rounds import AlphaRule, Monitor, Round, boost, evaluation_sets, repeat
@@ -64,7 +64,7 @@ class BoostedRanker(Ranker):
             raise PodiumError(why)
         if save is not None:
             save(rounds)
-        self._keep(rounds, monitor.best_round, data.features.shape[1])
+        self._keep(rounds, monitor.best_round)
         self.evals_result_ = monitor.history
         self.stop_reason_ = monitor.reason
 
@@ -90,14 +90,19 @@ class BoostedRanker(Ranker):
         sets = evaluation_sets(evals, measures, threads)
         return Monitor(self.n_estimators, sets, measures, self.early_stopping_rounds, self.verbose, save)
 
-    def _keep(self, rounds: list[Round], best_round: int, n_features: int) -> None:
+    def _keep(self, rounds: list[Round], best_round: int) -> None:
         """Set what the fit, or a file, gives."""
         self.rounds_ = rounds
         self.best_iteration_ = best_round
         self.model_ = AdditiveModel(
             tuple(done.ranking for done in rounds), np.array([done.alpha for done in rounds], float)
         )
-        self.feature_importances_ = importances(rounds[:best_round], n_features)
+
+    @property
+    def feature_importances_(self) -> Array:
+        """Share of each feature in Σ -ln Z_t over the rounds that `predict` uses."""
+        check_is_fitted(self)
+        return importances(self.rounds_[: self.best_iteration_], self.n_features_in_)
 
     def _score(self, features: Any) -> Array:
         return self.model_.first(self.best_iteration_).score(features, thread_count(self.n_jobs))
@@ -116,10 +121,7 @@ class BoostedRanker(Ranker):
 
     def _restore(self, content: dict[str, Any], path: str | PathLike[str]) -> None:
         rounds = from_columns(content.get("rounds"), path, self.n_features_in_)
-        best = content.get("best_iteration")
-        if not isinstance(best, int) or not 0 <= best <= len(rounds):
-            raise FormatError(path, f"best_iteration must be 0 to {len(rounds)}, the number of rounds")
-        self._keep(rounds, best, self.n_features_in_)
+        self._keep(rounds, check_whole(content.get("best_iteration"), path, "best_iteration", 0, len(rounds)))
 
 
 def why_nothing_was_learned(features: Any) -> str:

@@ -21,7 +21,9 @@ from podium.categories import Categories
 from podium.dataset import RankingData
 from podium.losses import Loss
 from podium.measures import parse_measure
+from podium.model_file import check_real, check_whole
 from podium.rankers.base import Ranker
+from podium.rankers.model_content import fitted_ranker
 from podium.rankers.tree_categories import category_arrays, find_categories, from_lists, to_lists
 from podium.rankers.tree_file import from_columns, to_columns
 from podium.rounds import Monitor, evaluation_sets
@@ -219,8 +221,8 @@ class TreeRanker(Ranker):
         boost_trees(loss, grower, sampler, scores, monitor, self.n_estimators, self.learning_rate)
         if not monitor.rounds:
             warnings.warn(self._why_nothing_was_learned(data), stacklevel=3)
-        self._keep(monitor.rounds, monitor.best_round, n_features, start)
-        self.evals_result_, self.stop_reason_ = monitor.history, monitor.reason
+        self._keep(monitor.rounds, monitor.best_round, start)
+        self.evals_result_, self.stop_reason_, self.seed_ = monitor.history, monitor.reason, seed
         self._categories = data.categories
 
     def _find_categories(self, X: Any, init_model: Any) -> Categories:
@@ -276,13 +278,18 @@ class TreeRanker(Ranker):
             return []
         return init_model.trees_[: min(init_model.best_iteration_, self.n_estimators)]
 
-    def _keep(self, rounds: list[TreeRound], best_round: int, n_features: int, start: Start) -> None:
+    def _keep(self, rounds: list[TreeRound], best_round: int, start: Start) -> None:
         """Set what the fit, or a file, gives."""
         self.base_model_, self.base_score_ = start
         self.rounds_ = rounds
         self.best_iteration_ = best_round
         self._forest = Forest.of(self.trees_[:best_round])
-        self.feature_importances_ = _importances(self.trees_[:best_round], n_features)
+
+    @property
+    def feature_importances_(self) -> Array:
+        """Share of each feature in the gains of the trees that `predict` uses."""
+        check_is_fitted(self)
+        return _importances(self.trees_[: self.best_iteration_], self.n_features_in_)
 
     @property
     def trees_(self) -> list[RegressionTree]:
@@ -326,7 +333,7 @@ class TreeRanker(Ranker):
             changed = tree.with_values(decay * tree.value + (1 - decay) * newton)
             scores += changed.value[leaves]
             rounds.append(TreeRound(changed))
-        self._keep(rounds, len(rounds), self.n_features_in_, self._start)
+        self._keep(rounds, len(rounds), self._start)
         return self
 
     def _why_nothing_was_learned(self, data: RankingData) -> str:
@@ -340,23 +347,26 @@ class TreeRanker(Ranker):
         return "No tree was grown, so all scores are equal: no split of any feature lowers the loss."
 
     def _learned(self) -> dict[str, Any]:
-        if self.base_model_ is not None:
-            raise PodiumError("A model that goes on from another ranker's scores cannot be saved; save both apart.")
         return {
-            "trees": to_columns(self.trees_), "best_iteration": self.best_iteration_, "base_score": self.base_score_,
+            "trees": to_columns(self.trees_),
+            "best_iteration": self.best_iteration_,
+            "base_score": self.base_score_,
+            "base_model": None if self.base_model_ is None else self.base_model_.content(),
             "categories": [] if self._categories is None else to_lists(self._categories),
-        }  # fmt: skip
+        }
 
     def _restore(self, content: dict[str, Any], path: str | PathLike[str]) -> None:
         names = getattr(self, "feature_names_in_", None)
         self._categories = from_lists(content.get("categories"), path, self.n_features_in_, names)
         trees = from_columns(content.get("trees"), path, self.n_features_in_, self._categories.values)
-        best, base = content.get("best_iteration"), content.get("base_score")
-        if not isinstance(best, int) or not 0 <= best <= len(trees):
-            raise FormatError(path, f"best_iteration must be 0 to {len(trees)}, the number of trees")
-        if not isinstance(base, int | float) or not np.isfinite(base):
-            raise FormatError(path, f"base_score must be a finite number; got {base!r}")
-        self._keep([TreeRound(tree) for tree in trees], best, self.n_features_in_, Start(None, float(base)))
+        best = check_whole(content.get("best_iteration"), path, "best_iteration", 0, len(trees))
+        model = content.get("base_model")
+        if model is not None:
+            model = fitted_ranker(model, path)
+            if model.n_features_in_ != self.n_features_in_:
+                raise FormatError(path, "the base model has other features than the trees")
+        start = Start(model, check_real(content.get("base_score"), path, "base_score"))
+        self._keep([TreeRound(tree) for tree in trees], best, start)
 
 
 def _check_monotone(constraints: Any, n_features: int, categories: Categories | None) -> Array | None:
@@ -379,9 +389,10 @@ def _check_monotone(constraints: Any, n_features: int, categories: Categories | 
 
 def _importances(trees: list[RegressionTree], n_features: int) -> Array:
     """Return each feature's share of the gains."""
-    gains = np.zeros(n_features)
-    for tree in trees:
-        np.add.at(gains, tree.feature, tree.gain)
+    features, sums = (
+        np.concatenate([np.empty(0), *(getattr(tree, name) for tree in trees)]) for name in ("feature", "gain")
+    )
+    gains: Array = np.bincount(features.astype(ROW), sums, n_features)
     return gains / gains.sum() if gains.sum() > 0 else gains
 
 

@@ -12,45 +12,47 @@ import numpy as np
 
 from podium._validation import FormatError, PodiumError
 from podium.dataset import RankingData, hash_features
-from podium.model_file import read_model, to_floats, to_texts, write_model
+from podium.model_file import read_model, to_floats, to_whole, write_model
 from podium.rounds import Round
+from podium.weak.feature import ScaledFeature
 from podium.weak.stump import Stump
 
-NUMBERS = ("threshold", "alpha", "Z", "r")
+RANKINGS: dict[type, tuple[str, ...]] = {Stump: ("threshold",), ScaledFeature: ("low", "high")}
+"""The weak rankings that a file holds, and the real numbers of each, beside its feature and what it is if missing."""
+OF_ROUNDS = ("alpha", "Z", "r")
 
 
 def to_columns(rounds: Sequence[Round]) -> dict[str, Any]:
-    """Return the rounds as columns, ready for JSON."""
+    """Return the rounds as columns; their weak rankings must be of one kind."""
+    kind = type(rounds[0].ranking) if rounds and type(rounds[0].ranking) in RANKINGS else Stump
     for number, done in enumerate(rounds):
-        if not isinstance(done.ranking, Stump):
+        if type(done.ranking) is not kind:
             raise PodiumError(
-                f"A model file holds stumps only; round {number + 1} has a {type(done.ranking).__name__}."
+                f"A model file holds stumps only, or scaled features only; round {number + 1} has a "
+                f"{type(done.ranking).__name__}: a weak learner of your own makes rankings that no file can hold."
             )
-    return {
-        "feature": [done.feature for done in rounds],
-        "abstain": [done.abstain for done in rounds],
-        **{name: to_texts(np.array([getattr(done, name) for done in rounds], float)) for name in NUMBERS},
-    }
+    columns = {name: np.array([getattr(done, name) for done in rounds], np.int64) for name in ("feature", "abstain")}
+    own = {name: np.array([getattr(done.ranking, name) for done in rounds], float) for name in RANKINGS[kind]}
+    return columns | own | {name: np.array([getattr(done, name) for done in rounds], float) for name in OF_ROUNDS}
 
 
 def from_columns(columns: Any, path: str | PathLike[str], n_features: int) -> list[Round]:
     """Return the rounds that `to_columns` wrote, each value checked."""
-    if not isinstance(columns, dict) or not {"feature", "abstain", *NUMBERS} <= columns.keys():
+    kinds = [kind for kind, own in RANKINGS.items() if isinstance(columns, dict) and {*own} <= columns.keys()]
+    if len(kinds) != 1 or not {"feature", "abstain", *OF_ROUNDS} <= columns.keys():
         raise FormatError(path, "the rounds of the model are incomplete")
-    whole = {name: to_floats(columns[name], path, name) for name in ("feature", "abstain")}
-    numbers = {name: to_floats(columns[name], path, name) for name in NUMBERS}
-    if len({len(column) for column in (*whole.values(), *numbers.values())}) != 1:
+    feature = to_whole(columns["feature"], path, "feature", 0, n_features - 1)
+    abstain = to_whole(columns["abstain"], path, "abstain", 0, 1)
+    own = [to_floats(columns[name], path, name) for name in RANKINGS[kinds[0]]]
+    of_rounds = [to_floats(columns[name], path, name) for name in OF_ROUNDS]
+    if len({len(column) for column in (feature, abstain, *own, *of_rounds)}) != 1:
         raise FormatError(path, "the columns of the rounds differ in length")
-    if not (np.isin(whole["feature"], np.arange(n_features)).all() and np.isin(whole["abstain"], (0, 1)).all()):
-        raise FormatError(path, f"a round names a feature outside 0 to {n_features - 1}, or abstains otherwise")
-    if not np.isfinite(numbers["alpha"]).all() or np.isnan(numbers["threshold"]).any():
-        raise FormatError(path, "a round has an alpha that is not finite, or no threshold")
-    return [
-        Round(Stump(int(feature), threshold, int(abstain)), alpha, Z, r)
-        for feature, abstain, threshold, alpha, Z, r in zip(
-            *(column.tolist() for column in (*whole.values(), *numbers.values())), strict=True
-        )
-    ]
+    if not np.isfinite(of_rounds[0]).all() or np.isnan([*own, *of_rounds]).any():
+        raise FormatError(path, "a round has an alpha that is not finite, or a number that is none")
+    if len(own) == 2 and not np.all((own[0] < own[1]) & np.isfinite(own[0]) & np.isfinite(own[1])):
+        raise FormatError(path, "a scaled feature has a low that is not below its high")
+    rankings = map(kinds[0], feature.tolist(), *(column.tolist() for column in own), abstain.tolist())
+    return [Round(*one) for one in zip(rankings, *(column.tolist() for column in of_rounds), strict=True)]
 
 
 def fingerprint(data: RankingData, parameters: dict[str, Any]) -> str:

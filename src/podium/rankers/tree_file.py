@@ -3,31 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from itertools import pairwise
 from os import PathLike
 from typing import Any
 
 import numpy as np
 
 from podium._validation import Array, FormatError
-from podium.model_file import to_floats, to_texts
+from podium.model_file import to_floats, to_whole
 from podium.rankers.set_file import sets_from_columns, sets_to_columns
 from podium.weak.regression_tree import RegressionTree
+from podium.weak.tree_shape import is_shape_of_trees
 
-WHOLE = {"feature": np.int32, "missing_left": np.bool_, "left": np.int32, "right": np.int32, "count": np.int64}
-"""Columns of whole numbers."""
-NUMBERS = ("threshold", "gain", "value")
-"""Columns of real numbers."""
+KINDS = {
+    "feature": np.int32,
+    "threshold": np.float64,
+    "missing_left": np.bool_,
+    "left": np.int32,
+    "right": np.int32,
+    "value": np.float64,
+    "gain": np.float64,
+    "count": np.int64,
+}
+"""Every column but `n_leaves`, which cuts them into trees."""
 OF_LEAVES = ("value", "count")
 """Columns with an entry for each leaf; the others have one for each split."""
 
 
 def to_columns(trees: Sequence[RegressionTree]) -> dict[str, Any]:
-    """Return trees as columns, one tree after the other, ready for JSON."""
-    columns: dict[str, Any] = {"n_leaves": [tree.n_leaves for tree in trees]}
-    for name in WHOLE:
-        columns[name] = [int(value) for tree in trees for value in getattr(tree, name)]
-    for name in NUMBERS:
-        columns[name] = [value for tree in trees for value in to_texts(getattr(tree, name))]
+    """Return trees as columns, one tree after the other."""
+    columns = {"n_leaves": np.array([tree.n_leaves for tree in trees], np.int64)}
+    for name, kind in KINDS.items():
+        columns[name] = np.concatenate([np.empty(0, kind), *(getattr(tree, name) for tree in trees)])
     return columns | sets_to_columns(trees)
 
 
@@ -35,49 +42,40 @@ def from_columns(
     columns: Any, path: str | PathLike[str], n_features: int, categorical: Collection[int] = ()
 ) -> list[RegressionTree]:
     """Return the trees that `to_columns` wrote, each value checked; `categorical` features are split by sets."""
-    names = {"n_leaves", *WHOLE, *NUMBERS}
-    if not isinstance(columns, dict) or not names <= columns.keys():
+    if not isinstance(columns, dict) or not {"n_leaves", *KINDS} <= columns.keys():
         raise FormatError(path, "the trees of the model are incomplete")
-    read = {name: to_floats(columns[name], path, name) for name in names}
-    n_leaves = read["n_leaves"].astype(np.int64)
-    if not np.array_equal(n_leaves, read["n_leaves"]) or (n_leaves < 1).any():
-        raise FormatError(path, "n_leaves must be a list of positive whole numbers")
-    for name in names - {"n_leaves"}:
-        expected = int(n_leaves.sum() if name in OF_LEAVES else (n_leaves - 1).sum())
+    value = to_floats(columns["value"], path, "value")
+    n_leaves = to_whole(columns["n_leaves"], path, "n_leaves", 1, max(len(value), 1))
+    n_splits = int(n_leaves.sum()) - len(n_leaves)
+    ranges = {
+        "feature": (0, n_features - 1),
+        "missing_left": (0, 1),
+        "left": (-len(value), n_splits),
+        "right": (-len(value), n_splits),
+        "count": (0, 2**53),
+    }
+    read = {name: to_whole(columns[name], path, name, *limits, KINDS[name]) for name, limits in ranges.items()}
+    read |= {"value": value, **{name: to_floats(columns[name], path, name) for name in ("threshold", "gain")}}
+    for name in KINDS:
+        expected = n_splits + len(n_leaves) * (name in OF_LEAVES)
         if len(read[name]) != expected:
             raise FormatError(path, f"the column {name} of the trees must have {expected} entries")
-    leaves, splits = (np.concatenate([[0], np.cumsum(sizes)]) for sizes in (n_leaves, n_leaves - 1))
+    if not is_shape_of_trees(read["left"], read["right"], n_leaves):
+        raise FormatError(path, "the splits of a tree do not form a tree with leaves from left to right")
+    by_number = ~np.isin(read["feature"], list(categorical))
+    if np.isnan(read["threshold"][by_number]).any() or np.isnan(read["gain"]).any() or not np.isfinite(value).all():
+        raise FormatError(path, "a split has no threshold or gain, or a leaf no finite value")
     sets = sets_from_columns(columns, read["feature"], n_leaves - 1, categorical, path)
-    trees = []
-    for i in range(len(n_leaves)):
-        own = {
-            name: column[slice(*(leaves if name in OF_LEAVES else splits)[i : i + 2])] for name, column in read.items()
-        }
-        trees.append(_tree(own, sets[i], path, n_features))
-    return trees
+    return _cut_into_trees(read, n_leaves, sets)
 
 
-def _tree(own: dict[str, Array], sets: dict[str, Array], path: str | PathLike[str], n_features: int) -> RegressionTree:
-    """Return one tree, after a check that every split and every leaf hangs below the root once."""
-    n_splits = len(own["feature"])
-    children = np.sort(np.concatenate([own["left"], own["right"]]))
-    expected = np.concatenate([np.arange(-n_splits - 1, 0), np.arange(1, n_splits)]) if n_splits else children
-    above = np.maximum(own["left"], own["right"])
-    if not np.array_equal(children, expected) or not (_descends(own["left"]) and _descends(own["right"])):
-        raise FormatError(path, "the splits of a tree do not form a tree")
-    if not np.isin(own["feature"], np.arange(n_features)).all():
-        raise FormatError(path, f"a split names a feature outside 0 to {n_features - 1}")
-    if (
-        np.isnan(own["threshold"][sets["set_of"] < 0]).any()
-        or not np.isfinite(own["value"]).all()
-        or len(above) != n_splits
-    ):
-        raise FormatError(path, "a split has no threshold, or a leaf no finite value")
-    whole: dict[str, Array] = {name: own[name].astype(kind) for name, kind in WHOLE.items()}
-    numbers = {name: own[name].copy() for name in NUMBERS}
-    return RegressionTree(**whole, **numbers, **sets, cut=np.full(n_splits, -1, np.int32))
-
-
-def _descends(children: Array) -> bool:
-    """Say whether every child that is a split has a higher number than its parent, so that no way is a circle."""
-    return bool(np.all((children < 0) | (children > np.arange(len(children)))))
+def _cut_into_trees(columns: dict[str, Array], n_leaves: Array, sets: list[dict[str, Array]]) -> list[RegressionTree]:
+    """Return one tree for each entry of `n_leaves`."""
+    leaves = [slice(*ends) for ends in pairwise(np.cumsum([0, *n_leaves]).tolist())]
+    splits = [slice(*ends) for ends in pairwise(np.cumsum([0, *(n_leaves - 1)]).tolist())]
+    columns = {**columns, "cut": np.full(len(columns["feature"]), -1, np.int32)}
+    parts = {name: leaves if name in OF_LEAVES else splits for name in columns}
+    return [
+        RegressionTree(**{name: column[parts[name][tree]] for name, column in columns.items()}, **sets[tree])
+        for tree in range(len(n_leaves))
+    ]

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from podium._compiled import ROW, SCORE, compiled, run_threads
 from podium._validation import Array
 from podium.weak.category_walk import TOGETHER, tables_of, walk_codes_and_sets, walk_values_and_sets
+from podium.weak.tree_shape import join_children, left_sides, tree_depths, tree_roots
 
 ROWS_PER_TASK = 4096
 """Rows scored in one task."""
@@ -75,10 +76,7 @@ class RegressionTree:
     @cached_property
     def depth(self) -> int:
         """Splits on the longest way from the root to a leaf."""
-        depths = np.zeros(len(self.feature) + 1, ROW)
-        for i in range(len(self.feature) - 1, -1, -1):
-            depths[i] = 1 + max((depths[child] for child in (self.left[i], self.right[i]) if child >= 0), default=0)
-        return int(depths[0])
+        return int(tree_depths(self.left, self.right, np.array([self.n_leaves]))[0])
 
     def scaled(self, factor: float) -> RegressionTree:
         """Return the tree with every value times `factor`."""
@@ -143,29 +141,17 @@ class Forest:
     @classmethod
     def of(cls, trees: Sequence[RegressionTree]) -> Forest:
         """Join trees."""
-        splits = np.cumsum([0] + [len(tree.feature) for tree in trees])
-        leaves = np.cumsum([0] + [tree.n_leaves for tree in trees])
+        n_leaves = np.array([tree.n_leaves for tree in trees], ROW)
 
         def joined(name: str, dtype: Any) -> Array:
             """One column of all trees."""
             return np.concatenate([np.empty(0, dtype), *(getattr(tree, name) for tree in trees)]).astype(dtype)
 
-        def children(name: str) -> Array:
-            """Children of all trees, renumbered among all splits and leaves."""
-            moved = [
-                np.where(getattr(tree, name) >= 0, getattr(tree, name) + split, getattr(tree, name) - leaf)
-                for tree, split, leaf in zip(trees, splits, leaves, strict=False)
-            ]
-            return np.concatenate([np.empty(0, np.int32), *moved]).astype(np.int32)
-
-        set_of = joined("set_of", np.int32)
-        roots = [
-            split if len(tree.feature) else ~leaf for tree, split, leaf in zip(trees, splits, leaves, strict=False)
-        ]
+        left, right = (join_children(joined(name, np.int32), n_leaves).astype(np.int32) for name in ("left", "right"))
+        value, set_of = joined("value", SCORE), joined("set_of", np.int32)
         return cls(
-            joined("feature", np.int32), joined("threshold", SCORE), joined("missing_left", np.bool_),
-            children("left"), children("right"), joined("value", SCORE), np.array(roots, ROW),
-            np.array([tree.depth for tree in trees], ROW), make_masks(trees),
+            joined("feature", np.int32), joined("threshold", SCORE), joined("missing_left", np.bool_), left, right,
+            value, tree_roots(n_leaves), tree_depths(left, right, n_leaves), make_masks(left, right, value, n_leaves),
             np.where(set_of >= 0, np.cumsum(set_of >= 0) - 1, -1).astype(np.int32),
             np.concatenate([np.empty((0, 256), np.bool_), *(tree.tables for tree in trees)]),
         )  # fmt: skip
@@ -220,28 +206,20 @@ class Masks(NamedTuple):
     value: Array
 
 
-def make_masks(trees: Sequence[RegressionTree]) -> Masks | None:
-    """Return the masks of trees; None if one has more than 32 leaves."""
-    if max((tree.n_leaves for tree in trees), default=1) > 32:
+def make_masks(left: Array, right: Array, value: Array, n_leaves: Array) -> Masks | None:
+    """Return the masks of joined trees; None if one has more than 32 leaves."""
+    if n_leaves.max(initial=1) > 32:
         return None
-    places = [(int(DE_BRUIJN) << i) % 2**32 >> 27 for i in range(32)]
-    masks, values = [], np.zeros((len(trees), 32))
-    for number, tree in enumerate(trees):
-        masks += [2**32 - 1 - (2**last - 2**first) for first, last in _left_leaves(tree)]
-        values[number, places[: tree.n_leaves]] = tree.value
-    start = np.cumsum([0] + [len(tree.feature) for tree in trees]).astype(ROW)
-    return Masks(np.array(masks, np.uint32), start, values)
-
-
-def _left_leaves(tree: RegressionTree) -> list[tuple[int, int]]:
-    """Return the first leaf, and the one past the last, on the left of each split; leaves run from left to right."""
-    first, last = np.zeros(len(tree.feature), ROW), np.zeros(len(tree.feature), ROW)
-    for i in range(len(tree.feature) - 1, -1, -1):
-        left, right = tree.left[i], tree.right[i]
-        first[i] = first[left] if left >= 0 else ~left
-        last[i] = last[right] if right >= 0 else ~right + 1
-    ends = [last[left] if left >= 0 else ~left + 1 for left in tree.left]
-    return [(int(one), int(end)) for one, end in zip(first, ends, strict=True)]
+    places = np.array([(int(DE_BRUIJN) << i) % 2**32 >> 27 for i in range(32)])
+    offsets = np.cumsum(n_leaves) - n_leaves
+    values = np.zeros((len(n_leaves), 32))
+    leaf = np.arange(len(value)) - np.repeat(offsets, n_leaves)
+    values[np.repeat(np.arange(len(n_leaves)), n_leaves), places[leaf]] = value
+    bits = [(ends - np.repeat(offsets, n_leaves - 1)).astype(np.uint64) for ends in left_sides(left, right)]
+    one, every = np.uint64(1), np.uint64(2**32 - 1)
+    mask = every - ((one << bits[1]) - (one << bits[0]))
+    start = np.concatenate([[0], np.cumsum(n_leaves - 1)]).astype(ROW)
+    return Masks(mask.astype(np.uint32), start, values)
 
 
 def dense_rows(rows: Any) -> Array:

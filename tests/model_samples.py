@@ -1,0 +1,75 @@
+"""Writes sample files of the current protocol, which every later version must load.
+
+    python tests/model_samples.py tests/data/models/protocol-2
+
+A sample that is there is never written again, only new ones are added: `test_model_files` loads them all.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from podium import MART, LambdaMART, NearestNeighbor, PreferenceRegression, RankBoost, RankBoostPlus, VectorSimilarity
+from podium.model_file import PROTOCOL
+
+N_ROWS, N_FEATURES, NAMES = 80, 4, ["price", "clicks", "age [days]", "größe"]
+
+
+def make_table():
+    """Return features, of which a third of the second is missing for a reason, labels and queries."""
+    rng = np.random.default_rng(5)
+    X = rng.integers(0, 9, (N_ROWS, N_FEATURES)) / 4
+    y = np.rint(X[:, 0] + (X[:, 1] > 1) + rng.random(N_ROWS))
+    X[y < 2, 1] = np.where(rng.random(int((y < 2).sum())) < 0.6, np.nan, X[y < 2, 1])
+    X[rng.random(N_ROWS) < 0.1, 3] = np.nan
+    return X, y, np.repeat(np.arange(8), 10)
+
+
+def fitted_models(checkpoint):
+    """Return a fitted ranker of each kind by the name of its sample; one leaves a checkpoint."""
+    import pandas
+
+    X, y, qid = make_table()
+    frame = pandas.DataFrame(X, columns=NAMES)
+    small = {"max_leaves": 4, "min_child_samples": 3}
+    measured = {"eval_set": [(X[::-1], y)], "eval_qid": [qid]}
+    rankers = {
+        "rankboost": RankBoost(8, criterion="z", monotone_constraints=[1, 0, 0, 0]),
+        "rankboost_plus": RankBoostPlus(6, eval_metric=["pair_loss", "ndcg@5"]),
+        "mart": MART(4, loss="logistic", **small),
+        "nearest_neighbor": NearestNeighbor(),
+        "preference_regression": PreferenceRegression(),
+        "vector_similarity": VectorSimilarity(),
+        "checkpoint": RankBoost(5, checkpoint=checkpoint),
+    }
+    models = {name: ranker.fit(X, y, qid=qid) for name, ranker in rankers.items()}
+    models["named_features"] = RankBoost(4).fit(frame, y, qid=qid)
+    models["lambdamart"] = LambdaMART(9, early_stopping_rounds=3, **small).fit(X, y, qid=qid, **measured)
+    models["rankboost_features"] = RankBoost(4, weak="feature").fit(X, y, qid=qid)
+    gain = {grade: 2.0**grade for grade in np.unique(y).tolist()}
+    own = LambdaMART(2, gain=gain, eval_metric=("ndcg@5", "map"), random_state=None, subsample=0.5, **small)
+    models["adapted"] = own.fit(frame, y, qid=qid, init_model=models["named_features"])
+    models["large_trees"] = LambdaMART(2, max_leaves=40, min_child_samples=1).fit(X, y, qid=qid)
+    return models
+
+
+def main(folder):
+    """Write a file for each sample, and the scores that each must give."""
+    if folder.name != f"protocol-{PROTOCOL}":
+        raise SystemExit(f"This version writes protocol {PROTOCOL}; {folder} is for another.")
+    folder.mkdir(parents=True, exist_ok=True)
+    X = make_table()[0][::7]
+    expected = {"rows": [[None if np.isnan(x) else x for x in row] for row in X.tolist()], "scores": {}}
+    if (folder / "expected.json").exists():
+        expected = json.loads((folder / "expected.json").read_text(encoding="utf-8"))
+    for name, model in fitted_models(folder / "fit.checkpoint").items():
+        if name not in expected["scores"]:
+            model.save(folder / f"{name}.podium")
+            expected["scores"][name] = model.predict(X).tolist()
+    (folder / "expected.json").write_text(json.dumps(expected, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
