@@ -62,10 +62,10 @@ def from_columns(
             raise FormatError(path, f"the column {name} of the trees must have {expected} entries")
     if not is_shape_of_trees(read["left"], read["right"], n_leaves):
         raise FormatError(path, "the splits of a tree do not form a tree with leaves from left to right")
+    sets = sets_from_columns(columns, read["feature"], n_leaves - 1, categorical, path)
     by_number = ~np.isin(read["feature"], list(categorical))
     if np.isnan(read["threshold"][by_number]).any() or np.isnan(read["gain"]).any() or not np.isfinite(value).all():
         raise FormatError(path, "a split has no threshold or gain, or a leaf no finite value")
-    sets = sets_from_columns(columns, read["feature"], n_leaves - 1, categorical, path)
     return _cut_into_trees(read, n_leaves, sets)
 
 
