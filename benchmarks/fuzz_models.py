@@ -5,8 +5,8 @@
 
 Takes the sample files of every protocol and ranker (tests/data/models) and changes each at random: bits, bytes, length;
 members of the archive, with checksums that are right again; values of the JSON document; headers and numbers of arrays.
-What still loads must score rows. Prints how many did what; ends with 1 if one crashed, took a second of the processor, or more
-than 100 MB beyond twenty times its own size.
+What still loads must score rows. Prints how many did what; ends with 1 if one crashed, took over a second of the
+processor, or took more than 100 MB beyond twenty times its own size.
 """
 
 from __future__ import annotations
