@@ -110,7 +110,7 @@ class Ranker(BaseEstimator):
 
         Rows with equal scores share the best of their positions.
         """
-        scores = self.predict(X)
+        scores = self._score(self._check_rows(X))
         queries = group_rows(*check_queries(qid, None, len(scores)))
         return queries.to_caller(_positions(scores[queries.rows], queries.offsets))
 
