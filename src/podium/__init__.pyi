@@ -18,8 +18,10 @@ from .feedback import Graded as Graded
 from .feedback import Pairs as Pairs
 from .feedback import summarize as summarize
 from .rankers import MART as MART
+from .rankers import AdaBoostOR as AdaBoostOR
 from .rankers import LambdaMART as LambdaMART
 from .rankers import NearestNeighbor as NearestNeighbor
+from .rankers import ORStump as ORStump
 from .rankers import PreferenceRegression as PreferenceRegression
 from .rankers import RankBoost as RankBoost
 from .rankers import RankBoostPlus as RankBoostPlus

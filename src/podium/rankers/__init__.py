@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from os import PathLike
 
-from podium._validation import FormatError
 from podium.model_file import read_model
-from podium.rankers.base import Ranker
+from podium.rankers.base import Ranker, ranker_from
 from podium.rankers.baselines import NearestNeighbor, PreferenceRegression, VectorSimilarity
 from podium.rankers.lambdamart import MART, LambdaMART
+from podium.rankers.ordinal.adaboost_or import AdaBoostOR
+from podium.rankers.ordinal.orstump import ORStump
 from podium.rankers.rankboost import RankBoost, generalization_bound
 from podium.rankers.rankboost_plus import RankBoostPlus, exponential_losses
 
 __all__ = [
     "MART",
     "RANKERS",
+    "AdaBoostOR",
     "LambdaMART",
     "NearestNeighbor",
+    "ORStump",
     "PreferenceRegression",
     "RankBoost",
     "RankBoostPlus",
@@ -37,6 +40,8 @@ RANKERS: dict[str, type[Ranker]] = {
         PreferenceRegression,
         NearestNeighbor,
         VectorSimilarity,
+        AdaBoostOR,
+        ORStump,
     )
 }
 """Every ranker by its name."""
@@ -44,8 +49,4 @@ RANKERS: dict[str, type[Ranker]] = {
 
 def load(path: str | PathLike[str]) -> Ranker:
     """Return the fitted ranker that ``save`` wrote to a file."""
-    content = read_model(path)
-    ranker = RANKERS.get(str(content.get("ranker")))
-    if ranker is None:
-        raise FormatError(path, f"the ranker {content.get('ranker')!r} is not known")
-    return ranker.from_content(content, path)
+    return ranker_from(read_model(path), path)

@@ -198,7 +198,7 @@ class Ranker(BaseEstimator):
             raise FormatError(path, f"the parameters are not those of {cls.__name__}")
         if not isinstance(n_features, int) or n_features < 1:
             raise FormatError(path, f"n_features must be a positive number; got {n_features!r}")
-        ranker = cls(**parameters)
+        ranker = cls(**{name: _rebuilt(value, path) for name, value in parameters.items()})
         ranker.n_features_in_ = n_features
         ranker.sparse_input_ = bool(content.get("sparse_input", False))
         names = content.get("feature_names")
@@ -234,8 +234,40 @@ class Ranker(BaseEstimator):
         return tags
 
 
+def ranker_from(content: Any, path: str | PathLike[str]) -> Ranker:
+    """Return the fitted ranker, of any class, that a model file or a part of one holds."""
+    kept = content if isinstance(content, dict) else {}
+    return _ranker_class(kept.get("ranker"), path).from_content(kept, path)
+
+
+def _ranker_class(name: Any, path: str | PathLike[str]) -> type[Ranker]:
+    """Return a ranker's class by its name."""
+    from podium.rankers import RANKERS  # here, since the modules that it lists import this one
+
+    ranker = RANKERS.get(str(name))
+    if ranker is None:
+        raise FormatError(path, f"the ranker {name!r} is not known")
+    return ranker
+
+
+def _rebuilt(value: Any, path: str | PathLike[str]) -> Any:
+    """Return a parameter that `_plain` wrote: a ranker that is not fitted from its name and parameters."""
+    if not isinstance(value, dict):
+        return value
+    kind, parameters = _ranker_class(value.get("ranker"), path), value.get("parameters")
+    if not isinstance(parameters, dict) or not parameters.keys() <= set(kind._get_param_names()):
+        raise FormatError(path, f"the parameters are not those of {kind.__name__}")
+    return kind(**{name: _rebuilt(one, path) for name, one in parameters.items()})
+
+
 def _plain(name: str, value: Any) -> Any:
-    """Return a parameter as JSON can hold it; numpy's numbers and arrays as plain ones, paths as texts."""
+    """Return a parameter as JSON can hold it; numpy's numbers and arrays as plain ones, paths as texts.
+
+    A ranker becomes its name and parameters.
+    """
+    if isinstance(value, Ranker):
+        own = value.get_params(deep=False)
+        return {"ranker": type(value).__name__, "parameters": {key: _plain(key, one) for key, one in own.items()}}
     if isinstance(value, np.generic | np.ndarray):
         value = value.tolist()
     elif isinstance(value, PathLike):

@@ -40,6 +40,8 @@ class OrdinalData:
         Label of each grade.
     convex : bool
         Whether every cost vector is convex, as OR Theorem 1 needs it.
+    rows : ndarray of int64
+        The caller's number of each row.
     """
 
     features: Any
@@ -48,6 +50,7 @@ class OrdinalData:
     costs: Array
     classes: Array
     convex: bool
+    rows: Array
 
     @classmethod
     def from_arrays(
@@ -85,7 +88,7 @@ class OrdinalData:
         costs = np.ascontiguousarray((costs * weight[:, None])[order])
         if not costs.any():
             raise PodiumError("There is nothing to learn: all costs of rows with a positive weight are zero.")
-        return cls(_take_rows(features, order), names, grades[order], costs, classes, convex)
+        return cls(_take_rows(features, order), names, grades[order], costs, classes, convex, order)
 
 
 class OrdinalRanker(ClassifierMixin, Ranker):
@@ -163,6 +166,11 @@ class OrdinalRanker(ClassifierMixin, Ranker):
     def _take(self, data: OrdinalData) -> Self:
         """Learn from checked data and keep what describes it."""
         self._learn_grades(data)
+        self._describe(data)
+        return self
+
+    def _describe(self, data: OrdinalData) -> None:
+        """Keep what the checked data says of labels, costs and columns."""
         self.classes_, self.costs_convex_ = data.classes, data.convex
         self.sparse_input_ = sp.issparse(data.features)
         self.n_features_in_ = data.features.shape[1]
@@ -170,7 +178,6 @@ class OrdinalRanker(ClassifierMixin, Ranker):
             self.feature_names_in_ = np.array(data.feature_names, object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
-        return self
 
     def _learn_grades(self, data: OrdinalData) -> None:
         """Learn from checked data."""
