@@ -114,24 +114,13 @@ class OrdinalStumpLearner:
         given, out = (weights.signed, self._codes, self._starts), (self._optima, self._sums)
         calls = [(*given, *own, running, *out) for own, running in zip(ranges, self._running, strict=False)]
         run_threads(_find_optima, calls, self.n_threads)
-        places, grades = np.empty(self.n_steps, ROW), np.empty(self.n_rows, ROW)
         feature, direction, missing = _best_stump(self._optima, self._sums, weights.sums, self._whole, self.n_steps)
         codes = self._codes[self._starts[feature] : self._starts[feature + 1]]
+        places, grades = np.empty(self.n_steps, ROW), np.empty(self.n_rows, ROW)
         _trace(weights.signed, codes, direction, missing, self._values, places, grades)
-        thresholds = self._thresholds(feature, direction, places)
+        thresholds = np.empty(self.n_steps, SCORE)
+        _fill_thresholds(self._levels[feature], direction, places, thresholds)
         return FoundStump(OrdinalStump(feature, direction, thresholds, missing), grades)
-
-    def _thresholds(self, feature: int, direction: int, places: Array) -> Array:
-        """Return the thresholds that have so many of the feature's values (times the direction) below them."""
-        levels = self._levels[feature]
-        if direction == 1:
-            below, above = levels[places], levels[places + 1]
-        else:
-            below, above = -levels[len(levels) - 1 - places], -levels[len(levels) - 2 - places]
-        with np.errstate(invalid="ignore"):  # a feature without values
-            middle = 0.5 * below + 0.5 * above  # infinite outside of all values, where nothing is parted
-        thresholds: Array = np.where((below < middle) | np.isinf(middle), middle, above)
-        return thresholds
 
 
 def _sorted_column(reader: DenseReader | SparseReader, feature: int) -> tuple[Array, Array]:
@@ -297,3 +286,18 @@ def _fill_grades(codes: Array, n_levels: int, direction: int, places: Array, mis
     for code in codes:
         grades_out[code >> 1] = of_level[level]
         level += np.int64(code & 1)
+
+
+@compiled
+def _fill_thresholds(levels: Array, direction: int, places: Array, thresholds_out: Array) -> None:
+    """Write the middle of the two values, times the direction, that each threshold stands between.
+
+    Beyond all values it is infinite; where no number lies between the two it is the higher one.
+    """
+    for k in range(len(places)):
+        if direction > 0:
+            below, above = levels[places[k]], levels[places[k] + 1]
+        else:
+            below, above = -levels[len(levels) - 1 - places[k]], -levels[len(levels) - 2 - places[k]]
+        middle = 0.5 * below + 0.5 * above
+        thresholds_out[k] = middle if below < middle or below == middle == -np.inf else above

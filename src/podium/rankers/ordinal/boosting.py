@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import math
-from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -176,8 +175,9 @@ class AnyRankers:
 
 
 def fitted_stump(template: ORStump, stump: OrdinalStump) -> ORStump:
-    """Return a copy of a described ORStump that holds a stump."""
-    ranker = copy(template)
+    """Return a copy of a described ORStump that holds a stump (without `copy`, which takes as long as an update)."""
+    ranker = ORStump.__new__(ORStump)
+    ranker.__dict__.update(template.__dict__)
     ranker._keep(stump)
     return ranker
 

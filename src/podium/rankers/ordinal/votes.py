@@ -115,13 +115,17 @@ def _running_sum(values: Array) -> float:
 
 @compiled
 def _fill_medians(sums: Array, half: float, medians_out: Array) -> None:
-    """Do ``medians_out[:] = np.argmax(np.cumsum(sums, axis=1) > half, axis=1)``, the highest where none is."""
+    """Do ``medians_out[:] = np.argmax(np.cumsum(sums, axis=1) > half, axis=1)``, the highest where none is.
+
+    It counts the sums that are not above half: they ascend, and a loop that ends at the first above would end where no
+    processor foresees it.
+    """
     last = sums.shape[1] - 1
     for row in range(len(sums)):
-        grade, reached = 0, sums[row, 0]
-        while reached <= half and grade < last:
-            grade += 1
-            reached += sums[row, grade]
+        reached, grade = 0.0, 0
+        for k in range(last):
+            reached += sums[row, k]
+            grade += reached <= half
         medians_out[row] = grade
 
 
