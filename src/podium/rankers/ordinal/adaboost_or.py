@@ -33,6 +33,7 @@ from podium.rankers.ordinal.boosting import (
     grades_by,
 )
 from podium.rankers.ordinal.costs import cost_steps
+from podium.rankers.ordinal.evals import check_eval_sets
 from podium.rankers.ordinal.orstump import ORStump, stumps_from_content, stumps_to_content
 from podium.rankers.ordinal.votes import Votes, vote_of_stumps
 from podium.rounds import Monitor
@@ -166,8 +167,9 @@ class AdaBoostOR(OrdinalRanker):
         self._check_parameters()
         self._check_base()
         data = self._gate(X, y, sample_cost, sample_weight)
-        evals = self._check_eval_sets(data, eval_set, eval_cost, sample_cost is not None)
-        self._run(data, evals)
+        own_costs = sample_cost is not None
+        evals = check_eval_sets(data, eval_set, eval_cost, self.cost, own_costs, self.early_stopping_rounds)
+        self._run(data, [VotedSet(f"validation_{number}", one) for number, one in enumerate(evals)])
         self._describe(data)
         return self
 
@@ -203,33 +205,6 @@ class AdaBoostOR(OrdinalRanker):
         own = getattr(self.estimator, "cost", "absolute")
         if not (isinstance(own, str) and own == "absolute"):
             raise PodiumError(f"Give cost to AdaBoostOR, not to its estimator, whose costs come from it; got {own!r}.")
-
-    def _check_eval_sets(self, data: OrdinalData, eval_set: Any, eval_cost: Any, own_costs: bool) -> list[VotedSet]:
-        """Check the evaluation sets."""
-        sets = [] if eval_set is None else list(eval_set)
-        if isinstance(eval_set, tuple) or not all(isinstance(one, tuple | list) and len(one) == 2 for one in sets):
-            raise PodiumError("eval_set must be a list of (X, y), such as [(X_valid, y_valid)].")
-        if self.early_stopping_rounds is not None and not sets:
-            raise PodiumError("early_stopping_rounds needs an eval_set to measure each round on.")
-        if eval_cost is None and own_costs and sets:
-            raise PodiumError("With sample_cost give eval_cost too: a list with the costs of each eval_set.")
-        given = [None] * len(sets) if eval_cost is None else list(eval_cost)
-        if len(given) != len(sets):
-            raise PodiumError(f"eval_cost must have one entry per eval_set: {len(sets)} expected, {len(given)} given.")
-        return [
-            VotedSet(f"validation_{number}", self._gate_eval(data, X, y, costs, number))
-            for number, ((X, y), costs) in enumerate(zip(sets, given, strict=True))
-        ]
-
-    def _gate_eval(self, data: OrdinalData, X: Any, y: Any, costs: Any, number: int) -> OrdinalData:
-        """Return a checked evaluation set with the columns and grades of the training data."""
-        found = OrdinalData.from_arrays(X, y, cost=self.cost, sample_cost=costs, classes=data.classes)
-        if found.features.shape[1] != data.features.shape[1]:
-            raise PodiumError(
-                f"eval_set[{number}] must have the columns of X: {data.features.shape[1]} expected, "
-                f"{found.features.shape[1]} given."
-            )
-        return found
 
     def _make_learner(self, data: OrdinalData) -> BaseLearner:
         """Return what learns the base rankers: fast for stumps."""

@@ -42,9 +42,9 @@ class SVOR(OrdinalRanker):
     Parameters
     ----------
     C : float or "smallest"
-        Price of errors. "smallest": the first of 2⁻²⁰, 2⁻¹⁸ … 2²⁰ that brings ε, the cost of the training rows as a
-        share of Σ c[1] + c[K], to at most `target_error` (OR section 5.2, for boosting); where none does, the one of
-        the lowest ε.
+        Price of errors. "smallest": the first of 2⁻²⁰, 2⁻¹⁸ … 2²⁰ (over the mean of |c[k+1] - c[k]|, 1 for absolute
+        costs) that brings ε, the cost of the training rows as a share of Σ c[1] + c[K], to at most `target_error` (OR
+        section 5.2, for boosting); where none does, the one of the lowest ε.
     kernel : {"perceptron", "rbf", "linear"}
         "perceptron": -‖x - x′‖, an ensemble of all perceptrons, without a parameter (Lin and Li 2008).
     gamma : float, optional
@@ -144,13 +144,13 @@ class SVOR(OrdinalRanker):
 
     def _follow(self, machine: ExtendedMachine, costs: Array) -> None:
         """Solve for ever larger C until the training error is as low as wanted, or else go back to the lowest."""
-        errors: list[float] = []
-        for C in C_GRID:
+        prices, errors = np.array(C_GRID) / machine.weights.mean(), []
+        for C in prices.tolist():
             machine.solve(C, self.tol, self.max_iter)
             errors.append(normalized_cost(machine.grade(), costs))
             if errors[-1] <= self.target_error:
                 return
-        machine.solve(C_GRID[int(np.argmin(errors))], self.tol, self.max_iter)
+        machine.solve(float(prices[np.argmin(errors)]), self.tol, self.max_iter)
 
     def _keep_machine(self, machine: ExtendedMachine, costs: Array) -> None:
         """Set what the fit gives."""
