@@ -165,7 +165,6 @@ class AdaBoostOR(OrdinalRanker):
         self
         """
         self._check_parameters()
-        self._check_base()
         data = self._gate(X, y, sample_cost, sample_weight)
         own_costs = sample_cost is not None
         evals = check_eval_sets(data, eval_set, eval_cost, self.cost, own_costs, self.early_stopping_rounds)
@@ -194,8 +193,14 @@ class AdaBoostOR(OrdinalRanker):
         epsilon = np.array([done.epsilon for done in rounds])
         self.bounds_ = np.cumprod(2.0 * np.sqrt(epsilon * (1.0 - epsilon)))
 
-    def _check_base(self) -> None:
-        """Refuse a base that does not heed costs."""
+    def _learn_grades(self, data: OrdinalData) -> None:
+        if self.early_stopping_rounds is not None:
+            raise PodiumError("early_stopping_rounds needs an eval_set, which the base of another ranker cannot have.")
+        self._run(data, [])
+
+    def _check_parameters(self) -> None:
+        """Check parameters, and refuse a base that does not heed costs."""
+        super()._check_parameters()
         if self.estimator is not None and not has_fit_parameter(self.estimator, "sample_cost"):
             raise PodiumError(
                 f"estimator must take sample_cost in fit, a cost vector for each row, since every round changes the "

@@ -32,7 +32,8 @@ def check_grades(y: Any, n_rows: int) -> tuple[Array, Array]:
     n_used = len(np.unique(grades))
     if n_used < 2:
         raise PodiumError(
-            f"y must have at least two grades (classes) to tell apart; all {n_rows} rows have {labels.tolist()[0]!r}."
+            f"y must have at least two grades; got one class, {labels.tolist()[0]!r}, in all {n_rows} rows: "
+            "there is nothing to tell apart."
         )
     return grades.astype(ROW), classes
 

@@ -134,10 +134,10 @@ def stumps_from_content(
         raise FormatError(path, "the columns of the stumps differ in length")
     if not (np.isin(feature, np.arange(n_features)).all() and np.isin(missing, np.arange(n_grades)).all()):
         raise FormatError(path, f"a stump names a feature outside 0 to {n_features - 1} or an unknown grade")
-    if not (np.isin(direction, (-1, 1)).all() and np.all(thresholds[:, 1:] >= thresholds[:, :-1])):
-        raise FormatError(path, "a stump has a direction other than 1 and -1, or thresholds that do not ascend")
     if np.isnan(thresholds).any():
         raise FormatError(path, "a stump has a threshold that is no number")
+    if not (np.isin(direction, (-1, 1)).all() and np.all(thresholds[:, 1:] >= thresholds[:, :-1])):
+        raise FormatError(path, "a stump has a direction other than 1 and -1, or thresholds that do not ascend")
     columns = (feature.tolist(), direction.tolist(), thresholds, missing.tolist())
     return [OrdinalStump(*numbers) for numbers in zip(*columns, strict=True)]
 
