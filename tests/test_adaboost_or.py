@@ -349,6 +349,16 @@ def test_votes_of_stumps_are_those_of_one_stump_after_the_other(table):
     np.testing.assert_array_equal(last, model.predict(X))
 
 
+def test_importances_are_shares_of_the_fall_of_the_bound(table):
+    X, y = table
+    model = AdaBoostOR(n_estimators=30).fit(X, y)
+    falls = -np.diff(np.log(model.bounds_), prepend=0.0)
+    features = np.array([done.ranker.feature_ for done in model.rounds_])
+    expected = [falls[features == j].sum() for j in range(4)] / falls.sum()
+    np.testing.assert_allclose(model.feature_importances_, expected, rtol=1e-9)
+    assert not AdaBoostOR(PRank(epochs=2), n_estimators=2).fit(X, y).feature_importances_.any()
+
+
 def test_rank_is_by_the_mean_of_the_votes_within_queries(table):
     X, y = table
     model, qid = AdaBoostOR(n_estimators=10).fit(X, y), np.arange(150) % 7

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from copy import copy
 from numbers import Integral
@@ -22,6 +23,7 @@ from podium.model_file import to_floats, to_texts
 from podium.rankers.base import Ranker, ranker_from
 from podium.rankers.ordinal.base import OrdinalData, OrdinalRanker
 from podium.rankers.ordinal.boosting import (
+    LEAST,
     AnyRankers,
     BaseLearner,
     MeanCost,
@@ -80,6 +82,8 @@ class AdaBoostOR(OrdinalRanker):
         ∏ √(1 - 4 γ²) with γ = 1/2 - ε, after each round: no less than `train_costs_` (OR Theorem 6).
     train_costs_ : ndarray
         Training cost after each round, in parts of Σ c[1] + c[K].
+    feature_importances_ : ndarray
+        Share of each feature in the fall of that bound, by the stumps on it; zeros for other bases.
     evals_result_ : dict
         ``evals_result_["validation_0"]["cost"]``: the mean cost after each round.
     stop_reason_ : str
@@ -184,14 +188,20 @@ class AdaBoostOR(OrdinalRanker):
             raise PodiumError(f"Nothing was learned: {monitor.reason}.")
         largest = float(data.costs[:, 0].sum() + data.costs[:, -1].sum())
         self.train_costs_ = np.array(costs[: len(monitor.rounds)]) * len(data.grades) / largest
-        self._keep(monitor.rounds, monitor.best_round)
+        self._keep(monitor.rounds, monitor.best_round, data.features.shape[1])
         self.evals_result_, self.stop_reason_ = monitor.history, monitor.reason
 
-    def _keep(self, rounds: list[OrdinalRound], best_round: int) -> None:
+    def _keep(self, rounds: list[OrdinalRound], best_round: int, n_features: int) -> None:
         """Set what a fit, or a file, gives."""
         self.rounds_, self.best_iteration_ = rounds, best_round
         epsilon = np.array([done.epsilon for done in rounds])
-        self.bounds_ = np.cumprod(2.0 * np.sqrt(epsilon * (1.0 - epsilon)))
+        factors = 2.0 * np.sqrt(epsilon * (1.0 - epsilon))
+        self.bounds_ = np.cumprod(factors)
+        falls = np.zeros(n_features)
+        for done, factor in zip(rounds[:best_round], factors.tolist(), strict=False):
+            if isinstance(done.ranker, ORStump):
+                falls[done.ranker.feature_] -= math.log(max(factor, LEAST))
+        self.feature_importances_ = falls / falls.sum() if falls.any() else falls
 
     def _learn_grades(self, data: OrdinalData) -> None:
         if self.early_stopping_rounds is not None:
@@ -273,7 +283,7 @@ class AdaBoostOR(OrdinalRanker):
             raise FormatError(path, f"best_iteration must be 1 to {len(rankers)}, the number of rounds")
         self.train_costs_ = costs
         columns = zip(rankers, epsilon.tolist(), weight.tolist(), strict=True)
-        self._keep([OrdinalRound(*column) for column in columns], best)
+        self._keep([OrdinalRound(*column) for column in columns], best, self.n_features_in_)
 
     def _restore_rankers(self, content: dict[str, Any], path: str | PathLike[str]) -> list[Any]:
         """Return the base rankers of a file."""
