@@ -16,8 +16,8 @@ Nothing of the size of K̂ is needed: with a_n = Σ_k α_nk z_nk and v_k = Σ_n 
 is f_n + v_k + b where f = K a.
 
 The constraint belongs to the bias b and is met by its multiplier: the term ½ Δ (Σ α z)² is added, rows are minimised
-over one after the other, and after each sweep b grows by Δ Σ α z (the method of multipliers, Hestenes 1969). All K - 1
-variables of a row share the one change of f, which costs O(n) when a row's a changes and nothing when it does not.
+over one after the other, and after each sweep b grows by ½ Δ Σ α z (the method of multipliers, Hestenes 1969). The
+K - 1 variables of a row share one change of f, which costs O(n) when a row's a changes and nothing when it does not.
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ CACHED = np.float32
 """Kernel values: half the memory traffic of float64, which is what a sweep waits for."""
 ROW_PASSES = 8
 """Passes over a row's variables at most: they cost K each, the change of f that follows costs n."""
+RELAXATION = 0.5
+"""Share of the multiplier's step that is taken: after one sweep the whole step overshoots, and may do so for ever."""
 BALANCE = 0.1
 """How far the constraint may be missed: so many times the tolerance, as a share of the sum of all limits."""
 
@@ -104,16 +106,17 @@ class ExtendedMachine:
         self.C, upper = C, C * self.weights
         largest = BALANCE * tolerance * upper.sum()
         kernel = self.matrix, self.columns, self.rows, self.kind, self.gamma, self.diagonal
-        state = self.alpha, self.sums, self.offsets, self.values
+        state, base = (self.alpha, self.sums, self.offsets, self.values), self.bias
         for _ in range(max_sweeps):
             order = self.generator.permutation(len(self.rows))
-            _sweep(*kernel, self.grades, upper, order, self.step, self.bias, *state)
+            _sweep(*kernel, self.grades, upper, order, self.step, base, *state)
             unbalance = float(self.sums.sum())
-            self.bias += self.step * unbalance
-            self.n_sweeps += 1
-            self.gap = self._relative_gap(upper, unbalance)
+            self.bias, self.n_sweeps = base + self.step * unbalance, self.n_sweeps + 1
+            error, primal = self._gap(upper, unbalance)
+            self.gap = error / primal if primal > 0 else 0.0
             if self.gap <= tolerance and abs(unbalance) <= largest:
                 return True
+            base += RELAXATION * (self.bias - base)
         return False
 
     def grade(self) -> Array:
@@ -121,12 +124,11 @@ class ExtendedMachine:
         graded: Array = np.sum(self.values[:, None] + self.offsets + self.bias > 0, axis=1)
         return graded
 
-    def _relative_gap(self, upper: Array, unbalance: float) -> float:
-        """Return (P - D) / P with P at the current bias; what Σ α z ≠ 0 does to D is taken along, so that it is ≥ 0."""
+    def _gap(self, upper: Array, unbalance: float) -> tuple[float, float]:
+        """Return P - D + b Σ α z and P at the current bias: at least 0, and 0 where all rows are at their minimum."""
         norm = float(self.sums @ self.values + self.offsets @ self.offsets)
         primal = 0.5 * norm + float(_hinge(self.grades, upper, self.values, self.offsets, self.bias))
-        dual = float(self.alpha.sum()) - 0.5 * norm - self.bias * unbalance
-        return (primal - dual) / primal
+        return primal - (float(self.alpha.sum()) - 0.5 * norm) + self.bias * unbalance, primal
 
 
 def diagonal_of(rows: Array, kernel: str) -> Array:

@@ -90,6 +90,12 @@ class OrdinalData:
             raise PodiumError("There is nothing to learn: all costs of rows with a positive weight are zero.")
         return cls(_take_rows(features, order), names, grades[order], costs, classes, convex, order)
 
+    def require_two_grades(self) -> None:
+        """Refuse rows that all have one grade, which rows of zero weight may have hidden."""
+        if self.grades.min() == self.grades.max():
+            only = self.classes.tolist()[self.grades[0]]
+            raise PodiumError(f"y must have two grades (classes) to tell apart; all rows with a weight have {only!r}.")
+
 
 class OrdinalRanker(ClassifierMixin, Ranker):
     """Base of all ordinal rankers.
@@ -155,7 +161,7 @@ class OrdinalRanker(ClassifierMixin, Ranker):
         else:
             costs = row_costs(sample_cost, grades, self.classes_)
         weight = check_weight(sample_weight, len(grades), "sample_weight")
-        return -float(np.average(costs[np.arange(len(grades)), self._grade(features)], weights=weight))
+        return 0.0 - float(np.average(costs[np.arange(len(grades)), self._grade(features)], weights=weight))
 
     def _gate(self, X: Any, y: Any, sample_cost: Any, sample_weight: Any) -> OrdinalData:
         """Return the checked training data."""

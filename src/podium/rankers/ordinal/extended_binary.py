@@ -122,6 +122,7 @@ class ExtendedBinary(OrdinalRanker):
                 f"estimator must take sample_weight in fit, which carries the costs; {type(self.estimator).__name__} "
                 "does not."
             )
+        data.require_two_grades()
         signs, weights = extend(data.grades, data.costs)
         used = np.unique(signs[weights > 0])
         if len(used) < 2:

@@ -179,6 +179,7 @@ class ORBoost(OrdinalRanker):
 
     def _run(self, data: OrdinalData, evals: list[ScoredSet]) -> None:
         """Run the rounds on checked data and keep what was learned."""
+        data.require_two_grades()
         n_rows, n_features = data.features.shape
         threads = threads_for(self.n_jobs, n_rows * n_features)
         learner = StumpLearner(bin_features(data.features, None, None, self.max_bins, threads), n_threads=threads)

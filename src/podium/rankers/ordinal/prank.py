@@ -9,6 +9,7 @@ from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from podium._validation import Array, check_seed
@@ -88,3 +89,8 @@ class PRank(OrdinalRanker):
 
     def _grade(self, features: Any) -> Array:
         return np.searchsorted(self.thresholds_, self._score(features), side="right")
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True  # one line cannot order what does not lie along it
+        return tags

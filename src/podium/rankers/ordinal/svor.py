@@ -114,7 +114,7 @@ class SVOR(OrdinalRanker):
         target_error: float = 0.3,
         cost: Any = "absolute",
         tol: float = 1e-3,
-        max_iter: int = 1000,
+        max_iter: int = 2000,
         cache_size: float = 500,
         random_state: Any = 0,
     ) -> None:

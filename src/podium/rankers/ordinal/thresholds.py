@@ -38,9 +38,10 @@ class OrdinalThresholds(OrdinalRanker):
         Cloned and fitted with the ranks 1 … K as labels, and with `qid` where that is given. Any object with ``fit``
         and a ``predict`` that returns scores will do. `MART` is made for it; the loss of `LambdaMART` looks at the top
         of each query only, unless ``truncation=None``.
-    cv : int, "prefit" or None
-        Folds of the cross-validation, of whole queries where `qid` is given; the ranker itself learns from all rows.
-        None cuts the scores of the training rows. "prefit" takes the estimator as it is, fitted on other rows.
+    folds : int, "prefit" or None
+        Folds of the cross-validation: of whole queries where `qid` is given, else of rows with equal shares of every
+        grade. The ranker itself learns from all rows. None cuts the scores of the training rows. "prefit" takes the
+        estimator as it is, fitted on other rows.
     cost : {"absolute", "squared", "zero-one"} or array-like of shape (K, K)
         Cost of each grade for rows of each grade.
 
@@ -65,14 +66,14 @@ class OrdinalThresholds(OrdinalRanker):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "estimator": [HasMethods(["fit", "predict"])],
-        "cv": [Interval(Integral, 2, None, closed="left"), StrOptions({"prefit"}), None],
+        "folds": [Interval(Integral, 2, None, closed="left"), StrOptions({"prefit"}), None],
         "cost": OrdinalRanker._cost_constraint,
     }
     _kept: ClassVar[tuple[str, ...]] = ("thresholds_", "direction_")
 
-    def __init__(self, estimator: Any, *, cv: int | str | None = 5, cost: Any = "absolute") -> None:
+    def __init__(self, estimator: Any, *, folds: int | str | None = 5, cost: Any = "absolute") -> None:
         self.estimator = estimator
-        self.cv = cv
+        self.folds = folds
         self.cost = cost
 
     def fit(  # type: ignore[override]  # queries go to the estimator
@@ -104,37 +105,38 @@ class OrdinalThresholds(OrdinalRanker):
 
     def _cut(self, data: OrdinalData, beside: dict[str, Array]) -> None:
         """Learn the scores and cut them; `beside` are the queries and weights of the rows, where given."""
-        estimator, scores = self._learn_scores(data, beside, self._folds(data, beside))
+        data.require_two_grades()
+        estimator, scores = self._learn_scores(data, beside, self._fold_of_rows(data, beside))
         weights = StepWeights(cost_steps(data.costs), data.grades)
         stump = OrdinalStumpLearner(scores[:, None], len(data.classes) - 1).search(weights).stump
         self.estimator_, self.thresholds_, self.direction_ = estimator, stump.thresholds, stump.direction
 
-    def _folds(self, data: OrdinalData, beside: dict[str, Array]) -> Array:
-        """Return the fold of each row: rows, or whole queries, dealt out in their canonical order."""
+    def _fold_of_rows(self, data: OrdinalData, beside: dict[str, Array]) -> Array:
+        """Return the fold of each row: queries, or rows by grade, dealt out in their canonical order."""
         n_rows = len(data.grades)
-        if self.cv is None or isinstance(self.cv, str):
+        if self.folds is None or isinstance(self.folds, str):
             return np.zeros(n_rows, ROW)
-        codes, ids = check_queries(beside.get("qid"), None, n_rows)
         if "qid" in beside:
+            codes, ids = check_queries(beside["qid"], None, n_rows)
             weight = check_weight(beside.get("sample_weight"), n_rows, "sample_weight")
             keys = row_keys(data.features, data.grades.astype(SCORE), weight, None)
             place = np.argsort(canonical_order(keys, codes, ids)[1])[codes]
         else:
-            place = np.arange(n_rows)
+            place = np.argsort(np.argsort(data.grades, kind="stable"))
         n_units, unit = int(place.max()) + 1, "queries" if "qid" in beside else "rows"
-        if n_units < self.cv:
-            raise PodiumError(f"cv={self.cv} needs as many {unit}; got {n_units}: give a smaller cv, or None.")
-        folds: Array = place % int(self.cv)
+        if n_units < self.folds:
+            raise PodiumError(f"folds={self.folds} needs as many {unit}; got {n_units}: give fewer, or None.")
+        folds: Array = place % int(self.folds)
         return folds
 
     def _learn_scores(self, data: OrdinalData, beside: dict[str, Array], folds: Array) -> tuple[Any, Array]:
         """Return the fitted estimator and the scores to cut."""
         every = np.ones(len(folds), bool)
-        if self.cv == "prefit":
+        if self.folds == "prefit":
             check_is_fitted(self.estimator)
             return self.estimator, self._scores_of(self.estimator, data.features)
         estimator = self._fitted(data, beside, every)
-        if self.cv is None:
+        if self.folds is None:
             return estimator, self._scores_of(estimator, data.features)
         scores = np.empty(len(folds), SCORE)
         for fold in range(int(folds.max()) + 1):
