@@ -197,6 +197,15 @@ def test_labels_that_are_no_grades_are_refused(y, message):
         ORStump().fit([[1.0], [2.0], [3.0]], y)
 
 
+def test_nullable_labels_of_pandas_are_checked():
+    pandas = pytest.importorskip("pandas")
+    X = [[1.0], [2.0], [3.0]]
+    assert ORStump().fit(X, pandas.Series([3, 4, 5], dtype="Int64")).predict(X).tolist() == [3, 4, 5]
+    for holes in (pandas.Series([3, None, 2], dtype="Int64"), pandas.Series(["a", None, "b"], dtype="string")):
+        with pytest.raises(PodiumError, match="row 1 has (nan|<NA>)"):
+            ORStump().fit(X, holes)
+
+
 @pytest.mark.parametrize(
     ("costs", "message"),
     [
@@ -397,6 +406,15 @@ def test_bad_evaluation_sets_are_refused_and_leave_the_fitted_ranker_as_it_was(g
     with pytest.raises(PodiumError, match=message):
         fitted.fit(X[:, ::-1], y, **given)
     np.testing.assert_array_equal(fitted.predict_rank(X), before)
+
+
+def test_evaluation_sets_must_have_the_names_of_the_columns(table):
+    pandas = pytest.importorskip("pandas")
+    X, y = pandas.DataFrame(table[0], columns=list("abcd")), table[1]
+    with pytest.raises(
+        PodiumError, match=r"eval_set\[0\] must have the columns of X, in their order. .*'d' is missing"
+    ):
+        AdaBoostOR(n_estimators=2).fit(X, y, eval_set=[(X.rename(columns={"d": "e"}), y)])
 
 
 def test_early_stopping_needs_an_evaluation_set(table):

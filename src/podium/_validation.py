@@ -335,7 +335,7 @@ def _ids_as_given(qid: Any) -> Array:
 
 def _number_ids(ids: Array) -> tuple[Array, Array]:
     """Number query ids 0, 1, … in sorted order; ids of mixed kinds in the order they appear."""
-    missing = np.flatnonzero([_is_null(value) for value in ids.tolist()] if ids.dtype == object else ids != ids)
+    missing = np.flatnonzero([is_null(value) for value in ids.tolist()] if ids.dtype == object else ids != ids)
     if len(missing):
         raise PodiumError(f"qid must not be missing; row {missing[0]} has {ids[missing[0]]!r}.")
     if ids.dtype != object:
@@ -351,7 +351,7 @@ def _number_ids(ids: Array) -> tuple[Array, Array]:
     return np.array([numbers[value] for value in ids.tolist()], np.int64), unique
 
 
-def _is_null(value: Any) -> bool:
+def is_null(value: Any) -> bool:
     """Say whether a value stands for nothing: None, NaN, NaT or pandas' NA."""
     return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)
 

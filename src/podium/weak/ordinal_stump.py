@@ -32,6 +32,8 @@ from podium.weak.stump import column_of
 BLOCK = 16
 """Features whose running optima are in memory together: the rows of a group of steps, which all of them read, stay in
 the second-level cache meanwhile."""
+BLOCK_CELLS = 2**22
+"""Running optima of a block and direction at most, 32 MB, so that a million rows do not fill the memory."""
 HUGE = float(np.finfo(SCORE).max)
 """Infinite values count as this, so that an infinite threshold parts nothing."""
 
@@ -105,7 +107,8 @@ class OrdinalStumpLearner:
         self._optima = np.empty((self.n_features, 2), SCORE)
         self._sums = np.empty((self.n_features, n_columns), SCORE)
         self._values = np.empty((n_columns, self.n_rows + 1), SCORE)
-        self._running = np.empty((self.n_threads, 2, min(BLOCK, self.n_features), self.n_rows + 1), SCORE)
+        block = max(1, min(BLOCK, self.n_features, BLOCK_CELLS // (self.n_rows + 1)))
+        self._running = np.empty((self.n_threads, 2, block, self.n_rows + 1), SCORE)
 
     def search(self, weights: StepWeights) -> FoundStump:
         """Return the best stump for these weights."""

@@ -109,7 +109,7 @@ class AdaBoostOR(OrdinalRanker):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "estimator": [HasMethods(["fit", "predict"]), None],
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
-        "cost": [str, "array-like"],
+        "cost": OrdinalRanker._cost_constraint,
         "early_stopping_rounds": [Interval(Integral, 1, None, closed="left"), None],
         "random_state": ["random_state"],
         "n_jobs": [Integral, None],

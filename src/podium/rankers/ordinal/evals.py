@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from podium._validation import Array, PodiumError
+from podium.rankers.base import check_columns
 from podium.rankers.ordinal.base import OrdinalData
 
 
@@ -45,9 +46,6 @@ def check_eval_sets(
 def _check_eval_set(data: OrdinalData, X: Any, y: Any, cost: Any, costs: Array | None, number: int) -> OrdinalData:
     """Return one checked evaluation set."""
     found = OrdinalData.from_arrays(X, y, cost=cost, sample_cost=costs, classes=data.classes)
-    if found.features.shape[1] != data.features.shape[1]:
-        raise PodiumError(
-            f"eval_set[{number}] must have the columns of X: {data.features.shape[1]} expected, "
-            f"{found.features.shape[1]} given."
-        )
+    names = None if found.feature_names is None else list(found.feature_names)
+    check_columns(data, found.features.shape[1], names, f"eval_set[{number}] must have")
     return found

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.exceptions import DataConversionWarning
 
 from podium._compiled import ROW
-from podium._validation import Array, FormatError, PodiumError
+from podium._validation import Array, FormatError, PodiumError, is_null
 
 NUMBER_KINDS = "iufb"
 
@@ -98,7 +98,7 @@ def _refuse_holes(labels: Array) -> None:
     if labels.dtype.kind == "f":
         bad = np.flatnonzero(~np.isfinite(labels))
     elif labels.dtype.kind == "O":
-        bad = np.flatnonzero([value is None or value is not value or value != value for value in labels.tolist()])
+        bad = np.flatnonzero([is_null(value) for value in labels.tolist()])
     else:
         bad = np.flatnonzero(labels != labels)
     if len(bad):

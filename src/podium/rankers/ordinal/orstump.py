@@ -63,7 +63,7 @@ class ORStump(OrdinalRanker):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "cost": [str, "array-like"],
+        "cost": OrdinalRanker._cost_constraint,
         "n_jobs": [Integral, None],
     }
 

@@ -133,12 +133,16 @@ def _fill_medians(sums: Array, half: float, medians_out: Array) -> None:
 def _add_stump_votes(
     columns: Array, used: Array, directions: Array, thresholds: Array, missing: Array, weights: Array, sums_out: Array
 ) -> None:
-    """Do ``sums_out[row, grade of stump t] += weights[t]`` for all rows and stumps, in the order of the stumps."""
+    """Do ``sums_out[row, grade of stump t] += weights[t]`` for all rows and stumps, in the order of the stumps.
+
+    Rows are the inner loop of the comparisons, so that these vectorise.
+    """
+    grades = np.empty(columns.shape[1], ROW)
     for t in range(len(weights)):
         values = columns[used[t]]
+        grades[:] = 0
+        for k in range(thresholds.shape[1]):
+            for row in range(len(values)):
+                grades[row] += directions[t] * values[row] >= thresholds[t, k]
         for row in range(len(values)):
-            x = directions[t] * values[row]
-            grade = 0
-            for k in range(thresholds.shape[1]):
-                grade += x >= thresholds[t, k]
-            sums_out[row, grade if x == x else missing[t]] += weights[t]
+            sums_out[row, grades[row] if values[row] == values[row] else missing[t]] += weights[t]
