@@ -202,7 +202,7 @@ def test_nullable_labels_of_pandas_are_checked():
     X = [[1.0], [2.0], [3.0]]
     assert ORStump().fit(X, pandas.Series([3, 4, 5], dtype="Int64")).predict(X).tolist() == [3, 4, 5]
     for holes in (pandas.Series([3, None, 2], dtype="Int64"), pandas.Series(["a", None, "b"], dtype="string")):
-        with pytest.raises(PodiumError, match="row 1 has (nan|<NA>)"):
+        with pytest.raises(PodiumError, match=r"row 1 has (nan|<NA>)"):
             ORStump().fit(X, holes)
 
 
