@@ -1,4 +1,4 @@
-"""Support vectors for grades: against the whole quadratic programme and scikit-learn's SVC, kernels, the search for C."""
+"""Support vectors for grades: against the whole quadratic programme and SVC, kernels, the search for C."""
 
 import warnings
 
