@@ -171,6 +171,18 @@ def test_train_stops_early_and_reports(run, files):
     assert set(report["measured"]) == {"validation_0 ndcg@5", "validation_0 map"}
 
 
+def test_train_and_score_with_grades(run, files, tmp_path):
+    from podium import AdaBoostOR, read_letor
+
+    options = ["--ranker", "AdaBoostOR", "--set", "n_estimators=5", "--eval", "valid.txt", "--json"]
+    code, out, _ = run("train", "train.txt", "-o", "m", *options)
+    assert code == 0
+    assert set(json.loads(out)["measured"]) == {"validation_0 cost"}
+    table, valid = read_letor(tmp_path / "train.txt"), read_letor(tmp_path / "valid.txt")
+    expected = AdaBoostOR(n_estimators=5).fit(table.X, table.y, eval_set=[(valid.X, valid.y)]).predict(table.X)
+    assert [float(line) for line in run("score", "m", "train.txt")[1].split()] == expected.tolist()
+
+
 def test_train_keeps_the_names_of_columns(run, tmp_path):
     pytest.importorskip("pyarrow")
     (tmp_path / "data.csv").write_text("label,qid,price,age\n1,x,0.5,3\n0,x,0.7,2\n0,x,0.9,9\n")
@@ -192,6 +204,10 @@ def test_train_keeps_the_names_of_columns(run, tmp_path):
         (["train", "train.txt", "-o", "m", "--set", "n_estimators"], "--set needs name=value"),
         (["train", "train.txt", "-o", "m", "--set", "n_estimators=few"], "The 'n_estimators' parameter"),
         (["train", "train.txt", "-o", "m", "--ranker", "RankBost"], "did you mean RankBoost?"),
+        (
+            ["train", "train.txt", "-o", "m", "--ranker", "ORStump", "--eval", "valid.txt"],
+            "ORStump does not take --eval",
+        ),
         (["score", "train.txt", "train.txt"], "train.txt: this is not a Podium model file."),
     ],
 )

@@ -5,8 +5,8 @@ import sys
 import numpy as np
 import pytest
 
-from podium import PodiumError
-from podium.plots import plot_losses
+from podium import AdaBoostOR, ORStump, PodiumError
+from podium.plots import GRID, plot_decision_regions, plot_losses
 
 pytest.importorskip("altair")
 
@@ -49,3 +49,41 @@ def test_missing_altair_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "altair", None)
     with pytest.raises(ImportError, match="podium\\[plots\\]"):
         plot_losses(LOSSES)
+
+
+@pytest.fixture(scope="module")
+def grades():
+    X = np.random.default_rng(0).random((40, 2))
+    return X, np.digitize(X.sum(axis=1), [0.7, 1.3])
+
+
+def test_regions_hold_the_staged_predictions_and_the_rows(grades):
+    X, y = grades
+    model = AdaBoostOR(n_estimators=6).fit(X, y)
+    charts = plot_decision_regions(model, X, y, stages=(5, 1, 99)).to_dict()
+    assert [chart["layer"][0]["title"] for chart in charts["concat"]] == ["T = 1", "T = 5"]
+    data = [[charts["datasets"][layer["data"]["name"]] if "name" in layer["data"] else layer["data"]["values"]
+             for layer in chart["layer"]] for chart in charts["concat"]]  # fmt: skip
+    cells, rows = data[1]
+    assert len(cells) == GRID**2
+    centers = np.array([[(cell["x"] + cell["x2"]) / 2, (cell["y"] + cell["y2"]) / 2] for cell in cells])
+    fifth = list(model.staged_predict(centers))[4]
+    assert [cell["grade"] for cell in cells] == [str(grade) for grade in fifth]
+    assert [row["grade"] for row in rows] == [str(grade) for grade in y]
+    assert centers.min(axis=0) == pytest.approx(X.min(axis=0), abs=0.03)
+
+
+def test_a_ranker_without_rounds_has_one_chart(grades):
+    charts = plot_decision_regions(ORStump().fit(*grades), *grades).to_dict()
+    assert [chart["layer"][0]["title"] for chart in charts["concat"]] == ["ORStump"]
+
+
+def test_regions_that_cannot_be_drawn_are_refused(grades):
+    X, y = grades
+    model = AdaBoostOR(n_estimators=2).fit(X, y)
+    with pytest.raises(PodiumError, match="for two features, dense and finite; X has 3 and the model 2"):
+        plot_decision_regions(model, np.ones((5, 3)), y[:5])
+    with pytest.raises(PodiumError, match="stages must be numbers of rounds"):
+        plot_decision_regions(model, X, y, stages=(0, 1))
+    with pytest.raises(PodiumError, match="fewer rounds than any of the stages; the first is 10"):
+        plot_decision_regions(model, X, y, stages=(10,))

@@ -21,8 +21,15 @@ from .feedback import Graded as Graded
 from .feedback import Pairs as Pairs
 from .feedback import summarize as summarize
 from .rankers import MART as MART
+from .rankers import SVOR as SVOR
+from .rankers import AdaBoostOR as AdaBoostOR
+from .rankers import ExtendedBinary as ExtendedBinary
 from .rankers import LambdaMART as LambdaMART
 from .rankers import NearestNeighbor as NearestNeighbor
+from .rankers import ORBoost as ORBoost
+from .rankers import OrdinalThresholds as OrdinalThresholds
+from .rankers import ORStump as ORStump
+from .rankers import PRank as PRank
 from .rankers import PreferenceRegression as PreferenceRegression
 from .rankers import RankBoost as RankBoost
 from .rankers import RankBoostPlus as RankBoostPlus

@@ -78,6 +78,15 @@ def check_weight(weight: Any, n_rows: int, name: str) -> Array:
     return values
 
 
+def check_seed(random_state: Any) -> int:
+    """Return a whole number for a random state: itself, or one drawn from a generator of numpy."""
+    if isinstance(random_state, int | np.integer):
+        return int(random_state)
+    from sklearn.utils import check_random_state
+
+    return int(check_random_state(random_state).randint(2**31 - 1))
+
+
 def check_queries(qid: Any, group: Any, n_rows: int) -> tuple[Array, Array]:
     """Return the query number of each row and the id of each query.
 

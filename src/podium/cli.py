@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 import typer
 from rich.console import Console
+from sklearn.utils.validation import has_fit_parameter
 
 from podium import __version__
 from podium._validation import PodiumError, check_choice
@@ -160,11 +161,9 @@ def train_command(
     table = load_table(file, file_format, label, qid, query_sizes)
     like = {"n_features": table.X.shape[1], "sparse": sp.issparse(table.X)}
     evals = [load_table(path, file_format, label, qid, **like) for path in eval_files]
-    given: dict[str, Any] = {} if pairs is None else {"pairs": tuple(read_pairs(pairs))}
-    if evals:
-        given["eval_set"] = [(named_columns(one), one.y) for one in evals]
-        given["eval_qid"] = [one.qid for one in evals]
-    model.fit(named_columns(table), table.y, qid=table.qid, **given)
+    given: dict[str, Any] = {"--pairs": None if pairs is None else {"pairs": tuple(read_pairs(pairs))}}
+    given["--eval"] = {"eval_set": [(named_columns(one), one.y) for one in evals]} if evals else None
+    model.fit(named_columns(table), table.y, **_taken_by(model, given), **_queries_for(model, table, evals))
     model.save(output)
     _show(training_report(model, output), as_json)
 
@@ -178,7 +177,7 @@ def score_command(
     label: Label = "label",
     qid: Qid = "qid",
 ) -> None:
-    """Score the rows of a data file, one score a line, to a file or to standard output."""
+    """Score the rows of a data file, one score (or grade) a line, to a file or to standard output."""
     model = load(model_file)
     like = {"n_features": model.n_features_in_, "sparse": model.sparse_input_}
     table = load_table(file, file_format, label, qid, **like)
@@ -200,6 +199,24 @@ def make_ranker(name: str, settings: list[str], **defaults: Any) -> Ranker:
             raise PodiumError(f"--set needs name=value, such as n_estimators=300; got {setting!r}.")
         chosen[check_choice(key, known, f"A parameter of {name}")] = _read_value(value)
     return kind(**chosen)
+
+
+def _taken_by(model: Ranker, given: dict[str, dict[str, Any] | None]) -> dict[str, Any]:
+    """Return what options give to `fit`, or refuse an option that the ranker's `fit` does not take."""
+    taken: dict[str, Any] = {}
+    for option, arguments in given.items():
+        for name, value in (arguments or {}).items():
+            if not has_fit_parameter(model, name):
+                raise PodiumError(f"{type(model).__name__} does not take {option}: its fit has no {name}.")
+            taken[name] = value
+    return taken
+
+
+def _queries_for(model: Ranker, table: RankingTable, evals: list[RankingTable]) -> dict[str, Any]:
+    """Return the queries of the data for rankers that know queries; grades stand for themselves."""
+    if not has_fit_parameter(model, "qid"):
+        return {}
+    return {"qid": table.qid, **({"eval_qid": [one.qid for one in evals]} if evals else {})}
 
 
 def named_columns(table: RankingTable) -> Any:

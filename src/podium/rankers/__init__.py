@@ -9,14 +9,28 @@ from podium.rankers.base import Ranker
 from podium.rankers.baselines import NearestNeighbor, PreferenceRegression, VectorSimilarity
 from podium.rankers.lambdamart import MART, LambdaMART
 from podium.rankers.model_content import fitted_ranker
+from podium.rankers.ordinal.adaboost_or import AdaBoostOR
+from podium.rankers.ordinal.extended_binary import ExtendedBinary
+from podium.rankers.ordinal.orboost import ORBoost
+from podium.rankers.ordinal.orstump import ORStump
+from podium.rankers.ordinal.prank import PRank
+from podium.rankers.ordinal.svor import SVOR
+from podium.rankers.ordinal.thresholds import OrdinalThresholds
 from podium.rankers.rankboost import RankBoost, generalization_bound
 from podium.rankers.rankboost_plus import RankBoostPlus, exponential_losses
 
 __all__ = [
     "MART",
     "RANKERS",
+    "SVOR",
+    "AdaBoostOR",
+    "ExtendedBinary",
     "LambdaMART",
     "NearestNeighbor",
+    "ORBoost",
+    "ORStump",
+    "OrdinalThresholds",
+    "PRank",
     "PreferenceRegression",
     "RankBoost",
     "RankBoostPlus",
@@ -37,6 +51,13 @@ RANKERS: dict[str, type[Ranker]] = {
         PreferenceRegression,
         NearestNeighbor,
         VectorSimilarity,
+        AdaBoostOR,
+        ORStump,
+        ORBoost,
+        PRank,
+        SVOR,
+        ExtendedBinary,
+        OrdinalThresholds,
     )
 }
 """Every ranker by its name."""

@@ -99,7 +99,7 @@ class Ranker(BaseEstimator):
         )  # fmt: skip
         evals = _check_evals(eval_set, eval_qid, eval_group, data)
         if hasattr(init_model, "n_features_in_"):
-            _check_columns(data, init_model.n_features_in_, _names_of(init_model), "init_model must have")
+            check_columns(data, init_model.n_features_in_, _names_of(init_model), "init_model must have")
         self._learn(data, evals, init_model)
         self.training_summary_ = summary_of(data)
         self.sparse_input_ = sp.issparse(data.features)
@@ -122,7 +122,7 @@ class Ranker(BaseEstimator):
 
         Rows with equal scores share the best of their positions.
         """
-        scores = self.predict(X)
+        scores = self._score(self._check_rows(X))
         queries = group_rows(*check_queries(qid, None, len(scores)))
         return queries.to_caller(_positions(scores[queries.rows], queries.offsets))
 
@@ -254,7 +254,7 @@ def _names_of(ranker: Any) -> list[str] | None:
     return None if names is None else names.tolist()
 
 
-def _check_columns(data: RankingData, n_features: int, names: list[str] | None, start: str) -> None:
+def check_columns(data: Any, n_features: int, names: list[str] | None, start: str) -> None:
     """Refuse data whose columns are other ones in number or name."""
     if data.features.shape[1] != n_features:
         raise PodiumError(f"{start} the columns of X: {data.features.shape[1]} expected, {n_features} given.")
@@ -276,7 +276,7 @@ def _check_evals(eval_set: Any, eval_qid: Any, eval_group: Any, train: RankingDa
     ]
     for number, data in enumerate(evals):
         names = None if data.feature_names is None else list(data.feature_names)
-        _check_columns(train, data.features.shape[1], names, f"eval_set[{number}] must have")
+        check_columns(train, data.features.shape[1], names, f"eval_set[{number}] must have")
     return evals
 
 

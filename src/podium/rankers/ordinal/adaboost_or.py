@@ -1,0 +1,307 @@
+"""AdaBoost.OR: boosting of any ordinal ranker that heeds costs.
+
+"OR" is Lin and Li (2009), "Combining ordinal preferences by boosting".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from copy import copy
+from numbers import Integral
+from os import PathLike
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.utils._param_validation import HasMethods, Interval
+from sklearn.utils.validation import has_fit_parameter
+
+from podium._compiled import thread_count, threads_for
+from podium._validation import Array, FormatError, PodiumError
+from podium.distribution.steps import StepWeights
+from podium.model_file import to_floats
+from podium.rankers.base import Ranker
+from podium.rankers.model_content import fitted_ranker
+from podium.rankers.ordinal.base import OrdinalData, OrdinalRanker
+from podium.rankers.ordinal.boosting import (
+    LEAST,
+    AnyRankers,
+    BaseLearner,
+    MeanCost,
+    OrdinalRound,
+    StumpRankers,
+    VotedSet,
+    boost_grades,
+    fitted_stump,
+    grades_by,
+)
+from podium.rankers.ordinal.costs import cost_steps
+from podium.rankers.ordinal.evals import check_eval_sets
+from podium.rankers.ordinal.orstump import ORStump, stumps_from_content, stumps_to_content
+from podium.rankers.ordinal.votes import Votes, vote_of_stumps
+from podium.rounds import Monitor
+
+
+class AdaBoostOR(OrdinalRanker):
+    """AdaBoost.OR (OR Algorithm 2): a weighted vote of ordinal rankers, each learned where those before it cost most.
+
+    Each round learns a base ranker r_t with the current cost vectors, weighs it by v_t = ½ ln((1 - ε_t) / ε_t), and
+    raises the costs of what it got wrong. It is AdaBoost on the binary examples "is the grade of x above k?" (OR Lemma
+    2). The prediction is the weighted median of the votes (OR Theorem 4).
+
+    The run ends early where ε_t > 1/2, without that round. A base ranker without any cost, ε_t = 0, would have an
+    infinite weight: it outvotes all others (its weight is 1 more than the sum of theirs), and ends the run. Where the
+    best ORStump has ε_t = 1/2, later rounds would all be the same and weigh nothing: the run ends after that round.
+    Where no round weighs anything, all count alike.
+
+    Parameters
+    ----------
+    estimator : ordinal ranker, optional
+        The base: anything with ``fit(X, y, sample_cost=...)`` and ``predict``. By default ``ORStump()``, which is
+        learned fast: features are sorted once for all rounds.
+    n_estimators : int
+        Rounds.
+    cost : {"absolute", "squared", "zero-one"} or array-like of shape (K, K)
+        What it costs to predict the grade of the column for a row with the grade of the row: V-shaped, 0 where they are
+        equal. By name it is |y - k|, its square, or 1 where they differ.
+    early_stopping_rounds : int, optional
+        Stop when the mean cost of the last evaluation set has not fallen for so many rounds.
+    random_state : int, RandomState or None
+        Seeds a base with a parameter `random_state`, anew each round.
+    n_jobs : int, optional
+        Threads for stumps and their votes; the model does not depend on their number.
+    verbose : int
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    rounds_ : list of OrdinalRound
+        The story: ``ranker, epsilon, weight`` of each round.
+    best_iteration_ : int
+        Rounds that `predict` uses: the best by early stopping's cost, all without evaluation sets.
+    bounds_ : ndarray
+        ∏ √(1 - 4 γ²) with γ = 1/2 - ε, after each round: no less than `train_costs_` (OR Theorem 6).
+    train_costs_ : ndarray
+        Training cost after each round, in parts of Σ c[1] + c[K].
+    feature_importances_ : ndarray
+        Share of each feature in the fall of that bound, by the stumps on it; zeros for other bases.
+    evals_result_ : dict
+        ``evals_result_["validation_0"]["cost"]``: the mean cost after each round.
+    stop_reason_ : str
+        Why the fit ended.
+    classes_ : ndarray
+        The labels of the grades, lowest first.
+    costs_convex_ : bool
+        Whether every cost vector is convex: what OR Theorem 1 asks of costs where a binary classifier is not monotone.
+        The votes of ordinal rankers are, so the bound holds for all V-shaped costs.
+    n_features_in_, feature_names_in_
+        As scikit-learn has them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).random((200, 2))
+    >>> y = np.digitize(X.sum(axis=1), [0.7, 1.3])
+    >>> model = AdaBoostOR(n_estimators=50).fit(X, y)
+    >>> model.predict([[0.1, 0.2], [0.5, 0.5], [0.9, 0.8]]).tolist()
+    [0, 1, 2]
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "estimator": [HasMethods(["fit", "predict"]), None],
+        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "cost": OrdinalRanker._cost_constraint,
+        "early_stopping_rounds": [Interval(Integral, 1, None, closed="left"), None],
+        "random_state": ["random_state"],
+        "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
+    }
+
+    rounds_: list[OrdinalRound]
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        n_estimators: int = 1000,
+        *,
+        cost: Any = "absolute",
+        early_stopping_rounds: int | None = None,
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.cost = cost
+        self.early_stopping_rounds = early_stopping_rounds
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(  # type: ignore[override]  # grades stand for themselves: no queries, no pairs
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sample_cost: Any = None,
+        sample_weight: Any = None,
+        eval_set: Sequence[tuple[Any, Any]] | None = None,
+        eval_cost: Sequence[Any] | None = None,
+    ) -> Self:
+        """Learn to grade.
+
+        Parameters
+        ----------
+        X : array, frame, table or sparse matrix of shape (n_rows, n_features)
+            Features. NaN, or an absent entry of a sparse matrix, is missing.
+        y : array-like
+            Grade of each row, of any ordered kind: numbers, strings (sorted), an ordered categorical (its own order).
+        sample_cost : array-like of shape (n_rows, K), optional
+            Instead of `cost`: what each grade costs for each row, grades in the order of ``classes_``.
+        sample_weight : array-like, optional
+            Weight of each row; 2 means the row given twice.
+        eval_set : list of (X, y), optional
+            Further data whose mean cost is measured each round; the last one decides on early stopping.
+        eval_cost : list of array-like, optional
+            Costs of each evaluation set, beside `eval_set`; needed with `sample_cost`.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        data = self._gate(X, y, sample_cost, sample_weight)
+        own_costs = sample_cost is not None
+        evals = check_eval_sets(data, eval_set, eval_cost, self.cost, own_costs, self.early_stopping_rounds)
+        self._run(data, [VotedSet(f"validation_{number}", one) for number, one in enumerate(evals)])
+        self._describe(data)
+        return self
+
+    def _run(self, data: OrdinalData, evals: list[VotedSet]) -> None:
+        """Run the rounds on checked data and keep what was learned."""
+        weights = StepWeights(cost_steps(data.costs), data.grades)
+        training = VotedSet("training", data)
+        monitor: Monitor[OrdinalRound] = Monitor(
+            self.n_estimators, evals, [MeanCost()], self.early_stopping_rounds, self.verbose
+        )
+        costs = boost_grades(weights, self._make_learner(data), training, monitor, self.n_estimators)
+        if not monitor.rounds:
+            raise PodiumError(f"Nothing was learned: {monitor.reason}.")
+        largest = float(data.costs[:, 0].sum() + data.costs[:, -1].sum())
+        self.train_costs_ = np.array(costs[: len(monitor.rounds)]) * len(data.grades) / largest
+        self._keep(monitor.rounds, monitor.best_round, data.features.shape[1])
+        self.evals_result_, self.stop_reason_ = monitor.history, monitor.reason
+
+    def _keep(self, rounds: list[OrdinalRound], best_round: int, n_features: int) -> None:
+        """Set what a fit, or a file, gives."""
+        self.rounds_, self.best_iteration_ = rounds, best_round
+        epsilon = np.array([done.epsilon for done in rounds])
+        factors = 2.0 * np.sqrt(epsilon * (1.0 - epsilon))
+        self.bounds_ = np.cumprod(factors)
+        falls = np.zeros(n_features)
+        for done, factor in zip(rounds[:best_round], factors.tolist(), strict=False):
+            if isinstance(done.ranker, ORStump):
+                falls[done.ranker.feature_] -= math.log(max(factor, LEAST))
+        self.feature_importances_ = falls / falls.sum() if falls.any() else falls
+
+    def _learn_grades(self, data: OrdinalData) -> None:
+        if self.early_stopping_rounds is not None:
+            raise PodiumError("early_stopping_rounds needs an eval_set, which the base of another ranker cannot have.")
+        self._run(data, [])
+
+    def _check_parameters(self) -> None:
+        """Check parameters, and refuse a base that does not heed costs."""
+        super()._check_parameters()
+        if self.estimator is not None and not has_fit_parameter(self.estimator, "sample_cost"):
+            raise PodiumError(
+                f"estimator must take sample_cost in fit, a cost vector for each row, since every round changes the "
+                f"costs; {type(self.estimator).__name__} does not: consider ORStump(), or ExtendedBinary around a "
+                "binary classifier that takes sample_weight."
+            )
+        own = getattr(self.estimator, "cost", "absolute")
+        if not (isinstance(own, str) and own == "absolute"):
+            raise PodiumError(f"Give cost to AdaBoostOR, not to its estimator, whose costs come from it; got {own!r}.")
+
+    def _make_learner(self, data: OrdinalData) -> BaseLearner:
+        """Return what learns the base rankers: fast for stumps."""
+        if self.estimator is None or type(self.estimator) is ORStump:
+            cells = data.features.shape[0] * data.features.shape[1] * len(data.classes)
+            return StumpRankers(self.estimator or ORStump(), data, threads_for(self.n_jobs, cells))
+        return AnyRankers(self.estimator, data, self.random_state)
+
+    def _grade(self, features: Any) -> Array:
+        return self._votes(features).medians()
+
+    def _score(self, features: Any) -> Array:
+        return self._votes(features).means()
+
+    def _votes(self, features: Any) -> Votes:
+        """Return the votes of the rounds that count."""
+        rounds = self.rounds_[: self.best_iteration_]
+        if all(type(done.ranker) is ORStump for done in rounds):
+            stumps = [done.ranker.stump_ for done in rounds]
+            weights = np.array([done.vote for done in rounds])
+            return vote_of_stumps(stumps, weights, features, len(self.classes_), thread_count(self.n_jobs))
+        votes = Votes(features.shape[0], len(self.classes_))
+        for done in rounds:
+            votes.add(grades_by(done.ranker, features, self.classes_), done.vote)
+        return votes
+
+    def staged_predict(self, X: Any) -> Iterator[Array]:
+        """Yield the grade of each row after each round, as the labels of the fit have it."""
+        features = self._check_rows(X)
+        votes = Votes(features.shape[0], len(self.classes_))
+        for done in self.rounds_:
+            votes.add(grades_by(done.ranker, features, self.classes_), done.vote)
+            yield self.classes_[votes.medians()]
+
+    def _learned(self) -> dict[str, Any]:
+        rankers = [done.ranker for done in self.rounds_]
+        if all(type(ranker) is ORStump for ranker in rankers):
+            base: dict[str, Any] = {"stumps": stumps_to_content([ranker.stump_ for ranker in rankers])}
+        else:
+            base = {"rankers": [_content_of(ranker) for ranker in rankers]}
+        numbers = {name: np.array([getattr(done, name) for done in self.rounds_]) for name in ("epsilon", "weight")}
+        return {
+            **super()._learned(),
+            **base,
+            **numbers,
+            "train_costs": self.train_costs_,
+            "best_iteration": self.best_iteration_,
+        }
+
+    def _restore(self, content: dict[str, Any], path: str | PathLike[str]) -> None:
+        super()._restore(content, path)
+        names = ("epsilon", "weight", "train_costs")
+        epsilon, weight, costs = (to_floats(content.get(name, ()), path, name) for name in names)
+        rankers = self._restore_rankers(content, path)
+        if not len(rankers) == len(epsilon) == len(weight) == len(costs) > 0:
+            raise FormatError(path, "the columns of the rounds differ in length")
+        if not (np.all((epsilon >= 0) & (epsilon <= 0.5)) and np.all((weight >= 0) & np.isfinite(weight))):
+            raise FormatError(path, "a round has an epsilon outside 0 to 0.5, or a weight that is no vote")
+        best = content.get("best_iteration")
+        if not isinstance(best, int) or not 1 <= best <= len(rankers):
+            raise FormatError(path, f"best_iteration must be 1 to {len(rankers)}, the number of rounds")
+        self.train_costs_ = costs
+        columns = zip(rankers, epsilon.tolist(), weight.tolist(), strict=True)
+        self._keep([OrdinalRound(*column) for column in columns], best, self.n_features_in_)
+
+    def _restore_rankers(self, content: dict[str, Any], path: str | PathLike[str]) -> list[Any]:
+        """Return the base rankers of a file."""
+        kept = content.get("stumps")
+        if not isinstance(kept, dict):
+            others = content.get("rankers")
+            return [fitted_ranker(one, path) for one in others] if isinstance(others, list) else []
+        stumps = stumps_from_content(kept, path, self.n_features_in_, len(self.classes_))
+        like = copy(self.estimator or ORStump())
+        for name in ("classes_", "costs_convex_", "sparse_input_", "n_features_in_", "feature_names_in_"):
+            if hasattr(self, name):
+                setattr(like, name, getattr(self, name))
+        return [fitted_stump(like, stump) for stump in stumps]
+
+
+def _content_of(ranker: Any) -> dict[str, Any]:
+    """Return what a model file keeps of a base ranker."""
+    if not isinstance(ranker, Ranker):
+        raise PodiumError(f"A model file holds rankers of Podium only; a round has a {type(ranker).__name__}.")
+    return ranker.content()

@@ -1,0 +1,67 @@
+"""Features on one scale, for rankers that compute with their values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from podium._compiled import SCORE
+from podium._validation import Array, PodiumError
+
+LARGEST = 1e100
+"""Values are cut to ±LARGEST when rows are scored: squares of them, summed over any number of rows, are finite."""
+CONSTANT = 1e-12
+"""A feature whose standard deviation is not above this share of its largest value does not vary but for rounding."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scaling:
+    """Puts features to mean 0 and standard deviation 1 over the training rows; what is missing counts as the mean.
+
+    So do Chu and Keerthi (2005) and Li and Lin (2007) in their experiments. Each row counts once, whatever it weighs.
+
+    Attributes
+    ----------
+    means : ndarray of shape (n_features,)
+        Over the rows where the feature is not missing; 0 where it always is.
+    deviations : ndarray of shape (n_features,)
+        Standard deviation there; 1 for a constant feature.
+    """
+
+    means: Array
+    deviations: Array
+
+    @classmethod
+    def of(cls, features: Any, name: str) -> Scaling:
+        """Measure the training features; `name` is the ranker's, for the message."""
+        values = _dense(features)
+        known = ~np.isnan(values)
+        largest = np.max(np.abs(values), axis=0, where=known, initial=0.0)
+        if np.any(largest >= LARGEST):
+            raise PodiumError(
+                f"X must lie within ±{LARGEST:g} for {name}, which computes with its values; feature "
+                f"{np.argmax(largest >= LARGEST)} does not: use NaN for what is missing."
+            )
+        count = np.maximum(known.sum(axis=0), 1)
+        means = np.sum(values, axis=0, where=known) / count
+        squares = np.sum((values - means) ** 2, axis=0, where=known) / count
+        deviations = np.sqrt(squares)
+        return cls(means, np.where(deviations > CONSTANT * largest, deviations, 1.0))
+
+    def apply(self, features: Any) -> Array:
+        """Return the scaled features as a dense matrix by rows."""
+        values = np.clip(_dense(features), -LARGEST, LARGEST)
+        scaled = (values - self.means) / self.deviations
+        return np.ascontiguousarray(np.where(np.isnan(scaled), 0.0, scaled), SCORE)
+
+
+def _dense(features: Any) -> Array:
+    """Return a matrix in float64 with NaN for what is missing, entries that a sparse one does not hold included."""
+    if not sp.issparse(features):
+        return np.asarray(features, SCORE)
+    values = np.full(features.shape, np.nan, SCORE)
+    values[features.indices, np.repeat(np.arange(features.shape[1]), np.diff(features.indptr))] = features.data
+    return values

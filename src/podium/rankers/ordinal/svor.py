@@ -1,0 +1,199 @@
+"""SVOR: support vector ordinal regression by the reduction of Li and Lin (2007).
+
+"OR" is Lin and Li (2009), "Combining ordinal preferences by boosting".
+"""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral, Real
+from os import PathLike
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from podium._compiled import SCORE
+from podium._validation import Array, FormatError, check_seed
+from podium.model_file import to_floats
+from podium.rankers.ordinal.base import OrdinalData, OrdinalRanker
+from podium.rankers.ordinal.costs import cost_steps
+from podium.rankers.ordinal.scaling import Scaling
+from podium.weak.ordinal_svm import KERNELS, ExtendedMachine, fill_kernel
+
+C_GRID = tuple(2.0**power for power in range(-20, 21, 2))
+"""The values that OR section 5.2 tries."""
+ROWS_AT_ONCE = 512
+"""Rows scored at a time: their kernel values with some thousand support vectors stay in the second-level cache."""
+
+
+class SVOR(OrdinalRanker):
+    """Support vectors for grades: a kernel score cut by thresholds (Li and Lin 2007).
+
+    Minimises ``½ ‖w‖² + ½ Σ_k v_k² + C Σ_{n,k} |c_n[k+1] - c_n[k]| max(0, 1 - z_nk (w·φ(x_n) + v_k + b))`` with
+    z_nk = 1 where k < y_n and -1 else, k counted from 1: the support vector machine on the weighted binary examples
+    (x_n, k), whose features are extended by the k-th unit vector (the encoding I_{K-1}). A row's rank is
+    ``1 + #{k: w·φ(x) + v_k + b > 0}`` (OR Eq. 1). Features are scaled to mean 0 and standard deviation 1, as in both
+    papers; a missing value counts as the mean.
+
+    The kernel of the N (K - 1) examples is never built. Time is O(N²) a sweep, memory `cache_size`.
+
+    Parameters
+    ----------
+    C : float or "smallest"
+        Price of errors. "smallest": the first of 2⁻²⁰, 2⁻¹⁸ … 2²⁰ (over the mean of |c[k+1] - c[k]|, 1 for absolute
+        costs) that brings ε, the cost of the training rows as a share of Σ c[1] + c[K], to at most `target_error` (OR
+        section 5.2, for boosting); where none does, the one of the lowest ε.
+    kernel : {"perceptron", "rbf", "linear"}
+        "perceptron": -‖x - x′‖, an ensemble of all perceptrons, without a parameter (Lin and Li 2008).
+    gamma : float, optional
+        γ in exp(-γ ‖x - x′‖²) of scaled features; by default 1 / the number of features.
+    target_error : float
+        See `C`.
+    cost : {"absolute", "squared", "zero-one"} or array-like of shape (K, K)
+        Cost of each grade for rows of each grade.
+    tol : float
+        Relative duality gap to reach.
+    max_iter : int
+        Sweeps over all rows at most, for each value of `C`.
+    cache_size : float
+        Megabytes for kernel values: N rows need N² / 250,000.
+    random_state : int, RandomState or None
+        Seed of the order of rows in a sweep.
+
+    Attributes
+    ----------
+    C_ : float
+        The price taken.
+    training_error_ : float
+        ε of the training rows.
+    gap_ : float
+        Relative duality gap reached.
+    n_iter_ : int
+        Sweeps in all.
+    support_vectors_ : ndarray of shape (n_support, n_features_in_)
+        Scaled rows with a part in the score; for the linear kernel their weighted sum.
+    dual_coef_ : ndarray of shape (n_support,)
+        Their weights.
+    thresholds_ : ndarray of shape (K - 1,)
+        -(v_k + b), ascending.
+    means_, deviations_ : ndarray of shape (n_features_in_,)
+        The scale of the features.
+    classes_, costs_convex_, n_features_in_, feature_names_in_
+        As every ordinal ranker has them.
+
+    Examples
+    --------
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], ["low", "low", "mid", "top"]
+    >>> SVOR(C=10).fit(X, y).predict([[-1.0], [2.1], [9.0]]).tolist()
+    ['low', 'mid', 'top']
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's declaration)
+        "C": [Interval(Real, 0, None, closed="neither"), StrOptions({"smallest"})],
+        "kernel": [StrOptions(set(KERNELS))],
+        "gamma": [Interval(Real, 0, None, closed="neither"), None],
+        "target_error": [Interval(Real, 0, 1, closed="both")],
+        "cost": OrdinalRanker._cost_constraint,
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "cache_size": [Interval(Real, 0, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+    _kept: ClassVar[tuple[str, ...]] = (
+        "C_", "training_error_", "gap_", "n_iter_", "dual_coef_", "thresholds_", "means_", "deviations_",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        C: float | str = 1.0,
+        *,
+        kernel: str = "perceptron",
+        gamma: float | None = None,
+        target_error: float = 0.3,
+        cost: Any = "absolute",
+        tol: float = 1e-3,
+        max_iter: int = 2000,
+        cache_size: float = 500,
+        random_state: Any = 0,
+    ) -> None:
+        self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+        self.target_error = target_error
+        self.cost = cost
+        self.tol = tol
+        self.max_iter = max_iter
+        self.cache_size = cache_size
+        self.random_state = random_state
+
+    def _learn_grades(self, data: OrdinalData) -> None:
+        scaling = Scaling.of(data.features, type(self).__name__)
+        rows, weights = scaling.apply(data.features), cost_steps(data.costs)
+        gamma = self._gamma(rows.shape[1])
+        seed = check_seed(self.random_state)
+        machine = ExtendedMachine(rows, data.grades, weights, self.kernel, gamma, 1e6 * self.cache_size, seed)
+        if self.C == "smallest":
+            self._follow(machine, data.costs)
+        elif not machine.solve(float(self.C), self.tol, self.max_iter):
+            text = f"SVOR stopped after {self.max_iter} sweeps at a duality gap of {machine.gap:.2g}; raise max_iter."
+            warnings.warn(text, ConvergenceWarning, stacklevel=5)
+        self.means_, self.deviations_ = scaling.means, scaling.deviations
+        self._keep_machine(machine, data.costs)
+
+    def _follow(self, machine: ExtendedMachine, costs: Array) -> None:
+        """Solve for ever larger C until the training error is as low as wanted, or else go back to the lowest."""
+        prices, errors = np.array(C_GRID) / machine.weights.mean(), []
+        for C in prices.tolist():
+            machine.solve(C, self.tol, self.max_iter)
+            errors.append(normalized_cost(machine.grade(), costs))
+            if errors[-1] <= self.target_error:
+                return
+        machine.solve(float(prices[np.argmin(errors)]), self.tol, self.max_iter)
+
+    def _keep_machine(self, machine: ExtendedMachine, costs: Array) -> None:
+        """Set what the fit gives."""
+        self.C_, self.gap_, self.n_iter_ = machine.C, machine.gap, machine.n_sweeps
+        self.training_error_ = normalized_cost(machine.grade(), costs)
+        self.thresholds_ = np.sort(-(machine.offsets + machine.bias))
+        support = machine.sums != 0
+        self.dual_coef_, self.support_vectors_ = machine.sums[support], machine.rows[support]
+        if self.kernel == "linear":
+            self.support_vectors_ = np.sum(self.dual_coef_[:, None] * self.support_vectors_, axis=0, keepdims=True)
+            self.dual_coef_ = np.ones(1)
+
+    def _gamma(self, n_features: int) -> float:
+        """Return γ of the radial kernel."""
+        return 1.0 / n_features if self.gamma is None else float(self.gamma)
+
+    def _score(self, features: Any) -> Array:
+        """Return w·φ(x) of each row."""
+        rows = Scaling(self.means_, self.deviations_).apply(features)
+        columns, gamma = np.ascontiguousarray(self.support_vectors_.T), self._gamma(rows.shape[1])
+        scores = np.empty(len(rows), SCORE)
+        for start in range(0, len(rows), ROWS_AT_ONCE):
+            part = rows[start : start + ROWS_AT_ONCE]
+            kernel = np.empty((len(part), len(self.dual_coef_)), SCORE)
+            fill_kernel(columns, part, KERNELS[self.kernel], gamma, kernel)
+            scores[start : start + ROWS_AT_ONCE] = np.sum(kernel * self.dual_coef_, axis=1)
+        return scores
+
+    def _grade(self, features: Any) -> Array:
+        return np.searchsorted(self.thresholds_, self._score(features), side="left")
+
+    def _learned(self) -> dict[str, Any]:
+        return {**super()._learned(), "support_vectors": self.support_vectors_.ravel()}
+
+    def _restore(self, content: dict[str, Any], path: str | PathLike[str]) -> None:
+        super()._restore(content, path)
+        flat = to_floats(content.get("support_vectors"), path, "support_vectors")
+        if len(flat) != len(self.dual_coef_) * self.n_features_in_:
+            raise FormatError(path, f"support_vectors must have {self.n_features_in_} numbers for each weight")
+        self.support_vectors_ = flat.reshape(-1, self.n_features_in_)
+
+
+def normalized_cost(grades: Array, costs: Array) -> float:
+    """Return ε = Σ c[r] / Σ (c[1] + c[K]) of predicted grades (OR Algorithm 2, step 2)."""
+    paid = costs[np.arange(len(grades)), grades].sum()
+    return float(paid / (costs[:, 0].sum() + costs[:, -1].sum()))

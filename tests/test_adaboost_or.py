@@ -1,0 +1,443 @@
+"""AdaBoostOR and what all ordinal rankers share: labels, costs, votes, files, bad input."""
+
+import copy
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, cross_validate
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from podium import AdaBoostOR, FormatError, ORStump, PodiumError, PRank, load
+from podium.model_file import read_model, write_model
+from podium.rankers.ordinal.costs import cost_matrix, costs_are_convex
+from podium.rankers.ordinal.grades import check_grades
+from podium.rankers.ordinal.votes import Votes, vote_of_stumps
+
+RANKERS = [
+    ORStump(),
+    ORStump(cost="zero-one"),
+    AdaBoostOR(n_estimators=25),
+    AdaBoostOR(n_estimators=25, cost="squared"),
+    AdaBoostOR(n_estimators=25, cost=[[0, 1, 5, 5], [1, 0, 4, 9], [2, 1, 0, 0], [3, 3, 3, 0]]),
+    AdaBoostOR(PRank(epochs=5), n_estimators=3),
+    AdaBoostOR(AdaBoostOR(n_estimators=4), n_estimators=3),
+]
+each_ranker = pytest.mark.parametrize("ranker", RANKERS, ids=lambda r: str(r).replace("\n", ""))
+
+
+DRAWN = "the base draws rows by their weights, so that other rows of the same weights make another ranker"
+
+
+def checks_that_cannot_apply(estimator):
+    """Reason for each check of scikit-learn that contradicts what a ranker does."""
+    if not isinstance(getattr(estimator, "estimator", None), PRank):
+        return {}
+    return {f"check_sample_weight_equivalence_on_{kind}_data": DRAWN for kind in ("dense", "sparse")}
+
+
+@parametrize_with_checks(
+    [ORStump(), AdaBoostOR(n_estimators=60), AdaBoostOR(PRank(epochs=50), n_estimators=3)],
+    expected_failed_checks=checks_that_cannot_apply,
+)
+def test_estimator_checks_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 8, (150, 4)).astype(float)
+    y = np.digitize(X[:, 0] + X[:, 1] + rng.normal(size=150), [4, 7, 10])
+    X[rng.random(X.shape) < 0.1] = np.nan
+    return X, y
+
+
+@each_ranker
+def test_row_order_changes_no_bit(ranker, table):
+    X, y = table
+    shuffled = np.random.default_rng(1).permutation(150)
+    one, two = clone(ranker).fit(X, y), clone(ranker).fit(X[shuffled], y[shuffled])
+    np.testing.assert_array_equal(one.predict_rank(X), two.predict_rank(X))
+    np.testing.assert_array_equal(one.predict(X), two.predict(X))
+
+
+def test_row_order_changes_no_bit_where_rows_differ_in_costs_alone(table):
+    X, y = np.repeat(table[0], 2, axis=0), np.repeat(table[1], 2)
+    rng = np.random.default_rng(2)
+    steps = np.abs(np.subtract.outer(y, np.arange(4))) * rng.random((300, 1))
+    shuffled = rng.permutation(300)
+    one = AdaBoostOR(n_estimators=20).fit(X, y, sample_cost=steps)
+    two = AdaBoostOR(n_estimators=20).fit(X[shuffled], y[shuffled], sample_cost=steps[shuffled])
+    assert [done.epsilon for done in one.rounds_] == [done.epsilon for done in two.rounds_]
+    np.testing.assert_array_equal(one.predict_rank(X), two.predict_rank(X))
+
+
+@pytest.mark.parametrize("ranker", RANKERS[:5], ids=lambda r: str(r).replace("\n", ""))
+def test_thread_count_changes_no_bit(ranker, table, monkeypatch):
+    monkeypatch.setattr("podium._compiled.CELLS_WORTH_THREADS", 0)
+    monkeypatch.setattr("podium.rankers.ordinal.votes.ROWS_PER_TASK", 32)
+    X, y = table
+    one, two = (clone(ranker).set_params(n_jobs=n).fit(X, y).predict_rank(X) for n in (1, 3))
+    np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize("ranker", RANKERS[:5], ids=lambda r: str(r).replace("\n", ""))
+def test_absent_entries_of_sparse_data_are_missing_like_nan(ranker, table):
+    X, y = table
+    X = X + 1
+    stored = sp.csr_array(np.nan_to_num(X))
+    expected = clone(ranker).fit(X, y).predict_rank(X)
+    np.testing.assert_array_equal(clone(ranker).fit(stored, y).predict_rank(stored), expected)
+
+
+@each_ranker
+def test_saving_and_loading_change_nothing(ranker, table, tmp_path):
+    X, y = table
+    labels = np.array(["bad", "fair", "good", "great"])[y]
+    fitted = clone(ranker).fit(X, labels)
+    fitted.save(tmp_path / "model")
+    loaded = load(tmp_path / "model")
+    assert str(loaded) == str(fitted)
+    assert loaded.costs_convex_ == fitted.costs_convex_
+    np.testing.assert_array_equal(loaded.predict(X), fitted.predict(X))
+    np.testing.assert_array_equal(loaded.predict_rank(X), fitted.predict_rank(X))
+    for name in ("bounds_", "train_costs_", "best_iteration_"):
+        np.testing.assert_array_equal(getattr(loaded, name, None), getattr(fitted, name, None))
+
+
+def test_files_that_are_no_ordinal_models_are_refused(table, tmp_path):
+    X, y = table
+    path = tmp_path / "model"
+    AdaBoostOR(n_estimators=3).fit(X, y).save(path)
+    content = read_model(path)
+    wrong = {
+        "the labels are not of the kind": ("classes", {"dtype": "<M8[s]", "values": [1, 2]}),
+        "classes must be a list": ("classes", {"dtype": "<i8", "values": [1]}),
+        "costs_convex is missing": ("costs_convex", None),
+        "a round has an epsilon outside": ("epsilon", [0.1, 0.2, 0.9]),
+        "differ in length": ("weight", [1.0]),
+        "best_iteration must be 1 to 3": ("best_iteration", 4),
+        "the stumps of 4 grades are incomplete": ("stumps", {**content["learned"]["stumps"], "thresholds": [[1]]}),
+        "a feature outside 0 to 3": ("stumps", {**content["learned"]["stumps"], "feature": [0, 1, 4]}),
+        "a direction other than": ("stumps", {**content["learned"]["stumps"], "direction": [0, 1, 1]}),
+        "do not ascend": ("stumps", {**content["learned"]["stumps"], "thresholds": [[2, 1, 3]] * 3}),
+        "is no number": ("stumps", {**content["learned"]["stumps"], "thresholds": [["nan"] * 3] * 3}),
+        "the ranker 'Oracle' is not known": ("rankers", [{"ranker": "Oracle"}]),
+    }
+    for message, (name, value) in wrong.items():
+        broken = copy.deepcopy(content)
+        broken["learned"][name] = value
+        if name == "rankers":
+            del broken["learned"]["stumps"]
+        write_model(path, broken)
+        with pytest.raises(FormatError, match=message):
+            load(path)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [[1, 2, 3], [10.0, 10.5, 11.0], ["a", "b", "c"], [-5, 0, 99], np.array(["x", "y", "z"], object)],
+    ids=str,
+)
+def test_labels_of_any_ordered_kind_come_back_as_given(labels):
+    X = np.arange(12.0)[:, None]
+    y = np.array(labels)[np.repeat([0, 1, 2], 4)]
+    for ranker in (ORStump(), AdaBoostOR(n_estimators=3)):
+        found = ranker.fit(X, y).predict(X)
+        np.testing.assert_array_equal(found, y)
+        assert found.dtype == y.dtype
+        assert ranker.score(X, y) == 0
+
+
+def test_two_labels_that_are_truth_values():
+    X = np.arange(6.0)[:, None]
+    y = np.arange(6) > 2
+    np.testing.assert_array_equal(ORStump().fit(X, y).predict(X), y)
+
+
+def test_ordered_categories_have_their_own_order_and_all_count():
+    pandas = pytest.importorskip("pandas")
+    polars = pytest.importorskip("polars")
+    names = ["low", "mid", "high", "top"]
+    values = ["low", "mid", "mid", "top"]
+    for y in (
+        pandas.Series(pandas.Categorical(values, categories=names, ordered=True)),
+        pandas.Categorical(values, categories=names, ordered=True),
+        polars.Series(values, dtype=polars.Enum(names)),
+    ):
+        grades, classes = check_grades(y, 4)
+        assert (grades.tolist(), classes.tolist()) == ([0, 1, 1, 3], names)
+    unordered = pandas.Series(pandas.Categorical(values, categories=names))
+    assert check_grades(unordered, 4)[1].tolist() == ["low", "mid", "top"]
+    model = AdaBoostOR(n_estimators=3).fit(np.arange(4.0)[:, None], y)
+    assert model.predict([[0.0], [3.0]]).tolist() == ["low", "top"]
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (None, "requires y to be passed, but the target y is None"),
+        ([2, 2, 2], "at least two grades; got one class, 2, in all 3 rows"),
+        ([1.0, np.nan, 2.0], "must have a grade in every row; row 1 has nan"),
+        (np.array(["a", None, "b"], object), "row 1 has None"),
+        (np.array(["a", 1, "b"], object), "one kind that can be ordered; got int and str"),
+        ([0.1, 0.2, 0.35], "looks continuous: 3 different values in 3 rows"),
+        ([1, 2], "one grade per row: 3 expected, 2 given"),
+        ([[1, 2], [2, 1], [1, 1]], "one-dimensional"),
+        ([1j, 2j, 1j], "Complex data not supported"),
+    ],
+)
+@pytest.mark.plain
+def test_labels_that_are_no_grades_are_refused(y, message):
+    with pytest.raises(PodiumError, match=message):
+        ORStump().fit([[1.0], [2.0], [3.0]], y)
+
+
+def test_nullable_labels_of_pandas_are_checked():
+    pandas = pytest.importorskip("pandas")
+    X = [[1.0], [2.0], [3.0]]
+    assert ORStump().fit(X, pandas.Series([3, 4, 5], dtype="Int64")).predict(X).tolist() == [3, 4, 5]
+    for holes in (pandas.Series([3, None, 2], dtype="Int64"), pandas.Series(["a", None, "b"], dtype="string")):
+        with pytest.raises(PodiumError, match=r"row 1 has (nan|<NA>)"):
+            ORStump().fit(X, holes)
+
+
+@pytest.mark.parametrize(
+    ("costs", "message"),
+    [
+        ([[0, 1, 2]], "shape \\(3, 3\\) expected, \\(1, 3\\) given"),
+        ([[0, 1, 2], [1, 0, -1], [2, 1, 0]], "finite and not negative; row 1 \\(of grade 'b'\\) has -1.0 for .* 'c'"),
+        ([[0, 1, 2], [1, 0, np.inf], [2, 1, 0]], "finite and not negative; row 1"),
+        ([[0, 1, 2], [1, 3, 4], [2, 1, 0]], "0 at the row's own grade; row 1 \\(of grade 'b'\\) has 3.0"),
+        ([[0, 2, 1], [1, 0, 1], [2, 1, 0]], "V-shaped.* row 0 \\(of grade 'a'\\) has 2.0 for .* 'b' and less, 1.0"),
+        ([[0, 1, 2], [1, 0, 1], [1, 2, 0]], "row 2 \\(of grade 'c'\\) has 2.0 for the grade 'b' and less, 1.0"),
+        (np.zeros((3, 3)), "There is nothing to learn: all costs"),
+        ("abc", "must be a matrix of numbers; got str"),
+    ],
+)
+@pytest.mark.plain
+def test_costs_that_cannot_be_used_are_refused(costs, message):
+    X, y = [[1.0], [2.0], [3.0]], ["a", "b", "c"]
+    with pytest.raises(PodiumError, match=message):
+        ORStump().fit(X, y, sample_cost=costs)
+
+
+@pytest.mark.plain
+def test_a_cost_matrix_that_cannot_be_used_is_refused():
+    X, y = [[1.0], [2.0], [3.0]], ["a", "b", "c"]
+    with pytest.raises(PodiumError, match=r"cost must be V-shaped.* the row of grade 'a' has 2.0 for the grade 'b'"):
+        ORStump(cost=[[0, 2, 1], [1, 0, 1], [2, 1, 0]]).fit(X, y)
+    with pytest.raises(PodiumError, match=r"cost must be 0 at the row's own grade; the row of grade 'b' has 1.0"):
+        ORStump(cost=[[0, 1, 2], [1, 1, 2], [2, 1, 0]]).fit(X, y)
+
+
+@pytest.mark.plain
+def test_costs_by_name_and_their_convexity():
+    classes = np.arange(4)
+    assert cost_matrix("absolute", classes)[1].tolist() == [1, 0, 1, 2]
+    assert cost_matrix("squared", classes)[1].tolist() == [1, 0, 1, 4]
+    assert cost_matrix("zero-one", classes)[1].tolist() == [1, 0, 1, 1]
+    assert [costs_are_convex(cost_matrix(name, classes)) for name in ("absolute", "squared", "zero-one")] == [1, 1, 0]
+    assert costs_are_convex(0.1 * cost_matrix("absolute", classes))
+    with pytest.raises(PodiumError, match="cost must be one of absolute, squared, zero-one; got 'square'"):
+        ORStump(cost="square").fit([[1.0], [2.0]], [0, 1])
+    with pytest.raises(PodiumError, match="a row and a column for each of the 2 grades; got shape \\(3, 3\\)"):
+        ORStump(cost=np.eye(3)).fit([[1.0], [2.0]], [0, 1])
+
+
+def test_row_costs_say_the_same_as_a_matrix_and_as_weights(table):
+    X, y = table
+    weight = np.random.default_rng(4).integers(0, 4, 150).astype(float)
+    matrix = cost_matrix("squared", np.arange(4))
+    one = AdaBoostOR(n_estimators=10, cost=matrix).fit(X, y, sample_weight=weight)
+    two = AdaBoostOR(n_estimators=10).fit(
+        X[weight > 0], y[weight > 0], sample_cost=(matrix[y] * weight[:, None])[weight > 0]
+    )
+    three = AdaBoostOR(n_estimators=10, cost="squared").fit(
+        np.repeat(X, weight.astype(int), axis=0), np.repeat(y, weight.astype(int))
+    )
+    np.testing.assert_array_equal(one.predict(X), two.predict(X))
+    np.testing.assert_allclose([r.epsilon for r in one.rounds_], [r.epsilon for r in three.rounds_], rtol=1e-9)
+    np.testing.assert_array_equal(one.predict(X), three.predict(X))
+    assert one.score(X, y, sample_weight=weight) == pytest.approx(
+        -np.average(matrix[y, one.predict(X)], weights=weight)
+    )
+    assert one.score(X, y, sample_cost=3 * matrix[y]) == pytest.approx(3 * one.score(X, y))
+
+
+def test_costs_stand_in_one_place_only(table):
+    X, y = table
+    costs = cost_matrix("absolute", np.arange(4))[y]
+    with pytest.raises(PodiumError, match="sample_cost goes instead of cost"):
+        ORStump(cost="squared").fit(X, y, sample_cost=costs)
+    with pytest.raises(PodiumError, match="Give cost to AdaBoostOR, not to its estimator"):
+        AdaBoostOR(ORStump(cost="squared")).fit(X, y)
+    with pytest.raises(PodiumError, match="With sample_cost give eval_cost too"):
+        AdaBoostOR().fit(X, y, sample_cost=costs, eval_set=[(X, y)])
+
+
+def test_bases_that_heed_no_costs_are_refused(table):
+    with pytest.raises(
+        PodiumError, match=r"must take sample_cost in fit.*LogisticRegression does not: consider ORStump"
+    ):
+        AdaBoostOR(LogisticRegression()).fit(*table)
+
+
+class Majority(ORStump):
+    """A base that is always wrong."""
+
+    def _learn_grades(self, data):
+        super()._learn_grades(data)
+        self._worst = int(np.argmax(data.costs.sum(axis=0)))
+
+    def _grade(self, features):
+        return np.full(features.shape[0], self._worst)
+
+
+def test_the_run_ends_before_a_base_that_is_worse_than_one_half(table):
+    X, y = table
+    with pytest.raises(
+        PodiumError, match=r"Nothing was learned: the next base ranker has epsilon .* more than one half"
+    ):
+        AdaBoostOR(Majority()).fit(X, y)
+
+
+def test_a_base_ranker_without_error_outvotes_the_others_and_ends_the_run():
+    X = np.arange(9.0)[:, None]
+    y = np.repeat([0, 1, 2], 3)
+    model = AdaBoostOR(n_estimators=50).fit(X, y)
+    assert (len(model.rounds_), model.rounds_[0].epsilon, model.rounds_[0].weight) == (1, 0.0, 1.0)
+    assert model.stop_reason_ == "the last base ranker makes no error"
+    assert (model.bounds_.tolist(), model.train_costs_.tolist()) == ([0.0], [0.0])
+
+    class Late(ORStump):
+        """Errs in the first two rounds."""
+
+        fits = 0
+
+        def _learn_grades(self, data):
+            super()._learn_grades(data)
+            Late.fits += 1
+            self._shift = Late.fits <= 2
+
+        def _grade(self, features):
+            grades = super()._grade(features)
+            return np.where(grades == 0, 1, grades) if self._shift else grades
+
+    model = AdaBoostOR(Late(), n_estimators=50).fit(X, y)
+    weights = [done.weight for done in model.rounds_]
+    assert len(weights) == 3
+    assert weights[2] == 1 + weights[0] + weights[1]
+    np.testing.assert_array_equal(model.predict(X), y)
+
+
+def test_a_constant_that_is_right_half_of_the_time_is_learned_once():
+    X, y = np.zeros((4, 1)), [0, 0, 1, 1]
+    model = AdaBoostOR(n_estimators=50).fit(X, y)
+    assert (len(model.rounds_), model.rounds_[0].epsilon, model.rounds_[0].weight) == (1, 0.5, 0.0)
+    np.testing.assert_array_equal(model.predict(X), ORStump().fit(X, y).predict(X))
+
+
+def test_votes_of_stumps_are_those_of_one_stump_after_the_other(table):
+    X, y = table
+    model = AdaBoostOR(n_estimators=40).fit(X, y)
+    slow = Votes(150, 4)
+    for done in model.rounds_:
+        slow.add(done.ranker.stump_.grades(X), done.weight)
+    stumps, weights = [done.ranker.stump_ for done in model.rounds_], [done.weight for done in model.rounds_]
+    fast = vote_of_stumps(stumps, np.array(weights), X, 4, 1)
+    np.testing.assert_array_equal(fast.sums, slow.sums)
+    assert fast.total == slow.total
+    ranks = np.array([stump.grades(X) + 1 for stump in stumps])
+    np.testing.assert_allclose(model.predict_rank(X), np.average(ranks, axis=0, weights=weights))
+    *_, last = model.staged_predict(X)
+    np.testing.assert_array_equal(last, model.predict(X))
+
+
+def test_importances_are_shares_of_the_fall_of_the_bound(table):
+    X, y = table
+    model = AdaBoostOR(n_estimators=30).fit(X, y)
+    falls = -np.diff(np.log(model.bounds_), prepend=0.0)
+    features = np.array([done.ranker.feature_ for done in model.rounds_])
+    expected = [falls[features == j].sum() for j in range(4)] / falls.sum()
+    np.testing.assert_allclose(model.feature_importances_, expected, rtol=1e-9)
+    assert not AdaBoostOR(PRank(epochs=2), n_estimators=2).fit(X, y).feature_importances_.any()
+
+
+def test_rank_is_by_the_mean_of_the_votes_within_queries(table):
+    X, y = table
+    model, qid = AdaBoostOR(n_estimators=10).fit(X, y), np.arange(150) % 7
+    scores, places = model.predict_rank(X), model.rank(X, qid=qid)
+    expected = [1 + np.sum(scores[qid == qid[i]] > scores[i]) for i in range(150)]
+    np.testing.assert_array_equal(places, expected)
+
+
+def test_evaluation_sets_follow_the_rounds_and_stop_them(table):
+    X, y = table
+    train, valid = slice(0, 100), slice(100, 150)
+    model = AdaBoostOR(n_estimators=200, early_stopping_rounds=15)
+    model.fit(X[train], y[train], eval_set=[(X[train], y[train]), (X[valid], y[valid])])
+    history = model.evals_result_["validation_1"]["cost"]
+    assert len(history) == len(model.rounds_) == model.best_iteration_ + 15
+    assert model.best_iteration_ == 1 + np.argmin(history)
+    costs = [np.abs(predicted - y[valid]).mean() for predicted in model.staged_predict(X[valid])]
+    np.testing.assert_allclose(history, costs)
+    assert -model.score(X[valid], y[valid]) == pytest.approx(min(history))
+    assert model.stop_reason_ == f"cost of validation_1 was lowest after round {model.best_iteration_}"
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"eval_set": ([[1.0] * 4], [1])}, "must be a list of \\(X, y\\)"),
+        ({"eval_set": [([[1.0] * 3], [1])]}, "eval_set\\[0\\] must have the columns of X: 4 expected, 3 given"),
+        ({"eval_set": [([[1.0] * 4], [9])]}, "grades of the fit \\(0, 1, 2, 3\\); row 0 has 9"),
+        ({"eval_set": [([[1.0] * 4], [1])], "eval_cost": []}, "one entry per eval_set: 1 expected, 0 given"),
+    ],
+)
+def test_bad_evaluation_sets_are_refused_and_leave_the_fitted_ranker_as_it_was(given, message, table):
+    X, y = table
+    fitted = AdaBoostOR(n_estimators=5).fit(X, y)
+    before = fitted.predict_rank(X)
+    with pytest.raises(PodiumError, match=message):
+        fitted.fit(X[:, ::-1], y, **given)
+    np.testing.assert_array_equal(fitted.predict_rank(X), before)
+
+
+def test_evaluation_sets_must_have_the_names_of_the_columns(table):
+    pandas = pytest.importorskip("pandas")
+    X, y = pandas.DataFrame(table[0], columns=list("abcd")), table[1]
+    with pytest.raises(
+        PodiumError, match=r"eval_set\[0\] must have the columns of X, in their order. .*'d' is missing"
+    ):
+        AdaBoostOR(n_estimators=2).fit(X, y, eval_set=[(X.rename(columns={"d": "e"}), y)])
+
+
+def test_early_stopping_needs_an_evaluation_set(table):
+    with pytest.raises(PodiumError, match="early_stopping_rounds needs an eval_set to measure"):
+        AdaBoostOR(early_stopping_rounds=5).fit(*table)
+    with pytest.raises(PodiumError, match="early_stopping_rounds needs an eval_set, which the base"):
+        AdaBoostOR(AdaBoostOR(early_stopping_rounds=5)).fit(*table)
+
+
+def test_grid_search_and_routing_of_weights_work(table):
+    X, y = table
+    search = GridSearchCV(AdaBoostOR(n_estimators=10), {"cost": ["absolute", "squared"]}, cv=3, error_score="raise")
+    assert search.fit(X, y).best_score_ < 0
+    with config_context(enable_metadata_routing=True):
+        ranker = AdaBoostOR(n_estimators=10).set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
+        scores = cross_validate(ranker, X, y, cv=3, params={"sample_weight": np.ones(150)}, error_score="raise")
+    assert np.all(scores["test_score"] < 0)
+
+
+def test_random_bases_are_seeded_anew_each_round(table):
+    X, y = table
+    base = AdaBoostOR(PRank(epochs=2), n_estimators=3)
+    one, two, other = (clone(base).set_params(random_state=seed).fit(X, y) for seed in (0, 0, 1))
+    assert len({done.ranker.random_state for done in one.rounds_}) == len(one.rounds_) > 1
+    np.testing.assert_array_equal(one.predict_rank(X), two.predict_rank(X))
+    assert [done.epsilon for done in one.rounds_] != [done.epsilon for done in other.rounds_]

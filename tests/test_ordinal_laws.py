@@ -1,0 +1,134 @@
+"""Ordinal rankers × laws: order, storage, files, labels, scikit-learn's own checks, bad input."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from podium import MART, SVOR, AdaBoostOR, ExtendedBinary, ORBoost, OrdinalThresholds, PodiumError, PRank, load
+
+RANKERS = [
+    PRank(epochs=60),
+    PRank("prank", epochs=60),
+    SVOR(1.0),
+    SVOR("smallest", kernel="rbf", target_error=0.1),
+    SVOR(0.1, kernel="linear"),
+    ORBoost(15),
+    ORBoost(15, variant="left-right", max_bins=None),
+    OrdinalThresholds(MART(n_estimators=5, max_leaves=4, min_child_samples=5)),
+    AdaBoostOR(PRank(epochs=20), n_estimators=3),
+    AdaBoostOR(SVOR("smallest"), n_estimators=2),
+]
+each_ranker = pytest.mark.parametrize("ranker", RANKERS, ids=lambda r: " ".join(str(r).split()))
+
+SCALED = (
+    "features are scaled by the rows given, each counted once, so that a repeated row is not one of twice the weight"
+)
+DRAWN = "rows are drawn at random, and a repeated row draws other ones"
+DEALT = "folds deal out rows, whatever they weigh"
+
+
+def checks_that_cannot_apply(estimator):
+    """Reason for each check of scikit-learn that contradicts what a ranker does."""
+    reason = {PRank: DRAWN, SVOR: SCALED, OrdinalThresholds: DEALT}.get(type(estimator))
+    kinds = () if reason is None else ("dense", "sparse")
+    return {f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in kinds}
+
+
+@parametrize_with_checks(
+    [
+        PRank(epochs=200),
+        SVOR(),
+        ORBoost(5),
+        OrdinalThresholds(MART(n_estimators=3, min_child_samples=1), folds=2),
+        ExtendedBinary(DecisionTreeClassifier(random_state=0), encoding="number"),
+    ],
+    expected_failed_checks=checks_that_cannot_apply,
+)
+def test_classifier_checks_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 6, (120, 4)).astype(float)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    y = np.nan_to_num(X[:, 0], nan=2.5) + np.nan_to_num(X[:, 1], nan=2.5) + rng.normal(0, 1, 120)
+    return X, np.digitize(y, [3.0, 5.0, 7.0])
+
+
+@each_ranker
+def test_row_order_changes_no_bit(ranker, table):
+    X, y = table
+    order = np.random.default_rng(1).permutation(120)
+    one = clone(ranker).fit(X, y)
+    two = clone(ranker).fit(X[order], y[order])
+    np.testing.assert_array_equal(one.predict_rank(X), two.predict_rank(X))
+    np.testing.assert_array_equal(one.predict(X), two.predict(X))
+
+
+@each_ranker
+def test_storage_of_features_changes_nothing(ranker, table):
+    X, y = table
+    X = X + 1
+    expected = clone(ranker).fit(X, y).predict(X)
+    for given in (np.asfortranarray(X), X.astype(np.float32), sp.csr_array(np.nan_to_num(X))):
+        np.testing.assert_array_equal(clone(ranker).fit(given, y).predict(given), expected)
+
+
+@each_ranker
+def test_saving_and_loading_change_nothing(ranker, table, tmp_path):
+    X, y = table
+    fitted = clone(ranker).fit(X, np.array(["a", "b", "c", "d"])[y])
+    fitted.save(tmp_path / "model")
+    loaded = load(tmp_path / "model")
+    assert type(loaded) is type(fitted)
+    assert str(loaded.get_params()) == str(fitted.get_params())
+    np.testing.assert_array_equal(loaded.predict(X), fitted.predict(X))
+    np.testing.assert_array_equal(loaded.predict_rank(X), fitted.predict_rank(X))
+
+
+@each_ranker
+def test_labels_of_any_ordered_kind_come_back_as_given(ranker, table):
+    X, y = table
+    expected = clone(ranker).fit(X, y).predict(X)
+    for labels in (np.array([-2.5, 0.0, 1.0, 70.0]), np.array(["bad", "fair", "good", "great"])):
+        np.testing.assert_array_equal(clone(ranker).fit(X, labels[y]).predict(X), labels[expected])
+
+
+@each_ranker
+def test_ranker_finds_the_signal(ranker, table):
+    X, y = table
+    constant = np.abs(np.median(y) - y).mean()
+    assert -clone(ranker).fit(X, y).score(X, y) < 0.8 * constant
+
+
+@each_ranker
+def test_a_failed_fit_leaves_the_fitted_ranker_as_it_was(ranker, table):
+    X, y = table
+    fitted = clone(ranker).fit(X, y)
+    before = fitted.predict(X)
+    with pytest.raises(PodiumError, match="at least two grades"):
+        fitted.fit(X[:, :2], np.zeros(120))
+    np.testing.assert_array_equal(fitted.predict(X), before)
+
+
+@each_ranker
+def test_costs_that_are_no_costs_are_refused(ranker, table):
+    X, y = table
+    row = int(np.argmax(y == 0))
+    costs = np.abs(y[:, None] - np.arange(4.0))
+    for wrong, message in (([0, 1, 3, 2], "V-shaped"), ([0, 1, -1, 2], "not negative")):
+        costs[row] = wrong
+        with pytest.raises(PodiumError, match=f"{message}.*; row {row} "):
+            clone(ranker).fit(X, y, sample_cost=costs)
+
+
+@pytest.mark.parametrize("ranker", [PRank(epochs=5), SVOR()])
+def test_values_too_large_to_compute_with_are_refused(ranker, table):
+    X, y = table
+    with pytest.raises(PodiumError, match=r"within ±1e\+100.*feature 2 does not"):
+        clone(ranker).fit(np.where(np.arange(4) == 2, 1e200, X), y)

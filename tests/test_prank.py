@@ -1,0 +1,87 @@
+"""The ranking perceptron: against its plain form, order of thresholds, the pocket, costs."""
+
+import numpy as np
+import pytest
+
+from podium import PRank
+from podium.weak.perceptron import pocket_perceptron
+from reference.ordinal_peers import ranking_perceptron
+
+
+def sample(seed, n_rows=30, n_grades=5):
+    rng = np.random.default_rng(seed)
+    rows = rng.integers(-4, 5, (n_rows, 3)).astype(float)
+    grades = np.clip(np.round(rows[:, 0] / 2 + rows[:, 1] / 4 + rng.normal(0, 0.7, n_rows) + 2), 0, n_grades - 1)
+    grades = grades.astype(np.int64)
+    costs = np.abs(grades[:, None] - np.arange(n_grades)) * rng.integers(1, 4, n_rows)[:, None]
+    return rows, grades, costs.astype(float)
+
+
+def drawn_places(costs, n_draws, seed):
+    limits = np.cumsum(costs.max(axis=1))
+    return np.searchsorted(limits, np.random.default_rng(seed).random(n_draws) * limits[-1], side="right")
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("single", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_perceptron_equals_its_plain_form(single, seed):
+    rows, grades, costs = sample(seed)
+    found = pocket_perceptron(rows, grades, costs, single, 8, seed)
+    places = drawn_places(costs, 8 * len(rows), seed).tolist()
+    weights, thresholds, cost = ranking_perceptron(rows.tolist(), grades.tolist(), costs.tolist(), places, single)
+    assert found.weights.tolist() == weights
+    assert found.thresholds.tolist() == thresholds
+    assert found.cost == cost
+
+
+@pytest.mark.parametrize("variant", ["prank", "siprank"])
+@pytest.mark.parametrize("seed", range(10))
+def test_thresholds_ascend(variant, seed):
+    rows, grades, _ = sample(seed, 60, 6)
+    model = PRank(variant, epochs=40, random_state=seed).fit(rows, grades)
+    assert np.all(np.diff(model.thresholds_) >= 0)
+
+
+@pytest.mark.parametrize("variant", ["prank", "siprank"])
+def test_more_epochs_never_cost_more(variant):
+    rows, grades, costs = sample(3, 80)
+    found = [PRank(variant, epochs=n).fit(rows, grades, sample_cost=costs).training_cost_ for n in (1, 10, 100, 400)]
+    assert found == sorted(found, reverse=True)
+    assert found[-1] < found[0]
+
+
+def test_the_training_cost_is_that_of_the_predicted_grades():
+    rows, grades, costs = sample(5, 80)
+    model = PRank(epochs=30).fit(rows, grades, sample_cost=costs)
+    predicted = np.searchsorted(model.classes_, model.predict(rows))
+    assert model.training_cost_ == costs[np.arange(80), predicted].sum()
+
+
+def test_rows_that_a_line_can_grade_are_graded_without_cost():
+    rows = np.random.default_rng(0).normal(size=(200, 3))
+    grades = np.digitize(rows @ [1.0, -2.0, 0.5], [-2.0, 0.0, 1.5])
+    assert PRank(epochs=2000).fit(rows, grades).training_cost_ == 0
+
+
+def test_where_features_say_nothing_the_cheapest_constant_is_kept():
+    grades = np.array([0, 1, 1, 1, 2, 2])
+    model = PRank(epochs=5).fit(np.ones((6, 2)), grades)
+    assert model.predict([[5.0, -5.0]]).tolist() == [1]
+    assert model.training_cost_ == 3
+
+
+def test_scores_are_those_that_the_thresholds_cut():
+    rows, grades, _ = sample(1)
+    model = PRank(epochs=50).fit(rows, grades)
+    counted = [(score >= model.thresholds_).sum() for score in model.predict_rank(rows)]
+    np.testing.assert_array_equal(model.classes_[counted], model.predict(rows))
+
+
+def test_a_heavier_row_is_drawn_more_often():
+    """Two kinds of rows that no line can grade together: the dear kind wins."""
+    rows, grades = np.array([[0.0], [0.0], [1.0]]), [0, 1, 1]
+    for heavy in (0, 1):
+        weight = np.where(np.arange(3) == heavy, 9.0, 1.0)
+        predicted = PRank(epochs=200).fit(rows, grades, sample_weight=weight).predict([[0.0]])
+        assert predicted.tolist() == [heavy]
