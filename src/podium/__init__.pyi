@@ -13,11 +13,14 @@ from .evaluation import Evaluation as Evaluation
 from .evaluation import compare as compare
 from .evaluation import evaluate as evaluate
 from .evaluation import evaluate_run as evaluate_run
+from .export import ExportReport as ExportReport
 from .feedback import FeedbackSummary as FeedbackSummary
 from .feedback import Graded as Graded
 from .feedback import Pairs as Pairs
 from .feedback import summarize as summarize
 from .rankers import MART as MART
+from .rankers import ImportedLinear as ImportedLinear
+from .rankers import ImportedTrees as ImportedTrees
 from .rankers import LambdaMART as LambdaMART
 from .rankers import NearestNeighbor as NearestNeighbor
 from .rankers import PreferenceRegression as PreferenceRegression
@@ -26,6 +29,7 @@ from .rankers import RankBoostPlus as RankBoostPlus
 from .rankers import VectorSimilarity as VectorSimilarity
 from .rankers import exponential_losses as exponential_losses
 from .rankers import generalization_bound as generalization_bound
+from .rankers import import_model as import_model
 from .rankers import load as load
 from .readers import RankingTable as RankingTable
 from .readers import read_csv as read_csv
@@ -36,3 +40,4 @@ from .readers import read_qrels as read_qrels
 from .readers import read_query_sizes as read_query_sizes
 from .readers import read_run as read_run
 from .report import describe as describe
+from .report import export_report as export_report

@@ -26,12 +26,17 @@ def write_model(path: str | PathLike[str], content: dict[str, Any]) -> None:
 
 def write_text(path: str | PathLike[str], text: str) -> None:
     """Write a whole file or leave the old one as it was."""
+    write_bytes(path, text.encode("utf-8"))
+
+
+def write_bytes(path: str | PathLike[str], content: bytes) -> None:
+    """Write a whole file or leave the old one as it was."""
     target = Path(path).absolute()
     check_writable(path)
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        with part.open("w", encoding="utf-8") as file:
-            file.write(text)
+        with part.open("wb") as file:
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
         part.replace(target)

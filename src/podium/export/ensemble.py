@@ -49,10 +49,13 @@ class TreeSum:
         return scores
 
     def with_base_as_tree(self) -> TreeSum:
-        """Return the model with the constant, unless it is 0, as a first tree of one leaf."""
+        """Return the model with the constant, unless it is 0, as a last tree of one leaf.
+
+        As the last one, because our scores add the constant to the sum of the trees: the same rounding.
+        """
         if self.base == 0:
             return self
-        return replace(self, trees=(leaf_tree(self.base), *self.trees), base=0.0)
+        return replace(self, trees=(*self.trees, leaf_tree(self.base)), base=0.0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,9 +19,10 @@ from podium._compiled import ROW, SCORE, compiled, run_threads, thread_count
 from podium._validation import Array, FormatError, PodiumError
 from podium.binning import bin_features
 from podium.dataset import RankingData
+from podium.export import TreeSum
 from podium.losses import Loss
 from podium.measures import parse_measure
-from podium.rankers.base import Ranker
+from podium.rankers.base import Ranker, name_tuple
 from podium.rankers.tree_file import from_columns, to_columns
 from podium.rounds import Monitor, evaluation_sets
 from podium.weak.grower import Grown, TreeGrower
@@ -263,7 +264,7 @@ class TreeRanker(Ranker):
         self.rounds_ = rounds
         self.best_iteration_ = best_round
         self._forest = Forest.of(self.trees_[:best_round])
-        self.feature_importances_ = _importances(self.trees_[:best_round], n_features)
+        self.feature_importances_ = gain_shares(self.trees_[:best_round], n_features)
 
     @property
     def trees_(self) -> list[RegressionTree]:
@@ -320,6 +321,14 @@ class TreeRanker(Ranker):
             )
         return "No tree was grown, so all scores are equal: no split of any feature lowers the loss."
 
+    def _exported(self) -> TreeSum:
+        if self.base_model_ is not None:
+            raise PodiumError(
+                "A model that goes on from another ranker's scores cannot be exported; export both apart."
+            )
+        trees = tuple(self.trees_[: self.best_iteration_])
+        return TreeSum(trees, float(self.base_score_), self.n_features_in_, name_tuple(self), type(self).__name__)
+
     def _learned(self) -> dict[str, Any]:
         if self.base_model_ is not None:
             raise PodiumError("A model that goes on from another ranker's scores cannot be saved; save both apart.")
@@ -349,7 +358,7 @@ def _check_monotone(constraints: Any, n_features: int) -> Array | None:
     return given.astype(np.int8)
 
 
-def _importances(trees: list[RegressionTree], n_features: int) -> Array:
+def gain_shares(trees: list[RegressionTree], n_features: int) -> Array:
     """Return each feature's share of the gains."""
     gains = np.zeros(n_features)
     for tree in trees:
