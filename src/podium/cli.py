@@ -17,9 +17,10 @@ from podium import __version__
 from podium._validation import PodiumError, check_choice
 from podium.evaluation import compare, evaluate, evaluate_run
 from podium.evaluation.results import Comparison, Evaluation
+from podium.importing import FORMATS as IMPORTS
 from podium.measures import available
 from podium.model_file import check_writable, write_text
-from podium.rankers import RANKERS, Ranker, load
+from podium.rankers import RANKERS, Ranker, import_model, load
 from podium.readers import (
     RankingTable,
     read_csv,
@@ -189,6 +190,24 @@ def score_command(
         write_text(output, lines)
 
 
+@app.command("import")
+def import_command(
+    foreign: Annotated[Path, typer.Argument(help="Model file of LightGBM, XGBoost or RankLib.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="File to save the model to.")],
+    file_format: Annotated[str, typer.Option("--format", help=f"auto, {', '.join(IMPORTS)}.")] = "auto",
+    n_features: Annotated[int | None, typer.Option(help="Columns of the data, where the file does not say.")] = None,
+    names: Annotated[Path | None, typer.Option("--feature-names", help="File of column names, one a line.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Save a model that another program has trained as one of ours."""
+    check_writable(output)
+    given = None if names is None else read_names(names)
+    model = import_model(foreign, file_format, feature_names=given, n_features=n_features)
+    model.save(output)
+    content = {**model.source_, "features": model.n_features_in_, "model": str(output)}
+    print(json.dumps(content, indent=2) if as_json else "\n".join(f"{key}: {text}" for key, text in content.items()))
+
+
 def make_ranker(name: str, settings: list[str], **defaults: Any) -> Ranker:
     """Return a ranker by name with parameters given as name=value."""
     kind = RANKERS[check_choice(name, RANKERS, "--ranker")]
@@ -251,6 +270,14 @@ def read_scores(path: Path) -> np.ndarray[Any, np.dtype[np.float64]]:
     except ValueError:
         bad = next(i for i, line in enumerate(lines) if not _is_number(line))
         raise PodiumError(f"{path} must hold one score a line; value {bad + 1} is {lines[bad]!r}.") from None
+
+
+def read_names(path: Path) -> list[str]:
+    """Read one name a line."""
+    try:
+        return path.read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError:
+        raise PodiumError(f"{path} must hold one name a line; it looks binary.") from None
 
 
 def feature_scores(table: RankingTable, feature: int | None) -> Any:

@@ -8,6 +8,7 @@ from podium._validation import FormatError
 from podium.model_file import read_model
 from podium.rankers.base import Ranker
 from podium.rankers.baselines import NearestNeighbor, PreferenceRegression, VectorSimilarity
+from podium.rankers.imported import ImportedLinear, ImportedTrees, import_model
 from podium.rankers.lambdamart import MART, LambdaMART
 from podium.rankers.rankboost import RankBoost, generalization_bound
 from podium.rankers.rankboost_plus import RankBoostPlus, exponential_losses
@@ -15,6 +16,8 @@ from podium.rankers.rankboost_plus import RankBoostPlus, exponential_losses
 __all__ = [
     "MART",
     "RANKERS",
+    "ImportedLinear",
+    "ImportedTrees",
     "LambdaMART",
     "NearestNeighbor",
     "PreferenceRegression",
@@ -24,6 +27,7 @@ __all__ = [
     "VectorSimilarity",
     "exponential_losses",
     "generalization_bound",
+    "import_model",
     "load",
 ]
 
@@ -37,6 +41,8 @@ RANKERS: dict[str, type[Ranker]] = {
         PreferenceRegression,
         NearestNeighbor,
         VectorSimilarity,
+        ImportedTrees,
+        ImportedLinear,
     )
 }
 """Every ranker by its name."""

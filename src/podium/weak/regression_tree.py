@@ -140,14 +140,19 @@ class Forest:
             np.array([tree.depth for tree in trees], ROW), make_masks(trees),
         )  # fmt: skip
 
-    def score(self, features: Any, n_threads: int = 1) -> Array:
-        """Return the sum of all trees for each row of a checked matrix."""
-        return _add_trees(self, features, n_threads)
+    def score(self, features: Any, n_threads: int = 1, start: float | np.floating[Any] = 0.0) -> Array:
+        """Return the sum of all trees for each row of a checked matrix.
+
+        It begins with `start` and is of its kind: with a float32 it is rounded after each tree, as in programs
+        that add up so.
+        """
+        scores = np.full(features.shape[0], start)
+        _add_trees(self, features, n_threads, scores)
+        return scores
 
 
-def _add_trees(forest: Forest, features: Any, n_threads: int) -> Array:
+def _add_trees(forest: Forest, features: Any, n_threads: int, scores: Array) -> None:
     """Score rows in tasks."""
-    scores = np.zeros(features.shape[0], SCORE)
     matrix = sp.csr_array(features) if sp.issparse(features) else features
     thresholds = rounded_down(forest.threshold) if matrix.dtype == np.float32 else forest.threshold
     calls = [
@@ -155,7 +160,6 @@ def _add_trees(forest: Forest, features: Any, n_threads: int) -> Array:
         for start in range(0, len(scores), ROWS_PER_TASK)
     ]
     run_threads(_score_rows, calls, n_threads)
-    return scores
 
 
 def _score_rows(forest: Forest, thresholds: Array, matrix: Any, start: int, stop: int, scores: Array) -> None:
@@ -195,13 +199,13 @@ def make_masks(trees: Sequence[RegressionTree]) -> Masks | None:
     places = [(int(DE_BRUIJN) << i) % 2**32 >> 27 for i in range(32)]
     masks, values = [], np.zeros((len(trees), 32))
     for number, tree in enumerate(trees):
-        masks += [2**32 - 1 - (2**last - 2**first) for first, last in _left_leaves(tree)]
+        masks += [2**32 - 1 - (2**last - 2**first) for first, last in left_leaves(tree)]
         values[number, places[: tree.n_leaves]] = tree.value
     start = np.cumsum([0] + [len(tree.feature) for tree in trees]).astype(ROW)
     return Masks(np.array(masks, np.uint32), start, values)
 
 
-def _left_leaves(tree: RegressionTree) -> list[tuple[int, int]]:
+def left_leaves(tree: RegressionTree) -> list[tuple[int, int]]:
     """Return the first leaf, and the one past the last, on the left of each split; leaves run from left to right."""
     first, last = np.zeros(len(tree.feature), ROW), np.zeros(len(tree.feature), ROW)
     for i in range(len(tree.feature) - 1, -1, -1):
@@ -222,8 +226,9 @@ def dense_rows(rows: Any) -> Array:
 
 def rounded_down(thresholds: Array) -> Array:
     """Return the highest float32 not above each threshold: x > t says the same of both for a float32 x."""
-    nearest = thresholds.astype(np.float32)
-    return np.where(nearest > thresholds, np.nextafter(nearest, np.float32(-np.inf)), nearest)
+    with np.errstate(over="ignore"):
+        nearest = thresholds.astype(np.float32)
+        return np.where(nearest > thresholds, np.nextafter(nearest, np.float32(-np.inf)), nearest)
 
 
 def staged_scores(trees: Sequence[RegressionTree], features: Any, start: Array) -> Iterator[Array]:
