@@ -11,7 +11,7 @@ from xml.parsers import expat
 
 import numpy as np
 
-from podium._compiled import SCORE
+from podium._compiled import ROW, SCORE
 from podium._validation import FormatError
 from podium.importing.record import MOST_FEATURES
 from podium.importing.trees import Splits, at_most_as_float32, make_tree, to_whole_number
@@ -55,12 +55,17 @@ class _Tree:
 
     def finished(self, path: str | PathLike[str], place: str) -> RegressionTree:
         """Return the tree, its values times its weight."""
-        threshold = np.array(self.threshold, SCORE)
+        with np.errstate(over="ignore"):
+            threshold, value, weight = (
+                np.array(one, np.float32).astype(SCORE) for one in (self.threshold, self.value, [self.weight])
+            )
+        if not np.isfinite(np.concatenate([threshold, weight])).all():
+            raise FormatError(path, f"{place}: numbers must be finite")
         splits = Splits(
-            np.array(self.feature, np.int64), at_most_as_float32(threshold), threshold >= 0,
+            np.array(self.feature, ROW), at_most_as_float32(threshold), threshold >= 0,
             [pair[0] for pair in self.children], [pair[1] for pair in self.children],
         )  # fmt: skip
-        return make_tree(splits, np.array(self.value, SCORE) * self.weight, None, path, place)
+        return make_tree(splits, value * weight, None, path, place)
 
 
 class _Reader:
@@ -71,6 +76,10 @@ class _Reader:
         self.bags: list[list[RegressionTree]] = []
         self.tags: list[str] = []
         self.text = ""
+        self.at_end = {
+            "feature": self.end_feature, "threshold": self.end_threshold, "output": self.end_output,
+            "split": self.end_split, "tree": self.end_tree,
+        }  # fmt: skip
         self.parser = expat.ParserCreate()
         self.parser.buffer_text = True
         self.parser.StartElementHandler = self.start
@@ -109,10 +118,8 @@ class _Reader:
     def end(self, tag: str) -> None:
         """Close an element."""
         self.tags.pop()
-        {
-            "feature": self.end_feature, "threshold": self.end_threshold, "output": self.end_output,
-            "split": self.end_split, "tree": self.end_tree,
-        }.get(tag, lambda: None)()  # fmt: skip
+        if tag in self.at_end:
+            self.at_end[tag]()
 
     def end_feature(self) -> None:
         """Make the open node a split."""
@@ -161,12 +168,8 @@ class _Reader:
         return f"line {self.parser.CurrentLineNumber}, <{tag}>"
 
     def number(self, text: str | None) -> float:
-        """Return a finite number, rounded to float32 as RankLib does."""
+        """Return a number."""
         try:
-            with np.errstate(over="ignore"):
-                value = float(np.float32(float(text or "")))
+            return float(text or "")
         except ValueError:
-            value = np.inf
-        if not np.isfinite(value):
-            raise self.broken(f"a number is expected; got {(text or '')[:40]!r}")
-        return value
+            raise self.broken(f"a number is expected; got {(text or '')[:40]!r}") from None

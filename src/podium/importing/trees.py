@@ -12,6 +12,8 @@ from podium._compiled import ROW, SCORE
 from podium._validation import Array, FormatError
 from podium.weak.regression_tree import RegressionTree, rounded_down
 
+NO_CATEGORIES = "a split on categories cannot be read, only splits on numbers"
+
 
 class Splits(NamedTuple):
     """The splits of a tree, in any order, the root first.
@@ -73,10 +75,10 @@ def _walk(
     n_splits = len(left)
     splits: list[int] = []
     leaves: list[int] = []
-    children = np.empty((n_splits, 2), np.int32)
-    to_visit = [(0 if n_splits else -1, -1, 0)]
+    new_left, new_right = [0] * n_splits, [0] * n_splits
+    to_visit = [(0 if n_splits else -1, new_left, -1)]
     while to_visit and len(splits) <= n_splits:
-        node, parent, side = to_visit.pop()
+        node, side, parent = to_visit.pop()
         if not -n_leaves <= node < n_splits:
             raise FormatError(path, f"{place}: a split has a child that is not there")
         if node < 0:
@@ -85,14 +87,19 @@ def _walk(
         else:
             own = len(splits)
             splits.append(node)
-            to_visit += [(right[node], own, 1), (left[node], own, 0)]
+            to_visit.append((right[node], new_right, own))
+            to_visit.append((left[node], new_left, own))
         if parent >= 0:
-            children[parent, side] = own
+            side[parent] = own
     if len(set(splits)) < len(splits) or len(set(leaves)) < len(leaves):
         raise FormatError(path, f"{place}: the splits do not form a tree")
-    order = np.array(splits, ROW)
-    kept = children[: len(splits)]
-    return order, np.array(leaves, ROW), np.ascontiguousarray(kept[:, 0]), np.ascontiguousarray(kept[:, 1])
+    kept = len(splits)
+    return np.array(splits, ROW), np.array(leaves, ROW), _children(new_left[:kept]), _children(new_right[:kept])
+
+
+def _children(numbers: list[int]) -> Array:
+    """Return children as a tree holds them."""
+    return np.array(numbers, np.int32)
 
 
 def below_as_float32(conditions: Array) -> Array:
@@ -120,7 +127,7 @@ def at_most_as_float32(thresholds: Array) -> Array:
 def to_numbers(values: Any, n_values: int, path: str | PathLike[str], place: str) -> Array:
     """Return a list of numbers, or of their texts, as float64."""
     try:
-        numbers = values if isinstance(values, np.ndarray) else [float(value) for value in values]
+        numbers = values if isinstance(values, np.ndarray) else list(map(float, values))
         numbers = np.array(numbers, SCORE)
     except (TypeError, ValueError, OverflowError):
         raise FormatError(path, f"{place} must be numbers") from None
@@ -151,4 +158,4 @@ def to_whole_number(value: Any, least: int, most: int, path: str | PathLike[str]
 def check_numeric(categorical: Array, path: str | PathLike[str], place: str) -> None:
     """Refuse a split on a set of categories."""
     if categorical.any():
-        raise FormatError(path, f"{place}: a split on categories cannot be read, only splits on numbers")
+        raise FormatError(path, f"{place}: {NO_CATEGORIES}")
