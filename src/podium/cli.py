@@ -193,7 +193,7 @@ def score_command(
 @app.command("import")
 def import_command(
     foreign: Annotated[Path, typer.Argument(help="Model file of LightGBM, XGBoost or RankLib.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="File to save the model to.")],
+    output: Annotated[Path, typer.Option("--output", "--out", "-o", help="File to save the model to.")],
     file_format: Annotated[str, typer.Option("--format", help=f"auto, {', '.join(IMPORTS)}.")] = "auto",
     n_features: Annotated[int | None, typer.Option(help="Columns of the data, where the file does not say.")] = None,
     names: Annotated[Path | None, typer.Option("--feature-names", help="File of column names, one a line.")] = None,

@@ -14,7 +14,7 @@ import numpy as np
 from podium._compiled import ROW, SCORE
 from podium._validation import FormatError
 from podium.importing.record import MOST_FEATURES
-from podium.importing.trees import Splits, at_most_as_float32, make_tree, to_whole_number
+from podium.importing.trees import Splits, at_most_as_float32, make_tree
 from podium.weak.regression_tree import RegressionTree
 
 PARENTS = {
@@ -127,7 +127,7 @@ class _Reader:
         if tree.open[-1] is not None:
             raise self.broken("a <split> has one <feature>, or one <output>")
         tree.open[-1] = len(tree.feature)
-        tree.feature.append(to_whole_number(self.text.strip(), 1, MOST_FEATURES, self.path, self.place("feature")) - 1)
+        tree.feature.append(self.feature() - 1)
         tree.children.append([])
 
     def end_threshold(self) -> None:
@@ -161,11 +161,17 @@ class _Reader:
         """Keep a finished tree."""
         if self.tree.n_roots != 1:
             raise self.broken("a <tree> has one <split>")
-        self.bags[-1].append(self.tree.finished(self.path, self.place("tree")))
+        self.bags[-1].append(self.tree.finished(self.path, f"the tree up to line {self.parser.CurrentLineNumber}"))
 
-    def place(self, tag: str) -> str:
-        """Return what an error calls this line."""
-        return f"line {self.parser.CurrentLineNumber}, <{tag}>"
+    def feature(self) -> int:
+        """Return the number of a feature, counted from 1."""
+        try:
+            number = int(self.text)
+        except ValueError:
+            number = 0
+        if not 1 <= number <= MOST_FEATURES:
+            raise self.broken(f"<feature> must be a whole number from 1 to {MOST_FEATURES}; got {self.text[:40]!r}")
+        return number
 
     def number(self, text: str | None) -> float:
         """Return a number."""
