@@ -1,4 +1,4 @@
-"""Readers of exported files, each by the rules of its format and one row at a time: slow, and independent of the writers.
+"""Readers of exported files, each by the rules of its format and one row at a time, independent of the writers.
 
 Numbers are taken as the program in question takes them: Java's float is a float32, its double a Python float.
 """
@@ -30,7 +30,11 @@ def ranklib(text, X):
         (content,) = lines
         stumps = [part.split(":") for part in content.split(" ") if part]
         return [
-            sum(float(weight) for feature, threshold, weight in stumps if float(row[int(feature) - 1]) > float(threshold))
+            sum(
+                float(weight)
+                for feature, threshold, weight in stumps
+                if float(row[int(feature) - 1]) > float(threshold)
+            )
             for row in rows
         ]
     assert kind == "## LambdaMART"

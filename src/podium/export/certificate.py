@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -18,19 +19,22 @@ KINDS = ("reversed_pairs", "newly_tied_pairs", "newly_parted_pairs")
 
 @dataclass(frozen=True)
 class Change:
-    """Two rows of a query that another program orders otherwise.
+    """A row that another program scores otherwise.
 
     Attributes
     ----------
-    rows : tuple of int
-        Numbers of the two rows.
-    ours, theirs : tuple of float
-        Their scores here and there.
+    row : int
+        Its number.
+    ours, theirs : float
+        Its score here and there.
+    why : str
+        Where it takes another way, or how sums differ.
     """
 
-    rows: tuple[int, int]
-    ours: tuple[float, float]
-    theirs: tuple[float, float]
+    row: int
+    ours: float
+    theirs: float
+    why: str
 
 
 @dataclass(frozen=True)
@@ -45,7 +49,7 @@ class ExportReport:
     changed_scores : int
         Rows whose score moves by more than a millionth of the largest score.
     largest_difference : float
-        Of two scores of a row, after a shift that is the same for all rows, which changes no order.
+        Of the two scores of a row.
     changed_pairs : int
         Pairs that are ordered the other way round, or tied where they were not, or the reverse.
     reversed_pairs, newly_tied_pairs, newly_parted_pairs : int
@@ -53,9 +57,9 @@ class ExportReport:
     changed_queries : int
         Queries with a changed pair.
     example : Change or None
-        The changed pair whose scores lay farthest apart here.
-    reason : str
-        What most likely causes the changes; empty if there are none.
+        The row whose score moves most, if a score or an order changes.
+    pair : tuple of int, or None
+        The two rows of the changed pair whose scores lay farthest apart here.
     """
 
     format: str
@@ -69,7 +73,7 @@ class ExportReport:
     newly_parted_pairs: int
     changed_queries: int
     example: Change | None
-    reason: str
+    pair: tuple[int, int] | None
 
     @property
     def changed_pairs(self) -> int:
@@ -93,16 +97,17 @@ class ExportReport:
             f"{self.newly_tied_pairs:,} tied, {self.newly_parted_pairs:,} no longer tied), in {self.changed_queries:,} "
             f"of {self.n_queries:,} queries.",
         ]
+        if self.pair is not None:
+            lines.append(f"Rows {self.pair[0]} and {self.pair[1]} change their order.")
         if self.example is not None:
-            (one, two), ours, theirs = self.example.rows, self.example.ours, self.example.theirs
-            lines.append(
-                f"For example rows {one} and {two}: {ours[0]:.9g} and {ours[1]:.9g} here, "
-                f"{theirs[0]:.9g} and {theirs[1]:.9g} there."
-            )
-        return "\n".join([*lines, *([self.reason] if self.reason else [])])
+            one = self.example
+            lines.append(f"Row {one.row} scores {one.ours:.9g} here and {one.theirs:.9g} there: {one.why}.")
+        return "\n".join(lines)
 
 
-def compare_scores(name: str, ours: Array, theirs: Array, query: Array, reason: str = "") -> ExportReport:
+def compare_scores(
+    name: str, ours: Array, theirs: Array, query: Array, why: Callable[[int], str] = lambda row: ""
+) -> ExportReport:
     """Count what changes from our scores to another program's.
 
     Parameters
@@ -113,18 +118,18 @@ def compare_scores(name: str, ours: Array, theirs: Array, query: Array, reason: 
         Scores of the same rows.
     query : ndarray of int64
         Query number of each row.
-    reason : str
-        Given in the report where something changes.
+    why : callable
+        ``why(row)`` says why the score of a row is another.
     """
     order = np.argsort(query, kind="stable")
     bounds = np.flatnonzero(np.diff(query[order], prepend=-1, append=np.iinfo(np.int64).max))
     found = [_changed_pairs(ours, theirs, order[a:b]) for a, b in pairwise(bounds.tolist())]
     counts = np.array([one.counts for one in found])
     farthest = max(found, key=lambda one: one.gap)
-    moved = theirs.astype(np.float64) - ours
-    difference = np.abs(moved - np.median(moved))
-    changed = int((difference > ROUNDING * np.abs(ours).max()).sum())
-    sizes = np.diff(bounds)
+    difference = np.abs(theirs.astype(np.float64) - ours)
+    changed = int((~(difference <= ROUNDING * np.abs(ours).max())).sum())
+    most, sizes = int(np.argmax(difference)), np.diff(bounds)
+    anything = changed > 0 or farthest.gap >= 0
     return ExportReport(
         format=name,
         n_rows=len(ours),
@@ -134,8 +139,8 @@ def compare_scores(name: str, ours: Array, theirs: Array, query: Array, reason: 
         largest_difference=float(difference.max()),
         **dict(zip(KINDS, counts.sum(axis=0).tolist(), strict=True)),
         changed_queries=int(counts.any(axis=1).sum()),
-        example=_example(farthest, ours, theirs),
-        reason=reason if changed or farthest.gap >= 0 else "",
+        example=Change(most, float(ours[most]), float(theirs[most]), why(most)) if anything else None,
+        pair=farthest.rows if farthest.gap >= 0 else None,
     )
 
 
@@ -145,14 +150,6 @@ class _Changed(NamedTuple):
     counts: list[int]
     gap: float
     rows: tuple[int, int]
-
-
-def _example(farthest: _Changed, ours: Array, theirs: Array) -> Change | None:
-    """Return a changed pair with its scores."""
-    if farthest.gap < 0:
-        return None
-    one, two = farthest.rows
-    return Change((one, two), (float(ours[one]), float(ours[two])), (float(theirs[one]), float(theirs[two])))
 
 
 def _changed_pairs(ours: Array, theirs: Array, rows: Array) -> _Changed:

@@ -58,6 +58,11 @@ def score(record: TreeSum, X: Array) -> Array:
     return RULES.score(record, np.where(np.abs(X) <= ZERO, 0.0, X))
 
 
+def rules(record: TreeSum) -> Rules:
+    """Return how LightGBM scores a model."""
+    return RULES
+
+
 def _tree(number: int, tree: RegressionTree) -> str:
     """Return one tree; what only LightGBM's training asks for is 0."""
     zeros = _joined([0] * len(tree.feature))

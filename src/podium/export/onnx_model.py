@@ -50,6 +50,11 @@ def score(record: Exported, X: Array) -> Array:
     return scores
 
 
+def rules(record: TreeSum) -> Rules:
+    """Return how ONNX Runtime scores a model of trees."""
+    return RULES
+
+
 def _trees(record: TreeSum) -> Any:
     """Return the node of all trees."""
     from onnx import helper

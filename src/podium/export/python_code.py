@@ -10,7 +10,7 @@ from podium._validation import Array
 from podium._version import __version__
 from podium.export import steps
 from podium.export.ensemble import Exported, Linear, TreeSum
-from podium.export.trees import Rules, feature_names
+from podium.export.trees import OURS, feature_names
 
 HEAD = '''"""Scores of a {name}, written by Podium {version}."""
 {imports}
@@ -73,8 +73,6 @@ def _sum(row):
     return total + {constant}
 """
 
-RULES = Rules(lambda thresholds: thresholds, np.float64, np.float64)
-
 
 def write(record: Exported) -> str:
     """Return the module."""
@@ -96,7 +94,7 @@ def write(record: Exported) -> str:
 def score(record: Exported, X: Array) -> Array:
     """Score rows as the module does."""
     if isinstance(record, TreeSum):
-        return steps.score(record, X) if steps.is_stumps(record) else RULES.score(record, X)
+        return steps.score(record, X) if steps.is_stumps(record) else OURS.score(record, X)
     rows = X.astype(np.float64)
     total = np.full(len(rows), record.intercept)
     for column, weight, missing in zip(rows.T, record.weights, record.missing, strict=True):

@@ -27,7 +27,12 @@ def write(record: TreeSum, missing: str = "zero") -> str:
 
 def score(record: TreeSum, X: Array, missing: str = "zero") -> Array:
     """Score rows as RankLib does."""
-    return (STUMPS if is_rankboost(record) else TREES).score(record, X)
+    return rules(record, missing).score(record, X)
+
+
+def rules(record: TreeSum, missing: str = "zero") -> Rules:
+    """Return how RankLib scores a model."""
+    return STUMPS if is_rankboost(record) else TREES
 
 
 def is_rankboost(record: TreeSum) -> bool:

@@ -43,18 +43,23 @@ class Line(NamedTuple):
 
 def write(record: TreeSum, layout: str = "csv") -> str:
     """Return the scorecard."""
+    return {"csv": _csv, "html": _html}[check_choice(layout, LAYOUTS, "layout")](record)
+
+
+def check(record: TreeSum) -> None:
+    """Refuse trees of more than one split."""
     if not steps.is_stumps(record):
         number = next(i for i, tree in enumerate(record.trees) if len(tree.feature) > 1)
         raise PodiumError(
             f"A scorecard holds models of stumps, but tree {number + 1} of this {record.name} has "
             f"{record.trees[number].n_leaves} leaves; consider RankBoost, or max_leaves=2."
         )
-    return {"csv": _csv, "html": _html}[check_choice(layout, LAYOUTS, "layout")](record)
 
 
 def score(record: TreeSum, X: Array) -> Array:
-    """Score rows by adding up points."""
-    return steps.score(record, X)
+    """Score rows by adding up points; no range holds -inf alone, so that it counts as the lowest number."""
+    largest = np.finfo(np.float64).max
+    return steps.score(record, np.clip(X.astype(np.float64), -largest, largest))
 
 
 def lines(step: StepFunction) -> Iterator[Line]:

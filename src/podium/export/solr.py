@@ -31,7 +31,10 @@ PACKAGE = "org.apache.solr.ltr.model"
 
 
 def written(thresholds: Array) -> Array:
-    """Return the least float32 that is not below the threshold once Solr has added its slack."""
+    """Return the least float32 that is not below the threshold once Solr has added its slack.
+
+    Mostly it then is the threshold. The rounding of sums near 1e-6 and of some others allows only a float32 next to it.
+    """
     wanted = nearest_float32(thresholds)
     found = np.clip(wanted - SLACK, -LARGEST, LARGEST)
     for _ in range(4):
@@ -72,13 +75,18 @@ def write(record: Exported, missing: str = "child", name: str = "podium", store:
 def score(record: Exported, X: Array, missing: str = "child") -> Array:
     """Score rows as Solr does."""
     if isinstance(record, TreeSum):
-        return replace(RULES, missing="child" if missing == "child" else "zero").score(record, X)
+        return rules(record, missing).score(record, X)
     rows = replace(RULES, missing="zero").features(X)
     total = np.zeros(len(X), np.float32)
     with np.errstate(over="ignore", invalid="ignore"):
         for column, weight in zip(rows.T, record.weights.astype(np.float32), strict=True):
             total += column * weight
     return total
+
+
+def rules(record: TreeSum, missing: str = "child") -> Rules:
+    """Return how Solr scores a model of trees; without missing branches a missing value counts as 0."""
+    return replace(RULES, missing="child" if missing == "child" else "zero")
 
 
 def _linear(record: Linear, missing: str) -> str:

@@ -14,14 +14,14 @@ import numpy as np
 from podium._validation import Array, PodiumError
 from podium.export import steps
 from podium.export.ensemble import Exported, Linear, TreeSum
-from podium.export.trees import Rules, feature_names, finite, nested
+from podium.export.trees import Rules, feature_names, finite
 from podium.model import StepFunction
-from podium.weak.regression_tree import RegressionTree
+from podium.weak.regression_tree import RegressionTree, left_leaves
 
 Term = TypeVar("Term")
 RULES = Rules(finite, np.float64, np.float64)
-DEEPEST = 150
-"""Levels of a tree that SQLite takes: a level of CASE is up to five of its levels."""
+DEEPEST = 900
+"""Levels of a tree: SQLite takes 1,000 levels of an expression, and a sum of trees needs some."""
 
 
 def write(record: Exported) -> str:
@@ -29,6 +29,15 @@ def write(record: Exported) -> str:
     names = [_quoted(name) for name in feature_names(record)]
     terms = _linear(record, names) if isinstance(record, Linear) else _trees(record, names)
     return pairwise_sum(terms, lambda one, two: f"({one}\n+ {two})") + "\n"
+
+
+def check(record: Exported) -> None:
+    """Refuse trees that are too deep."""
+    deepest = max((tree.depth for tree in record.trees), default=0) if isinstance(record, TreeSum) else 0
+    if deepest > DEEPEST:
+        raise PodiumError(
+            f"A tree of {deepest} levels is too deep for an SQL expression of at most {DEEPEST}; consider a max_depth."
+        )
 
 
 def score(record: Exported, X: Array) -> Array:
@@ -67,11 +76,6 @@ def _trees(record: TreeSum, names: list[str]) -> list[str]:
     """Return the terms of a sum of trees."""
     if steps.is_stumps(record):
         return [_number(steps.constant(record)), *(_step(step, names) for step in steps.steps(record))]
-    deepest = max(tree.depth for tree in record.trees)
-    if deepest > DEEPEST:
-        raise PodiumError(
-            f"A tree of {deepest} levels is too deep for an SQL expression of at most {DEEPEST}; consider a max_depth."
-        )
     return [_tree(tree, names) for tree in record.with_base_as_tree().trees]
 
 
@@ -85,17 +89,23 @@ def _step(step: StepFunction, names: list[str]) -> str:
 
 
 def _tree(tree: RegressionTree, names: list[str]) -> str:
-    """Return a tree; a comparison with NULL is not true, so the side of missing values is the ELSE."""
+    """Return a tree as one flat CASE, for databases limit how deep expressions nest.
+
+    The leaf of a row is the first, from the left, none of whose splits sends the row right of it (Lucchese et al. 2015,
+    QuickScorer): a leaf asks for the splits that have it on their left, and the last leaf for nothing.
+    """
     threshold = [_number(t) for t in finite(tree.threshold).tolist()]
-    feature, default = tree.feature.tolist(), tree.missing_left.tolist()
-
-    def split(i: int, left: str, right: str) -> str:
-        name = names[feature[i]]
-        if default[i]:
-            return f"CASE WHEN {name} > {threshold[i]} THEN {right} ELSE {left} END"
-        return f"CASE WHEN {name} <= {threshold[i]} THEN {left} ELSE {right} END"
-
-    return _double(nested(tree, split, [_number(value) for value in tree.value.tolist()]))
+    asked: list[list[str]] = [[] for _ in tree.value]
+    rows = zip(tree.feature.tolist(), threshold, tree.missing_left.tolist(), left_leaves(tree), strict=True)
+    for feature, limit, missing_left, (first, end) in rows:
+        goes_left = f"{names[feature]} <= {limit}"
+        for leaf in range(first, end):
+            asked[leaf].append(f"({goes_left} OR {names[feature]} IS NULL)" if missing_left else goes_left)
+    *values, last = (_number(value) for value in tree.value.tolist())
+    if not values:
+        return _double(last)
+    parts = (f"WHEN {' AND '.join(conditions)} THEN {value}" for conditions, value in zip(asked, values, strict=False))
+    return _double(f"CASE {' '.join(parts)} ELSE {last} END")
 
 
 def _double(expression: str) -> str:

@@ -97,12 +97,14 @@ class Rules:
         for _ in range(tree.depth):
             going = np.flatnonzero(node >= 0)
             at = node[going]
-            x = rows[going, tree.feature[at]]
-            left = x < threshold[at] if self.strict else x <= threshold[at]
-            if self.missing == "child":
-                left |= np.isnan(x) & tree.missing_left[at]
+            left = self.goes_left(tree, threshold, at, rows[going, tree.feature[at]])
             node[going] = np.where(left, tree.left[at], tree.right[at])
         return ~node
+
+    def goes_left(self, tree: RegressionTree, threshold: Array, at: Array, x: Array) -> Array:
+        """Say of each row, which is at a split with the value x, whether it goes left."""
+        left: Array = x < threshold[at] if self.strict else x <= threshold[at]
+        return left | (np.isnan(x) & tree.missing_left[at]) if self.missing == "child" else left
 
     def score(self, record: TreeSum, X: Array) -> Array:
         """Return the sum of the trees of each row, one after the other, in the program's floats."""
@@ -110,6 +112,41 @@ class Rules:
         for values in self.values(record.with_base_as_tree(), X):
             total += values
         return total
+
+
+OURS = Rules(lambda thresholds: thresholds, np.float64, np.float64)
+"""The trees as they are."""
+
+
+def why_elsewhere(record: TreeSum, row: Array, rules: Rules) -> str:
+    """Say where a row first takes another way than here; empty if it takes none."""
+    here, there = OURS.features(row[None]), rules.features(row[None])
+    for number, tree in enumerate(record.trees):
+        if OURS.leaves(tree, here)[0] != rules.leaves(tree, there)[0]:
+            at, side = _parting(tree, here, there, rules)
+            feature, limit = tree.feature[at], rules.threshold(tree.threshold)[at]
+            compared = (
+                "where a missing value counts as 0"
+                if np.isnan(here[0, feature]) and rules.missing == "zero"
+                else f"where {there[0, feature]} is compared with {limit}"
+            )
+            return (
+                f"in tree {number + 1} {feature_names(record)[feature]} = {here[0, feature]} goes {side[0]} at "
+                f"{tree.threshold[at]} here and {side[1]} there, {compared}"
+            )
+    return ""
+
+
+def _parting(tree: RegressionTree, here: Array, there: Array, rules: Rules) -> tuple[int, tuple[str, str]]:
+    """Return the split at which two ways of one row part, and the side that each takes."""
+    at = np.zeros(1, np.int64)
+    while True:
+        feature = tree.feature[at]
+        left = bool(OURS.goes_left(tree, tree.threshold, at, here[0, feature])[0])
+        other = bool(rules.goes_left(tree, rules.threshold(tree.threshold), at, there[0, feature])[0])
+        if left != other:
+            return int(at[0]), ("left" if left else "right", "left" if other else "right")
+        at = (tree.left if left else tree.right)[at]
 
 
 def check_missing_as_zero(record: TreeSum, threshold: Callable[[Array], Array], program: str) -> None:

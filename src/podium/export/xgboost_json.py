@@ -47,8 +47,13 @@ def write(record: TreeSum, missing: str = "child") -> str:
 
 
 def score(record: TreeSum, X: Array, missing: str = "child") -> Array:
-    """Score rows as a reader of the dump does; without a promise about missing values, by the children named."""
-    return replace(RULES, missing="child" if missing == "absent" else missing).score(record, X)
+    """Score rows as a reader of the dump does."""
+    return rules(record, missing).score(record, X)
+
+
+def rules(record: TreeSum, missing: str = "child") -> Rules:
+    """Return how a reader of the dump scores a model; of one whose missing values are absent, by the children named."""
+    return replace(RULES, missing="child" if missing == "absent" else missing)
 
 
 def _check_missing_right(record: TreeSum) -> None:
