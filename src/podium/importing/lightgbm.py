@@ -13,7 +13,7 @@ import numpy as np
 
 from podium._validation import Array, FormatError
 from podium.export.ensemble import TreeSum
-from podium.importing.record import MOST_FEATURES, ZERO, Columns, Imported, Reading
+from podium.importing.record import MOST_FEATURES, ZERO, Columns, Imported, Reading, given_names
 from podium.importing.trees import Splits, check_numeric, make_tree, to_numbers, to_whole_number, to_whole_numbers
 from podium.weak.regression_tree import RegressionTree
 
@@ -82,11 +82,10 @@ def _check_header(header: Paragraph, n_trees: int, path: str | PathLike[str]) ->
         raise FormatError(path, f"tree_sizes must have one entry for each of {n_trees} trees", header["tree_sizes"][0])
     n_features = 1 + to_whole_number(header["max_feature_idx"][1], 0, MOST_FEATURES - 1, path, "max_feature_idx")
     line, text = header["feature_names"]
-    names = tuple(text.split())
+    names = tuple(text.split(" "))
     if len(names) != n_features:
         raise FormatError(path, f"feature_names must be {n_features} names; got {len(names)}", line)
-    made_up = all(name == f"Column_{i}" for i, name in enumerate(names))
-    return n_features, None if made_up else names
+    return n_features, given_names(names)
 
 
 def _read_tree(

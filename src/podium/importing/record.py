@@ -96,3 +96,9 @@ class Columns(NamedTuple):
         if self.number is not None and self.number < n_features:
             raise FormatError(path, f"the model uses feature {n_features}; {self.number} features were given")
         return self.number or max(n_features, 1), self.names
+
+
+def given_names(names: tuple[str, ...]) -> tuple[str, ...] | None:
+    """Return names of features, None where they only number the columns, as programs do that were given none."""
+    made_up = all(name in (f"Column_{i}", f"f{i}") for i, name in enumerate(names))
+    return None if made_up else names

@@ -16,7 +16,7 @@ from podium._compiled import ROW, SCORE
 from podium._validation import Array, FormatError
 from podium.export.ensemble import TreeSum
 from podium.importing.document import Part, read_json
-from podium.importing.record import MOST_FEATURES, Columns, Imported, Reading
+from podium.importing.record import MOST_FEATURES, Columns, Imported, Reading, given_names
 from podium.importing.trees import Splits, below_as_float32, check_numeric, make_tree, to_numbers
 from podium.importing.ubjson import read_ubjson
 from podium.weak.regression_tree import RegressionTree
@@ -79,7 +79,7 @@ def _check_learner(learner: Part) -> tuple[int, tuple[str, ...] | None]:
     names = tuple(learner.content.get("feature_names") or ())
     if names and (len(names) != n_features or not all(isinstance(name, str) for name in names)):
         raise FormatError(learner.path, f"learner.feature_names must be {n_features} names")
-    return n_features, names or None
+    return n_features, given_names(names)
 
 
 def _objective(learner: Part) -> str:
