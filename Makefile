@@ -27,7 +27,7 @@ check: $(VENV)/.dev  ## the tests
 plain: $(VENV)/.dev  ## chosen tests with the kernels as plain Python: true coverage, bounds errors
 	NUMBA_DISABLE_JIT=1 $(RUN)/python -m pytest -m plain -n 2 --cov --cov-report=term:skip-covered
 
-bench: bench-readers bench-measures bench-start bench-rankboost bench-plus  ## all benchmarks, peers in the same run
+bench: bench-readers bench-measures bench-start bench-rankboost bench-plus bench-exports  ## all benchmarks, peers in the same run
 
 bench-%: $(VENV)/.dev
 	$(RUN)/python benchmarks/$*.py

@@ -242,3 +242,44 @@ def test_eval_file_with_other_columns_is_refused(run, tmp_path):
     code, _, err = run("train", "a.csv", "-o", "m", "--eval", "b.csv")
     assert code == 2
     assert "they stand in another order" in err
+
+
+def test_export_writes_a_file_and_says_what_changes(run, files, tmp_path):
+    run("train", "train.txt", "-o", "m.podium", "--set", "n_estimators=5", "--quiet")
+    code, out, _ = run("export", "m.podium", "--format", "sql", "--out", "m.sql")
+    assert (code, out) == (0, "model: m.sql\n")
+    assert "CASE WHEN" in (tmp_path / "m.sql").read_text()
+    setting = ["--set", "missing=absent"]
+    code, out, _ = run("export", "m.podium", "--format", "ranklib", "-o", "m.txt", "--check", "train.txt", *setting)
+    assert code == 0
+    assert out.startswith("ranklib: 0 of 199 scores change")
+    assert (tmp_path / "m.txt").read_text().startswith("## RankBoost")
+    report = run("export", "m.podium", "--format", "onnx", "-o", "m.onnx", "--check", "train.txt", "--json")[1]
+    assert json.loads(report)["n_queries"] == 20
+
+
+def test_export_takes_names_from_a_file(run, files, tmp_path):
+    from podium import load
+
+    run("train", "train.txt", "-o", "m.podium", "--set", "n_estimators=5", "--quiet")
+    n_features = load(tmp_path / "m.podium").n_features_in_
+    (tmp_path / "names.txt").write_text("".join(f"column {i}\n" for i in range(n_features)))
+    assert run("export", "m.podium", "--format", "sql", "-o", "m.sql", "--feature-names", "names.txt")[0] == 0
+    assert '"column ' in (tmp_path / "m.sql").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--format", "sqll", "-o", "m.sql"], "did you mean sql?"),
+        (["--format", "sql", "-o", "no/m.sql"], "The folder of no/m.sql does not exist."),
+        (["--format", "sql", "-o", "m.sql", "--set", "path=x"], "The format sql takes no options"),
+        (["--format", "scorecard", "-o", "m.pdf"], "The ending of a scorecard must be one of csv, html; got 'pdf'"),
+    ],
+)
+def test_bad_exports_end_with_a_sentence_and_code_two(run, files, tmp_path, arguments, message):
+    run("train", "train.txt", "-o", "m.podium", "--set", "n_estimators=5", "--quiet")
+    code, _, err = run("export", "m.podium", *arguments)
+    assert code == 2
+    assert message in err
+    assert len(err.strip().split("\n")) == 1

@@ -16,6 +16,7 @@ from .evaluation import compare as compare
 from .evaluation import evaluate as evaluate
 from .evaluation import evaluate_run as evaluate_run
 from .evaluation import local_optimality as local_optimality
+from .export import ExportReport as ExportReport
 from .feedback import FeedbackSummary as FeedbackSummary
 from .feedback import Graded as Graded
 from .feedback import Pairs as Pairs
@@ -24,6 +25,8 @@ from .rankers import MART as MART
 from .rankers import SVOR as SVOR
 from .rankers import AdaBoostOR as AdaBoostOR
 from .rankers import ExtendedBinary as ExtendedBinary
+from .rankers import ImportedLinear as ImportedLinear
+from .rankers import ImportedTrees as ImportedTrees
 from .rankers import LambdaMART as LambdaMART
 from .rankers import NearestNeighbor as NearestNeighbor
 from .rankers import ORBoost as ORBoost
@@ -36,6 +39,7 @@ from .rankers import RankBoostPlus as RankBoostPlus
 from .rankers import VectorSimilarity as VectorSimilarity
 from .rankers import exponential_losses as exponential_losses
 from .rankers import generalization_bound as generalization_bound
+from .rankers import import_model as import_model
 from .rankers import load as load
 from .readers import RankingTable as RankingTable
 from .readers import read_csv as read_csv
@@ -46,3 +50,4 @@ from .readers import read_qrels as read_qrels
 from .readers import read_query_sizes as read_query_sizes
 from .readers import read_run as read_run
 from .report import describe as describe
+from .report import export_report as export_report

@@ -18,9 +18,12 @@ from podium import __version__
 from podium._validation import PodiumError, check_choice
 from podium.evaluation import compare, evaluate, evaluate_run
 from podium.evaluation.results import Comparison, Evaluation
+from podium.export import FORMATS as EXPORTS
+from podium.export import check_options
+from podium.importing import FORMATS as IMPORTS
 from podium.measures import available
 from podium.model_file import check_writable, write_text
-from podium.rankers import RANKERS, Ranker, load
+from podium.rankers import RANKERS, Ranker, import_model, load
 from podium.readers import (
     RankingTable,
     read_csv,
@@ -31,7 +34,7 @@ from podium.readers import (
     read_query_sizes,
     read_run,
 )
-from podium.report import DataReport, TrainingReport, describe, training_report
+from podium.report import DataReport, TrainingReport, describe, export_report, training_report
 
 app = typer.Typer(
     name="podium",
@@ -188,17 +191,70 @@ def score_command(
         write_text(output, lines)
 
 
+@app.command("import")
+def import_command(
+    foreign: Annotated[Path, typer.Argument(help="Model file of LightGBM, XGBoost or RankLib.")],
+    output: Annotated[Path, typer.Option("--output", "--out", "-o", help="File to save the model to.")],
+    file_format: Annotated[str, typer.Option("--format", help=f"auto, {', '.join(IMPORTS)}.")] = "auto",
+    n_features: Annotated[int | None, typer.Option(help="Columns of the data, where the file does not say.")] = None,
+    names: Annotated[Path | None, typer.Option("--feature-names", help="File of column names, one a line.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Save a model that another program has trained as one of ours."""
+    check_writable(output)
+    given = None if names is None else read_names(names)
+    model = import_model(foreign, file_format, feature_names=given, n_features=n_features)
+    model.save(output)
+    content = {**model.source_, "features": model.n_features_in_, "model": str(output)}
+    print(json.dumps(content, indent=2) if as_json else "\n".join(f"{key}: {text}" for key, text in content.items()))
+
+
+@app.command("export")
+def export_command(
+    model_file: Annotated[Path, typer.Argument(help="Model that `podium train` saved.")],
+    model_format: Annotated[str, typer.Option("--format", help=f"{', '.join(EXPORTS)}.")],
+    output: Annotated[Path, typer.Option("--output", "--out", "-o", help="File to write.")],
+    options: Annotated[
+        list[str], typer.Option("--set", help="An option of the format, as name=value, such as missing=zero.")
+    ] = [],  # noqa: B006 (typer copies it)
+    names: Annotated[Path | None, typer.Option("--feature-names", help="File of feature names, one a line.")] = None,
+    check: Annotated[Path | None, typer.Option(help="Data to score as the reader of the file will.")] = None,
+    file_format: Annotated[str, typer.Option("--check-format", help="auto, letor, csv or parquet.")] = "auto",
+    label: Label = "label",
+    qid: Qid = "qid",
+    as_json: Json = False,
+) -> None:
+    """Write a model as a file of another program, and say what would change there."""
+    check_writable(output)
+    given = dict(map(_setting, options))
+    check_options(model_format, given)
+    model = load(model_file)
+    model.export(output, model_format, feature_names=None if names is None else read_names(names), **given)
+    if check is None:
+        print(json.dumps({"model": str(output)}) if as_json else f"model: {output}")
+        return
+    like = {"n_features": model.n_features_in_, "sparse": model.sparse_input_}
+    table = load_table(check, file_format, label, qid, **like)
+    report = export_report(model, named_columns(table), model_format, qid=table.qid, **given)
+    print(json.dumps(report.to_dict(), indent=2) if as_json else report)
+
+
 def make_ranker(name: str, settings: list[str], **defaults: Any) -> Ranker:
     """Return a ranker by name with parameters given as name=value."""
     kind = RANKERS[check_choice(name, RANKERS, "--ranker")]
     known = kind().get_params(deep=False)
     chosen = {key: value for key, value in defaults.items() if key in known}
-    for setting in settings:
-        key, equals, value = setting.partition("=")
-        if not equals:
-            raise PodiumError(f"--set needs name=value, such as n_estimators=300; got {setting!r}.")
-        chosen[check_choice(key, known, f"A parameter of {name}")] = _read_value(value)
+    for key, value in map(_setting, settings):
+        chosen[check_choice(key, known, f"A parameter of {name}")] = value
     return kind(**chosen)
+
+
+def _setting(text: str) -> tuple[str, Any]:
+    """Return the name and value of a --set."""
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise PodiumError(f"--set needs name=value, such as n_estimators=300; got {text!r}.")
+    return key, _read_value(value)
 
 
 def _taken_by(model: Ranker, given: dict[str, dict[str, Any] | None]) -> dict[str, Any]:
@@ -268,6 +324,14 @@ def read_scores(path: Path) -> np.ndarray[Any, np.dtype[np.float64]]:
     except ValueError:
         bad = next(i for i, line in enumerate(lines) if not _is_number(line))
         raise PodiumError(f"{path} must hold one score a line; value {bad + 1} is {lines[bad]!r}.") from None
+
+
+def read_names(path: Path) -> list[str]:
+    """Read one name a line."""
+    try:
+        return path.read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError:
+        raise PodiumError(f"{path} must hold one name a line; it looks binary.") from None
 
 
 def feature_scores(table: RankingTable, feature: int | None) -> Any:

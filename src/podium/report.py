@@ -9,11 +9,13 @@ import numpy as np
 import scipy.sparse as sp
 from rich.table import Table
 
-from podium._validation import Array, check_labels
+from podium._validation import Array, check_labels, check_queries
 from podium.dataset import RankingData
 from podium.evaluation.results import plain_text, table_of
+from podium.export import ExportReport, certify
 from podium.feedback import FeedbackSummary, summarize
 from podium.rankers import Ranker
+from podium.weak.regression_tree import dense_rows
 
 SHOWN = 8
 """Labels and feature names listed before the rest is only counted."""
@@ -177,6 +179,34 @@ def training_report(model: Ranker, file: Any) -> TrainingReport:
         },
         features={str(names[j]): float(importances[j]) for j in top},
     )
+
+
+def export_report(model: Ranker, X: Any, format: str, qid: Any = None, **options: Any) -> ExportReport:
+    """Say what changes if another program scores rows with an exported model.
+
+    Every row is scored as the readers of the format do: their floats, their comparison with a threshold, their order of
+    adding up, and what they do with missing values. Nothing is written.
+
+    Parameters
+    ----------
+    model : fitted ranker
+    X : array, frame, table or sparse matrix
+        Rows like those that will be scored.
+    format : str
+        As for `Ranker.export`.
+    qid : array-like, optional
+        Query of each row; all rows are one query without it.
+    **options
+        As for `Ranker.export`; above all ``missing``, what the reader does with missing values.
+
+    Returns
+    -------
+    ExportReport
+    """
+    rows = model._check_rows(X)
+    dense = dense_rows(sp.csr_array(rows)) if sp.issparse(rows) else rows
+    query, _ = check_queries(qid, None, len(dense))
+    return certify(model._exported(), dense, model.predict(X), query, format, **options)
 
 
 def _feature_facts(features: Any) -> tuple[Array, Array]:

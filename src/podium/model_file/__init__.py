@@ -31,6 +31,7 @@ __all__ = [
     "read_model",
     "to_floats",
     "to_whole",
+    "write_bytes",
     "write_model",
     "write_text",
 ]

@@ -7,6 +7,7 @@ from os import PathLike
 from podium.model_file import read_model
 from podium.rankers.base import Ranker
 from podium.rankers.baselines import NearestNeighbor, PreferenceRegression, VectorSimilarity
+from podium.rankers.imported import ImportedLinear, ImportedTrees, import_model
 from podium.rankers.lambdamart import MART, LambdaMART
 from podium.rankers.model_content import fitted_ranker
 from podium.rankers.ordinal.adaboost_or import AdaBoostOR
@@ -25,6 +26,8 @@ __all__ = [
     "SVOR",
     "AdaBoostOR",
     "ExtendedBinary",
+    "ImportedLinear",
+    "ImportedTrees",
     "LambdaMART",
     "NearestNeighbor",
     "ORBoost",
@@ -38,6 +41,7 @@ __all__ = [
     "VectorSimilarity",
     "exponential_losses",
     "generalization_bound",
+    "import_model",
     "load",
 ]
 
@@ -58,6 +62,8 @@ RANKERS: dict[str, type[Ranker]] = {
         SVOR,
         ExtendedBinary,
         OrdinalThresholds,
+        ImportedTrees,
+        ImportedLinear,
     )
 }
 """Every ranker by its name."""

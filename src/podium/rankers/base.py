@@ -24,6 +24,7 @@ from podium._validation import (
 )
 from podium.categories import Categories, read_features
 from podium.dataset import RankingData, group_rows
+from podium.export import Exported, export_model
 from podium.measures import measure_queries, parse_measure, weighted_mean
 from podium.model_file import check_whole, to_floats, write_model
 from podium.rankers.model_content import kept_parameters, make_ranker, summary_of, take_training, training_content
@@ -240,12 +241,44 @@ class Ranker(BaseEstimator):
                 raise FormatError(path, f"{name} is missing")
             setattr(self, name, value)
 
+    def export(
+        self, path: str | PathLike[str], format: str, *, feature_names: Sequence[str] | None = None, **options: Any
+    ) -> None:
+        """Write the fitted ranker to a file that other programs score with; an old file stays whole if this fails.
+
+        What the format cannot express is refused. `podium.export_report` says what would change there.
+
+        Parameters
+        ----------
+        path : str or path-like
+        format : {"ranklib", "xgboost-json", "lightgbm", "solr", "onnx", "sql", "python", "scorecard"}
+        feature_names : sequence of str, optional
+            Names of the features in the file; by default those of the fit, or f0, f1 and so on.
+        **options
+            ``missing`` (ranklib, xgboost-json, solr) is what the reader does with missing values: "child" (goes where
+            the model sends it), "zero" (counts as 0), "right" (goes right), or "absent" (there never are any); a model
+            that differs is refused. ``name`` and ``store`` (solr) name the model and its feature store. ``layout``
+            (scorecard) is "csv" or "html", by default the file's ending.
+        """
+        check_is_fitted(self)
+        export_model(self._exported(), path, format, feature_names, **options)
+
+    def _exported(self) -> Exported:
+        """Return the fitted ranker as a sum of trees or of features, or refuse it with the reason."""
+        raise PodiumError(f"{type(self).__name__} is neither a sum of trees nor of features, so no format can hold it.")
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = True
         tags.target_tags.required = True
         return tags
+
+
+def name_tuple(ranker: Any) -> tuple[str, ...] | None:
+    """Return the feature names that a fitted ranker has, for a record that is exported."""
+    names = _names_of(ranker)
+    return None if names is None else tuple(names)
 
 
 def _names_of(ranker: Any) -> list[str] | None:

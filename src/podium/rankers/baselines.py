@@ -21,9 +21,10 @@ from podium._validation import Array, PodiumError
 from podium.binning.blocks import Matrix
 from podium.binning.columns import DenseReader, SparseReader
 from podium.dataset import RankingData
+from podium.export import Linear
 from podium.feedback import feedback_of
 from podium.model_file import check_column, check_real, check_whole
-from podium.rankers.base import Ranker
+from podium.rankers.base import Ranker, name_tuple
 from podium.rankers.feature_loss import RankingLoss, average, first_lowest, spread
 
 LARGEST = 1e100
@@ -91,6 +92,10 @@ class _LinearPreference(_Baseline):
         for feature, rows, values in _columns(features, np.arange(features.shape[0], dtype=ROW)):
             scores[rows] += self.coef_[feature] * (values - self.averages_[feature])
         return scores
+
+    def _exported(self) -> Linear:
+        intercept = self.default_ - float(self.coef_ @ self.averages_)
+        return Linear(self.coef_, self.averages_, intercept, name_tuple(self), type(self).__name__)
 
 
 class PreferenceRegression(_LinearPreference):
@@ -221,6 +226,11 @@ class NearestNeighbor(_Baseline):
         every = np.arange(features.shape[0], dtype=ROW)
         _, rows, values = next(_columns(features, every, self.feature_))
         return spread(rows, values, len(every), self.default_)
+
+    def _exported(self) -> Linear:
+        weights, missing = np.zeros(self.n_features_in_), np.zeros(self.n_features_in_)
+        weights[self.feature_], missing[self.feature_] = 1.0, self.default_
+        return Linear(weights, missing, 0.0, name_tuple(self), type(self).__name__)
 
 
 def _columns(features: Any, order: Array, first: int = 0) -> Iterator[tuple[int, Array, Array]]:

@@ -14,12 +14,15 @@ from sklearn.utils.validation import check_is_fitted
 from podium._compiled import thread_count
 from podium._validation import Array, PodiumError
 from podium.dataset import RankingData
+from podium.export import TreeSum
+from podium.export.ensemble import stump_tree
 from podium.measures import parse_measure
 from podium.model import AdditiveModel
 from podium.model_file import check_whole, check_writable
-from podium.rankers.base import Ranker
+from podium.rankers.base import Ranker, name_tuple
 from podium.rankers.story import fingerprint, from_columns, read_checkpoint, to_columns, write_checkpoint
 from podium.rounds import AlphaRule, Monitor, Round, boost, evaluation_sets, repeat
+from podium.weak.stump import Stump
 
 NOT_MARKED = ("n_estimators", "n_jobs", "verbose", "checkpoint", "eval_metric", "early_stopping_rounds")
 """Parameters that do not change a round, so that a checkpoint serves fits that differ in them."""
@@ -115,6 +118,15 @@ class BoostedRanker(Ranker):
         """Return what a checkpoint must agree in: parameters that change rounds, and where it started."""
         given = {name: value for name, value in self.get_params(deep=False).items() if name not in NOT_MARKED}
         return {**given, "before": [(one.ranking, one.alpha) for one in done]}
+
+    def _exported(self) -> TreeSum:
+        trees = []
+        for number, done in enumerate(self.rounds_[: self.best_iteration_]):
+            if not isinstance(done.ranking, Stump):
+                kind = type(done.ranking).__name__
+                raise PodiumError(f"Only stumps can be exported; the weak ranking of round {number + 1} is a {kind}.")
+            trees.append(stump_tree(done.ranking, done.alpha))
+        return TreeSum(tuple(trees), 0.0, self.n_features_in_, name_tuple(self), type(self).__name__)
 
     def _learned(self) -> dict[str, Any]:
         return {"rounds": to_columns(self.rounds_), "best_iteration": self.best_iteration_}

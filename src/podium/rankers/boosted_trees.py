@@ -19,10 +19,11 @@ from podium._validation import Array, FormatError, PodiumError
 from podium.binning import as_blocks, bin_features
 from podium.categories import Categories
 from podium.dataset import RankingData
+from podium.export import TreeSum
 from podium.losses import Loss
 from podium.measures import parse_measure
 from podium.model_file import check_real, check_whole
-from podium.rankers.base import Ranker
+from podium.rankers.base import Ranker, name_tuple
 from podium.rankers.model_content import fitted_ranker
 from podium.rankers.tree_categories import category_arrays, find_categories, from_lists, to_lists
 from podium.rankers.tree_file import from_columns, to_columns
@@ -289,7 +290,7 @@ class TreeRanker(Ranker):
     def feature_importances_(self) -> Array:
         """Share of each feature in the gains of the trees that `predict` uses."""
         check_is_fitted(self)
-        return _importances(self.trees_[: self.best_iteration_], self.n_features_in_)
+        return gain_shares(self.trees_[: self.best_iteration_], self.n_features_in_)
 
     @property
     def trees_(self) -> list[RegressionTree]:
@@ -346,6 +347,14 @@ class TreeRanker(Ranker):
             )
         return "No tree was grown, so all scores are equal: no split of any feature lowers the loss."
 
+    def _exported(self) -> TreeSum:
+        if self.base_model_ is not None:
+            raise PodiumError(
+                "A model that goes on from another ranker's scores cannot be exported; export both apart."
+            )
+        trees = tuple(self.trees_[: self.best_iteration_])
+        return TreeSum(trees, float(self.base_score_), self.n_features_in_, name_tuple(self), type(self).__name__)
+
     def _learned(self) -> dict[str, Any]:
         return {
             "trees": to_columns(self.trees_),
@@ -387,7 +396,7 @@ def _check_monotone(constraints: Any, n_features: int, categories: Categories | 
     return given.astype(np.int8)
 
 
-def _importances(trees: list[RegressionTree], n_features: int) -> Array:
+def gain_shares(trees: list[RegressionTree], n_features: int) -> Array:
     """Return each feature's share of the gains."""
     features, sums = (
         np.concatenate([np.empty(0), *(getattr(tree, name) for tree in trees)]) for name in ("feature", "gain")

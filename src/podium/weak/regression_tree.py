@@ -156,14 +156,19 @@ class Forest:
             np.concatenate([np.empty((0, 256), np.bool_), *(tree.tables for tree in trees)]),
         )  # fmt: skip
 
-    def score(self, features: Any, n_threads: int = 1) -> Array:
-        """Return the sum of all trees for each row of a checked matrix."""
-        return _add_trees(self, features, n_threads)
+    def score(self, features: Any, n_threads: int = 1, start: float | np.floating[Any] = 0.0) -> Array:
+        """Return the sum of all trees for each row of a checked matrix.
+
+        It begins with `start` and is of its kind: with a float32 it is rounded after each tree, as in programs
+        that add up so.
+        """
+        scores = np.full(features.shape[0], start)
+        _add_trees(self, features, n_threads, scores)
+        return scores
 
 
-def _add_trees(forest: Forest, features: Any, n_threads: int) -> Array:
+def _add_trees(forest: Forest, features: Any, n_threads: int, scores: Array) -> None:
     """Score rows in tasks."""
-    scores = np.zeros(features.shape[0], SCORE)
     matrix = sp.csr_array(features) if sp.issparse(features) else features
     thresholds = rounded_down(forest.threshold) if matrix.dtype == np.float32 else forest.threshold
     calls = [
@@ -171,7 +176,6 @@ def _add_trees(forest: Forest, features: Any, n_threads: int) -> Array:
         for start in range(0, len(scores), ROWS_PER_TASK)
     ]
     run_threads(_score_rows, calls, n_threads)
-    return scores
 
 
 def _score_rows(forest: Forest, thresholds: Array, matrix: Any, start: int, stop: int, scores: Array) -> None:
@@ -232,8 +236,9 @@ def dense_rows(rows: Any) -> Array:
 
 def rounded_down(thresholds: Array) -> Array:
     """Return the highest float32 not above each threshold: x > t says the same of both for a float32 x."""
-    nearest = thresholds.astype(np.float32)
-    return np.where(nearest > thresholds, np.nextafter(nearest, np.float32(-np.inf)), nearest)
+    with np.errstate(over="ignore"):
+        nearest = thresholds.astype(np.float32)
+        return np.where(nearest > thresholds, np.nextafter(nearest, np.float32(-np.inf)), nearest)
 
 
 def staged_scores(trees: Sequence[RegressionTree], features: Any, start: Array) -> Iterator[Array]:

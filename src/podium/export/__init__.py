@@ -1,0 +1,197 @@
+"""Models as files of other programs, and what would change there.
+
+A ranker gives a `TreeSum` or a `Linear`; each format writes it as a file and scores rows as the readers of the file do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from podium._validation import Array, PodiumError, check_choice
+from podium.export import lightgbm_text, onnx_model, python_code, ranklib, scorecard, solr, sql, xgboost_json
+from podium.export.certificate import Change, ExportReport, compare_scores
+from podium.export.ensemble import Exported, Linear, TreeSum, has_categories
+from podium.export.trees import Rules, why_elsewhere
+from podium.model_file import check_writable, write_bytes
+
+__all__ = [
+    "FORMATS",
+    "Change",
+    "ExportReport",
+    "Exported",
+    "Format",
+    "Linear",
+    "TreeSum",
+    "certify",
+    "check_options",
+    "export_model",
+]
+
+
+@dataclass(frozen=True)
+class Format:
+    """A file format of other programs.
+
+    Attributes
+    ----------
+    write : callable
+        ``write(record, **options)`` is the content of the file.
+    score : callable
+        ``score(record, X, missing)`` scores rows as a reader of the file does; without `missing` where that is empty.
+    sums : str
+        How its sums may differ from ours.
+    rules : callable or None
+        ``rules(record, missing)`` is how a reader walks through trees, where that is not as we do.
+    takes : tuple of type
+        Records that can be written.
+    missing : tuple of str
+        What readers may do with missing values, the usual first; empty where the file says it.
+    options : tuple of str
+        Further options.
+    check : callable or None
+        ``check(record)`` refuses what else the format cannot hold.
+    categories : bool
+        Whether splits on categories can be written.
+    """
+
+    write: Callable[..., str | bytes]
+    score: Callable[..., Array]
+    sums: str = "it adds up in another order"
+    rules: Callable[..., Rules] | None = None
+    takes: tuple[type, ...] = (TreeSum,)
+    missing: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+    check: Callable[..., None] | None = None
+    categories: bool = False
+
+
+FLOAT32 = "it adds up in float32"
+BOTH = (TreeSum, Linear)
+FORMATS: dict[str, Format] = {
+    "ranklib": Format(ranklib.write, ranklib.score, FLOAT32, ranklib.rules, missing=ranklib.MISSING),
+    "xgboost-json": Format(
+        xgboost_json.write, xgboost_json.score, FLOAT32, xgboost_json.rules, missing=xgboost_json.MISSING
+    ),
+    "lightgbm": Format(lightgbm_text.write, lightgbm_text.score, rules=lightgbm_text.rules),
+    "solr": Format(solr.write, solr.score, FLOAT32, solr.rules, BOTH, solr.MISSING, ("name", "store")),
+    "onnx": Format(onnx_model.write, onnx_model.score, FLOAT32, onnx_model.rules, BOTH),
+    "sql": Format(sql.write, sql.score, takes=BOTH, check=sql.check),
+    "python": Format(python_code.write, python_code.score, takes=BOTH),
+    "scorecard": Format(scorecard.write, scorecard.score, options=("layout",), check=scorecard.check),
+}
+"""Every format by its name."""
+
+
+def export_model(
+    record: Exported,
+    path: str | PathLike[str],
+    format: str,
+    feature_names: Sequence[str] | None = None,
+    **options: Any,
+) -> None:
+    """Write a model in a format of other programs; the file is written whole or not at all.
+
+    Parameters
+    ----------
+    record : TreeSum or Linear
+    path : str or path-like
+    format : str
+        A key of `FORMATS`.
+    feature_names : sequence of str, optional
+        Names in the file, instead of those of the model.
+    **options
+        Of the format: ``missing``, and what its `options` name.
+    """
+    kind = _check_format(record, format, options)
+    check_writable(path)
+    if format == "scorecard" and "layout" not in options:
+        options["layout"] = check_choice(Path(path).suffix[1:].lower(), scorecard.LAYOUTS, "The ending of a scorecard")
+    content = kind.write(_renamed(record, feature_names), **options)
+    try:
+        write_bytes(path, content if isinstance(content, bytes) else content.encode("utf-8"))
+    except UnicodeEncodeError as error:
+        raise PodiumError(f"A feature name holds {error.object[error.start]!r}, which is no character.") from None
+
+
+def certify(record: Exported, X: Array, ours: Array, query: Array, format: str, **options: Any) -> ExportReport:
+    """Compare our scores with those that a reader of a format gives.
+
+    Parameters
+    ----------
+    record : TreeSum or Linear
+    X : ndarray
+        Features, missing values NaN.
+    ours : ndarray of float64
+        Our scores of the rows.
+    query : ndarray of int64
+        Query number of each row.
+    format : str
+    **options
+        As for `export_model`; ``missing`` says what the reader does with missing values.
+    """
+    kind = _check_format(record, format, options)
+    given = {"missing": options.get("missing", kind.missing[0])} if kind.missing else {}
+
+    def why(row: int) -> str:
+        """Say why the score of a row is another."""
+        if kind.rules is None or isinstance(record, Linear):
+            return kind.sums
+        return why_elsewhere(record, X[row], kind.rules(record, **given)) or kind.sums
+
+    return compare_scores(format, ours, kind.score(record, X, **given), query, why)
+
+
+def check_options(format: str, options: Mapping[str, Any]) -> Format:
+    """Return the format of that name, after a check of its options."""
+    kind = FORMATS[check_choice(format, FORMATS, "format")]
+    known = (*(("missing",) if kind.missing else ()), *kind.options)
+    for name, value in options.items():
+        if name not in known:
+            takes = f"takes the options {', '.join(known)}" if known else "takes no options"
+            raise PodiumError(f"The format {format} {takes} beside feature_names; got {name}={value!r}.")
+        if name != "missing" and not isinstance(value, str):
+            raise PodiumError(f"{name}, for the format {format}, must be a text; got {value!r}.")
+    if "missing" in options:
+        check_choice(options["missing"], kind.missing, f"missing, for the format {format},")
+    return kind
+
+
+def _check_format(record: Exported, format: str, options: dict[str, Any]) -> Format:
+    """Return the format, after a check that it can hold the model and takes the options."""
+    kind = check_options(format, options)
+    if not isinstance(record, kind.takes):
+        raise PodiumError(
+            f"The format {format} holds trees, but {record.name} scores by a weighted sum of features; formats for it "
+            f"are {', '.join(name for name, one in FORMATS.items() if Linear in one.takes)}."
+        )
+    if isinstance(record, TreeSum):
+        _check_trees(record, format, kind)
+    if kind.check is not None:
+        kind.check(record)
+    return kind
+
+
+def _check_trees(record: TreeSum, format: str, kind: Format) -> None:
+    """Refuse a model without trees, and categories where a format has none."""
+    if not record.trees:
+        raise PodiumError(f"This {record.name} has no trees, so there is nothing to export: all its scores are equal.")
+    if has_categories(record.trees) and not kind.categories:
+        able = ", ".join(name for name, one in FORMATS.items() if one.categories)
+        raise PodiumError(f"The format {format} has no splits on sets of categories; formats with them: {able}.")
+
+
+def _renamed(record: Exported, feature_names: Sequence[str] | None) -> Exported:
+    """Return the record with the names that its file shall have."""
+    if feature_names is None:
+        return record
+    names = list(feature_names)
+    if isinstance(feature_names, str) or len(names) != record.n_features or not all(isinstance(n, str) for n in names):
+        raise PodiumError(f"feature_names must be a list of {record.n_features} names; got {feature_names!r}.")
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise PodiumError(f"feature_names must differ from each other; {twice!r} comes twice.")
+    return replace(record, feature_names=tuple(names))

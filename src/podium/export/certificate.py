@@ -1,0 +1,171 @@
+"""What would change if another program scored the rows: scores, orders, and an example."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from podium._validation import Array
+
+ROUNDING = 1e-6
+"""A score is called changed if it moved by more than this share of the largest score: more than rounding to float32."""
+PAIRS_AT_ONCE = 2**22
+KINDS = ("reversed_pairs", "newly_tied_pairs", "newly_parted_pairs")
+
+
+@dataclass(frozen=True)
+class Change:
+    """A row that another program scores otherwise.
+
+    Attributes
+    ----------
+    row : int
+        Its number.
+    ours, theirs : float
+        Its score here and there.
+    why : str
+        Where it takes another way, or how sums differ.
+    """
+
+    row: int
+    ours: float
+    theirs: float
+    why: str
+
+
+@dataclass(frozen=True)
+class ExportReport:
+    """What another program makes of a model: ``print(report)`` says it in words.
+
+    Attributes
+    ----------
+    format : str
+    n_rows, n_queries, n_pairs : int
+        Pairs are those of two rows of a query.
+    changed_scores : int
+        Rows whose score moves by more than a millionth of the largest score.
+    largest_difference : float
+        Of the two scores of a row.
+    changed_pairs : int
+        Pairs that are ordered the other way round, or tied where they were not, or the reverse.
+    reversed_pairs, newly_tied_pairs, newly_parted_pairs : int
+        Their three kinds.
+    changed_queries : int
+        Queries with a changed pair.
+    example : Change or None
+        The row whose score moves most, if a score or an order changes.
+    pair : tuple of int, or None
+        The two rows of the changed pair whose scores lay farthest apart here.
+    """
+
+    format: str
+    n_rows: int
+    n_queries: int
+    n_pairs: int
+    changed_scores: int
+    largest_difference: float
+    reversed_pairs: int
+    newly_tied_pairs: int
+    newly_parted_pairs: int
+    changed_queries: int
+    example: Change | None
+    pair: tuple[int, int] | None
+
+    @property
+    def changed_pairs(self) -> int:
+        """Pairs whose order changes in one of the three ways."""
+        return self.reversed_pairs + self.newly_tied_pairs + self.newly_parted_pairs
+
+    @property
+    def same_order(self) -> bool:
+        """Whether every query keeps its order, ties included."""
+        return self.changed_pairs == 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as plain values, ready for JSON."""
+        return {**asdict(self), "changed_pairs": self.changed_pairs, "same_order": self.same_order}
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.format}: {self.changed_scores:,} of {self.n_rows:,} scores change; the largest difference is "
+            f"{self.largest_difference:.3g}.",
+            f"{self.changed_pairs:,} of {self.n_pairs:,} pairs change their order ({self.reversed_pairs:,} reversed, "
+            f"{self.newly_tied_pairs:,} tied, {self.newly_parted_pairs:,} no longer tied), in {self.changed_queries:,} "
+            f"of {self.n_queries:,} queries.",
+        ]
+        if self.pair is not None:
+            lines.append(f"Rows {self.pair[0]} and {self.pair[1]} change their order.")
+        if self.example is not None:
+            one = self.example
+            lines.append(f"Row {one.row} scores {one.ours:.9g} here and {one.theirs:.9g} there: {one.why}.")
+        return "\n".join(lines)
+
+
+def compare_scores(
+    name: str, ours: Array, theirs: Array, query: Array, why: Callable[[int], str] = lambda row: ""
+) -> ExportReport:
+    """Count what changes from our scores to another program's.
+
+    Parameters
+    ----------
+    name : str
+        Of the format.
+    ours, theirs : ndarray
+        Scores of the same rows.
+    query : ndarray of int64
+        Query number of each row.
+    why : callable
+        ``why(row)`` says why the score of a row is another.
+    """
+    order = np.argsort(query, kind="stable")
+    bounds = np.flatnonzero(np.diff(query[order], prepend=-1, append=np.iinfo(np.int64).max))
+    found = [_changed_pairs(ours, theirs, order[a:b]) for a, b in pairwise(bounds.tolist())]
+    counts = np.array([one.counts for one in found])
+    farthest = max(found, key=lambda one: one.gap)
+    difference = np.abs(theirs.astype(np.float64) - ours)
+    changed = int((~(difference <= ROUNDING * np.abs(ours).max())).sum())
+    most, sizes = int(np.argmax(difference)), np.diff(bounds)
+    anything = changed > 0 or farthest.gap >= 0
+    return ExportReport(
+        format=name,
+        n_rows=len(ours),
+        n_queries=len(sizes),
+        n_pairs=int((sizes * (sizes - 1) // 2).sum()),
+        changed_scores=changed,
+        largest_difference=float(difference.max()),
+        **dict(zip(KINDS, counts.sum(axis=0).tolist(), strict=True)),
+        changed_queries=int(counts.any(axis=1).sum()),
+        example=Change(most, float(ours[most]), float(theirs[most]), why(most)) if anything else None,
+        pair=farthest.rows if farthest.gap >= 0 else None,
+    )
+
+
+class _Changed(NamedTuple):
+    """Changed pairs of a query: how many of each kind, and the one that lay farthest apart, with that gap; else -1."""
+
+    counts: list[int]
+    gap: float
+    rows: tuple[int, int]
+
+
+def _changed_pairs(ours: Array, theirs: Array, rows: Array) -> _Changed:
+    """Look at all pairs of a query, in blocks of rows, so that the memory for a query of any size is limited."""
+    counts, gap, pair = np.zeros(3, np.int64), -1.0, (-1, -1)
+    mine, yours = ours[rows], theirs[rows]
+    step = max(PAIRS_AT_ONCE // len(rows), 1)
+    for start in range(0, len(rows), step):
+        part = slice(start, start + step)
+        distance = mine[part, None] - mine
+        here, there = np.sign(distance), np.sign(yours[part, None] - yours)
+        later = np.arange(len(rows)) > np.arange(len(rows))[part, None]
+        changed = later & (here != there)
+        counts += [(changed & (here * there < 0)).sum(), (changed & (there == 0)).sum(), (changed & (here == 0)).sum()]
+        apart = np.where(changed, np.abs(distance), -1.0)
+        place = np.unravel_index(np.argmax(apart), apart.shape)
+        if apart[place] > gap:
+            gap, pair = float(apart[place]), (int(rows[start + place[0]]), int(rows[place[1]]))
+    return _Changed(counts.tolist(), gap, pair)

@@ -1,0 +1,121 @@
+"""What other programs can score: a sum of trees, or a weighted sum of features.
+
+Rankers hand one of these two records to the writers of formats, which know nothing of rankers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from podium._compiled import ROW, SCORE
+from podium._validation import Array
+from podium.weak.regression_tree import Forest, RegressionTree
+from podium.weak.stump import Stump
+
+
+@dataclass(frozen=True, eq=False)
+class TreeSum:
+    """A model that scores a row by a constant and the values of its leaves.
+
+    Attributes
+    ----------
+    trees : tuple of RegressionTree
+        With every factor (learning rate, α) in the values of the leaves.
+    base : float
+        What the score begins with.
+    n_features : int
+    feature_names : tuple of str or None
+    name : str
+        The ranker's.
+    """
+
+    trees: tuple[RegressionTree, ...]
+    base: float
+    n_features: int
+    feature_names: tuple[str, ...] | None
+    name: str
+
+    @property
+    def n_rounds(self) -> int:
+        """Rounds that the model took, one tree each."""
+        return len(self.trees)
+
+    def score(self, features: Array) -> Array:
+        """Return the score of each row of a checked matrix."""
+        scores: Array = self.base + Forest.of(self.trees).score(features)
+        return scores
+
+    def with_base_as_tree(self) -> TreeSum:
+        """Return the model with the constant, unless it is 0, as a last tree of one leaf.
+
+        As the last one, because our scores add the constant to the sum of the trees: the same rounding.
+        """
+        if self.base == 0:
+            return self
+        return replace(self, trees=(*self.trees, leaf_tree(self.base)), base=0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Linear:
+    """A model that scores a row by ``intercept + Σ_i weights[i] x_i``, where a missing x_i counts as ``missing[i]``.
+
+    Attributes
+    ----------
+    weights, missing : ndarray of float64
+    intercept : float
+    feature_names : tuple of str or None
+    name : str
+        The ranker's.
+    """
+
+    weights: Array
+    missing: Array
+    intercept: float
+    feature_names: tuple[str, ...] | None
+    name: str
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return len(self.weights)
+
+    def score(self, features: Array) -> Array:
+        """Return the score of each row of a checked matrix."""
+        filled = np.where(np.isnan(features), self.missing, features)
+        scores: Array = self.intercept + filled @ self.weights
+        return scores
+
+
+Exported = TreeSum | Linear
+"""What a writer of a format takes."""
+
+
+def stump_tree(stump: Stump, alpha: float) -> RegressionTree:
+    """Return a weighted stump as a tree: α where the feature is above the threshold, missing values by q_def."""
+    return split_tree(stump.feature, stump.threshold, not stump.abstain, 0.0, alpha)
+
+
+def split_tree(feature: int, threshold: float, missing_left: bool, low: float, high: float) -> RegressionTree:
+    """Return a tree of one split: `low` up to the threshold, `high` above it."""
+    return RegressionTree(
+        feature=np.array([feature], np.int32), threshold=np.array([threshold], SCORE),
+        missing_left=np.array([missing_left], np.bool_), left=np.array([-1], np.int32),
+        right=np.array([-2], np.int32), value=np.array([low, high], SCORE), gain=np.zeros(1, SCORE),
+        count=np.zeros(2, ROW), cut=np.full(1, -1, np.int32),
+    )  # fmt: skip
+
+
+def leaf_tree(value: float) -> RegressionTree:
+    """Return a tree without splits."""
+    whole, number = np.empty(0, np.int32), np.empty(0, SCORE)
+    return RegressionTree(
+        whole, number, np.empty(0, np.bool_), whole, whole, np.array([value], SCORE), number, np.zeros(1, ROW), whole
+    )
+
+
+def has_categories(trees: Sequence[RegressionTree]) -> bool:
+    """Say whether a tree splits on a set of categories."""
+    return False

@@ -1,0 +1,111 @@
+"""ONNX: a graph of one TreeEnsembleRegressor, or of the few nodes of a linear model.
+
+The graph takes a float32 matrix "X" of shape (rows, features), missing values as NaN, and gives "scores" of shape
+(rows, 1). A tree goes left where x <= threshold (BRANCH_LEQ); ONNX Runtime adds up leaves in float32, tree after tree,
+on one thread; on more it may add up parts of them in another order.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+
+from podium._validation import Array, PodiumError
+from podium._version import __version__
+from podium.export.ensemble import Exported, Linear, TreeSum
+from podium.export.trees import Rules, feature_names, nearest_float32
+from podium.weak.regression_tree import RegressionTree
+
+RULES = Rules(nearest_float32, np.float32, np.float32)
+OPSETS = {"": 17, "ai.onnx.ml": 3}
+
+
+def write(record: Exported) -> bytes:
+    """Return the model."""
+    try:
+        from onnx import TensorProto, helper
+    except ImportError:
+        raise PodiumError('The format onnx needs the package onnx: pip install "podium[onnx]".') from None
+    nodes, constants = _linear(record) if isinstance(record, Linear) else ([_trees(record)], [])
+    shapes = [("X", record.n_features), ("scores", 1)]
+    X, scores = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [None, width]) for name, width in shapes)
+    graph = helper.make_graph(nodes, record.name, [X], [scores], constants)
+    imports = [helper.make_opsetid(domain, version) for domain, version in OPSETS.items()]
+    made_by = {"producer_name": "podium", "producer_version": __version__}
+    model = helper.make_model(graph, opset_imports=imports, ir_version=8, **made_by)
+    helper.set_model_props(model, {"feature_names": json.dumps(feature_names(record))})
+    found: bytes = model.SerializeToString()
+    return found
+
+
+def score(record: Exported, X: Array) -> Array:
+    """Score rows as ONNX Runtime does."""
+    if isinstance(record, TreeSum):
+        return RULES.score(record, X)
+    rows = RULES.features(X)
+    filled = np.where(np.isnan(rows), record.missing.astype(np.float32), rows)
+    scores: Array = filled @ record.weights.astype(np.float32) + np.float32(record.intercept)
+    return scores
+
+
+def rules(record: TreeSum) -> Rules:
+    """Return how ONNX Runtime scores a model of trees."""
+    return RULES
+
+
+def _trees(record: TreeSum) -> Any:
+    """Return the node of all trees."""
+    from onnx import helper
+
+    parts = [_tree_columns(number, tree) for number, tree in enumerate(record.trees)]
+    columns = {name: np.concatenate([part[name] for part in parts]).tolist() for name in parts[0]}
+    columns["nodes_modes"] = ["BRANCH_LEQ" if split else "LEAF" for split in columns.pop("is_split")]
+    return helper.make_node(
+        "TreeEnsembleRegressor", ["X"], ["scores"], domain="ai.onnx.ml", n_targets=1, aggregate_function="SUM",
+        post_transform="NONE", base_values=[float(np.float32(record.base))], **columns,
+    )  # fmt: skip
+
+
+def _tree_columns(number: int, tree: RegressionTree) -> dict[str, Array]:
+    """Return the attributes of one tree: its splits, then its leaves."""
+    n_splits, n_leaves = len(tree.feature), tree.n_leaves
+    leaves = np.zeros(n_leaves, np.int64)
+
+    def padded(values: Array) -> Array:
+        """A column of splits, with zeros for the leaves."""
+        return np.concatenate([values, leaves])
+
+    def children(side: Array) -> Array:
+        """Numbers of nodes."""
+        return padded(np.where(side >= 0, side, n_splits + ~side).astype(np.int64))
+
+    return {
+        "nodes_treeids": np.full(n_splits + n_leaves, number), "nodes_nodeids": np.arange(n_splits + n_leaves),
+        "nodes_featureids": padded(tree.feature.astype(np.int64)),
+        "nodes_values": padded(nearest_float32(tree.threshold)),
+        "nodes_truenodeids": children(tree.left), "nodes_falsenodeids": children(tree.right),
+        "nodes_missing_value_tracks_true": padded(tree.missing_left.astype(np.int64)),
+        "is_split": padded(np.ones(n_splits, np.int64)),
+        "target_treeids": np.full(n_leaves, number), "target_nodeids": n_splits + np.arange(n_leaves),
+        "target_ids": leaves, "target_weights": tree.value.astype(np.float32),
+    }  # fmt: skip
+
+
+def _linear(record: Linear) -> tuple[list[Any], list[Any]]:
+    """Return the nodes of ``scores = where(isnan(X), missing, X) @ weights + intercept``, and its constants."""
+    from onnx import helper, numpy_helper
+
+    nodes = [
+        helper.make_node("IsNaN", ["X"], ["absent"]),
+        helper.make_node("Where", ["absent", "missing", "X"], ["filled"]),
+        helper.make_node("MatMul", ["filled", "weights"], ["weighted"]),
+        helper.make_node("Add", ["weighted", "intercept"], ["scores"]),
+    ]
+    constants = {
+        "missing": record.missing.astype(np.float32),
+        "weights": record.weights.astype(np.float32)[:, None],
+        "intercept": np.array([record.intercept], np.float32),
+    }
+    return nodes, [numpy_helper.from_array(values, name) for name, values in constants.items()]

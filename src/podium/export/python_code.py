@@ -1,0 +1,119 @@
+"""A Python module with one function, `score`, that needs no other package; None and NaN are missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from podium._validation import Array
+from podium._version import __version__
+from podium.export import steps
+from podium.export.ensemble import Exported, Linear, TreeSum
+from podium.export.trees import OURS, feature_names
+
+HEAD = '''"""Scores of a {name}, written by Podium {version}."""
+{imports}
+FEATURES = {features}
+
+
+def score(row):
+    """Return the score of one row: higher stands higher.
+
+    row: numbers in the order of FEATURES, or a dict of them by name; None, NaN and absent names are missing.
+    """
+    if hasattr(row, "keys"):
+        row = [row.get(name) for name in FEATURES]
+    if len(row) != len(FEATURES):
+        raise ValueError(f"a row has {{len(FEATURES)}} values; got {{len(row)}}")
+    return _sum([None if x is None or x != x else x for x in row])
+
+'''
+
+LINEAR = """
+# weight, and the value that a missing one counts as
+WEIGHTS = {cells}
+
+
+def _sum(row):
+    total = {constant}
+    for x, (weight, missing) in zip(row, WEIGHTS):
+        total += weight * (missing if x is None else x)
+    return total
+"""
+
+STEPS = """
+# feature, thresholds, value above each number of them, value where the feature is missing; 1e999 is infinity
+STEPS = {cells}
+
+
+def _sum(row):
+    total = {constant}
+    for feature, thresholds, values, missing in STEPS:
+        x = row[feature]
+        total += missing if x is None else values[bisect_left(thresholds, x)]
+    return total
+"""
+
+TREES = """
+# splits: feature, threshold, whether missing values go left, left and right child; a child of -1 - i is leaf i
+# leaves: values
+TREES = {cells}
+
+
+def _sum(row):
+    total = 0.0
+    for splits, values in TREES:
+        node = 0 if splits else -1
+        while node >= 0:
+            feature, threshold, missing_left, left, right = splits[node]
+            x = row[feature]
+            node = left if (missing_left if x is None else x <= threshold) else right
+        total += values[-1 - node]
+    return total + {constant}
+"""
+
+
+def write(record: Exported) -> str:
+    """Return the module."""
+    by_steps = isinstance(record, TreeSum) and steps.is_stumps(record)
+    imports = "\nfrom bisect import bisect_left\n" if by_steps else ""
+    names = _tuple(map(repr, feature_names(record)))
+    head = HEAD.format(name=record.name, version=__version__, imports=imports, features=names)
+    if isinstance(record, Linear):
+        pairs = zip(record.weights.tolist(), record.missing.tolist(), strict=True)
+        body = LINEAR.format(cells=_tuple(_literal(pair) for pair in pairs), constant=_literal(record.intercept))
+    elif steps.is_stumps(record):
+        rows = [(s.feature, s.thresholds.tolist(), s.values.tolist(), s.missing) for s in steps.steps(record)]
+        body = STEPS.format(cells=_tuple(map(_literal, rows)), constant=_literal(steps.constant(record)))
+    else:
+        body = TREES.format(cells=_tuple(map(_literal, _tree_rows(record))), constant=_literal(record.base))
+    return head + body
+
+
+def score(record: Exported, X: Array) -> Array:
+    """Score rows as the module does."""
+    if isinstance(record, TreeSum):
+        return steps.score(record, X) if steps.is_stumps(record) else OURS.score(record, X)
+    rows = X.astype(np.float64)
+    total = np.full(len(rows), record.intercept)
+    for column, weight, missing in zip(rows.T, record.weights, record.missing, strict=True):
+        total += weight * np.where(np.isnan(column), missing, column)
+    return total
+
+
+def _tree_rows(record: TreeSum) -> Iterable[tuple[object, ...]]:
+    """Yield the splits and leaves of each tree."""
+    for tree in record.trees:
+        columns = (tree.feature, tree.threshold, tree.missing_left, tree.left, tree.right)
+        yield list(zip(*(column.tolist() for column in columns), strict=True)), tree.value.tolist()
+
+
+def _literal(value: object) -> str:
+    """Return a value as Python writes it, infinity as a number too large for a float."""
+    return repr(value).replace("inf", "1e999")
+
+
+def _tuple(items: Iterable[str]) -> str:
+    """Return a tuple with a line for each item."""
+    return "(\n" + "".join(f"    {item},\n" for item in items) + ")"

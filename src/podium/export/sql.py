@@ -1,0 +1,128 @@
+"""One SQL expression, in words that SQLite and PostgreSQL share; NULL is missing.
+
+Features are columns, their names quoted. Comparisons and sums are those of float64. Stumps become one step function for
+each feature. Terms are added two by two, because SQLite takes expressions of 1,000 levels at most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+import numpy as np
+
+from podium._validation import Array, PodiumError
+from podium.export import steps
+from podium.export.ensemble import Exported, Linear, TreeSum
+from podium.export.trees import Rules, feature_names, finite
+from podium.model import StepFunction
+from podium.weak.regression_tree import RegressionTree
+from podium.weak.tree_shape import left_sides
+
+Term = TypeVar("Term")
+RULES = Rules(finite, np.float64, np.float64)
+DEEPEST = 900
+"""Levels of a tree: SQLite takes 1,000 levels of an expression, and a sum of trees needs some."""
+
+
+def write(record: Exported) -> str:
+    """Return the expression, on several lines."""
+    names = [_quoted(name) for name in feature_names(record)]
+    terms = _linear(record, names) if isinstance(record, Linear) else _trees(record, names)
+    return pairwise_sum(terms, lambda one, two: f"({one}\n+ {two})") + "\n"
+
+
+def check(record: Exported) -> None:
+    """Refuse trees that are too deep."""
+    deepest = max((tree.depth for tree in record.trees), default=0) if isinstance(record, TreeSum) else 0
+    if deepest > DEEPEST:
+        raise PodiumError(
+            f"A tree of {deepest} levels is too deep for an SQL expression of at most {DEEPEST}; consider a max_depth."
+        )
+
+
+def score(record: Exported, X: Array) -> Array:
+    """Score rows as a database does."""
+    rows = X.astype(np.float64)
+    if isinstance(record, Linear):
+        filled = np.where(np.isnan(rows), record.missing, rows)
+        terms = [np.full(len(rows), record.intercept), *(record.weights * filled).T]
+    elif steps.is_stumps(record):
+        found = [steps.step_values(step, rows[:, step.feature]) for step in steps.steps(record)]
+        terms = [np.full(len(rows), steps.constant(record)), *found]
+    else:
+        terms = RULES.values(record.with_base_as_tree(), rows)
+    return pairwise_sum(terms, lambda one, two: one + two)
+
+
+def pairwise_sum(terms: Sequence[Term], add: Callable[[Term, Term], Term]) -> Term:
+    """Add up neighbours, and the sums of neighbours, until one is left."""
+    left = list(terms)
+    while len(left) > 1:
+        sums = [add(one, two) for one, two in zip(left[::2], left[1::2], strict=False)]
+        left = sums + left[2 * len(sums) :]
+    return left[0]
+
+
+def _linear(record: Linear, names: list[str]) -> list[str]:
+    """Return the intercept and the weighted columns."""
+    cells = zip(names, record.weights.tolist(), record.missing.tolist(), strict=True)
+    return [
+        _number(record.intercept),
+        *(f"{_number(weight)} * COALESCE({name}, {_number(missing)})" for name, weight, missing in cells),
+    ]
+
+
+def _trees(record: TreeSum, names: list[str]) -> list[str]:
+    """Return the terms of a sum of trees."""
+    if steps.is_stumps(record):
+        return [_number(steps.constant(record)), *(_step(step, names) for step in steps.steps(record))]
+    return [_tree(tree, names) for tree in record.with_base_as_tree().trees]
+
+
+def _step(step: StepFunction, names: list[str]) -> str:
+    """Return a step function."""
+    name = names[step.feature]
+    pairs = zip(finite(step.thresholds).tolist(), step.values.tolist(), strict=False)
+    parts = [f"WHEN {name} <= {_number(threshold)} THEN {_number(value)}" for threshold, value in pairs]
+    default = f"WHEN {name} IS NULL THEN {_number(step.missing)}"
+    return _double(f"CASE {default} {' '.join(parts)} ELSE {_number(step.values[-1])} END")
+
+
+def _tree(tree: RegressionTree, names: list[str]) -> str:
+    """Return a tree as one flat CASE, for databases limit how deep expressions nest.
+
+    The leaf of a row is the first, from the left, none of whose splits sends the row right of it (Lucchese et al. 2015,
+    QuickScorer): a leaf asks for the splits that have it on their left, and the last leaf for nothing.
+    """
+    threshold = [_number(t) for t in finite(tree.threshold).tolist()]
+    asked: list[list[str]] = [[] for _ in tree.value]
+    sides = zip(*(ends.tolist() for ends in left_sides(tree.left, tree.right)), strict=True)
+    rows = zip(tree.feature.tolist(), threshold, tree.missing_left.tolist(), sides, strict=True)
+    for feature, limit, missing_left, (first, end) in rows:
+        goes_left = f"{names[feature]} <= {limit}"
+        for leaf in range(first, end):
+            asked[leaf].append(f"({goes_left} OR {names[feature]} IS NULL)" if missing_left else goes_left)
+    *values, last = (_number(value) for value in tree.value.tolist())
+    if not values:
+        return _double(last)
+    parts = (f"WHEN {' AND '.join(conditions)} THEN {value}" for conditions, value in zip(asked, values, strict=False))
+    return _double(f"CASE {' '.join(parts)} ELSE {last} END")
+
+
+def _double(expression: str) -> str:
+    """Return an expression as a float64: PostgreSQL takes 0.1 for a decimal number of any length."""
+    return f"CAST({expression} AS DOUBLE PRECISION)"
+
+
+def _number(value: float) -> str:
+    """Return a number: short, or with 17 digits, of which SQLite's reading is right where it is not of 16."""
+    short = repr(float(value))
+    return short if sum(map(str.isdigit, short.split("e")[0])) <= 15 else f"{value:.16e}"
+
+
+def _quoted(name: str) -> str:
+    """Return a column's name as both databases quote it."""
+    if not name or "\0" in name:
+        raise PodiumError(f"SQL cannot carry the column name {name!r}; give other names in feature_names.")
+    return '"' + name.replace('"', '""') + '"'

@@ -1,0 +1,269 @@
+"""Rankers that other programs have trained: LightGBM, XGBoost, RankLib."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, replace
+from numbers import Integral
+from os import PathLike
+from typing import Any, NoReturn, Self
+
+import numpy as np
+
+from podium._compiled import SCORE, thread_count
+from podium._validation import Array, FormatError, PodiumError
+from podium.dataset import RankingData
+from podium.export.ensemble import Linear, TreeSum
+from podium.importing import Columns, Imported, Reading, read_foreign
+from podium.model_file import check_column, check_real, check_whole, to_floats
+from podium.rankers.base import Ranker, name_tuple
+from podium.rankers.boosted_trees import gain_shares
+from podium.rankers.tree_file import from_columns, to_columns
+from podium.weak.regression_tree import Forest, RegressionTree
+
+
+def import_model(
+    path: str | PathLike[str],
+    format: str = "auto",
+    *,
+    feature_names: Iterable[str] | None = None,
+    n_features: int | None = None,
+) -> ImportedTrees | ImportedLinear:
+    """Return a model that another program has trained as a fitted ranker.
+
+    It scores as that program does, and can be evaluated, compared, blended, saved, exported, and given to
+    `LambdaMART` or `MART` as ``init_model``.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+    format : {"auto", "lightgbm", "xgboost", "xgboost-json", "ranklib"}
+        LightGBM's text; XGBoost's model file, JSON or UBJSON; XGBoost's dump in JSON; RankLib's file of MART,
+        LambdaMART, Random Forests, RankBoost, AdaRank, Coordinate Ascent or Linear Regression. By default told
+        by how the file begins.
+    feature_names : iterable of str, optional
+        Names of all columns in their order, instead of those in the file. A dump of XGBoost with names of its
+        own needs them.
+    n_features : int, optional
+        Number of columns. RankLib's files and dumps say only which features they use; without this, the last
+        one used is taken for the last column.
+
+    Returns
+    -------
+    ImportedTrees or ImportedLinear
+    """
+    imported = read_foreign(path, format, _check_columns(feature_names, n_features))
+    ranker = ImportedLinear if isinstance(imported.model, Linear) else ImportedTrees
+    return ranker._of(imported)
+
+
+def _check_columns(feature_names: Any, n_features: Any) -> Columns:
+    """Return what the caller says of the columns."""
+    names = None if feature_names is None else tuple(feature_names)
+    if names is not None and (isinstance(feature_names, str) or not all(isinstance(name, str) for name in names)):
+        raise PodiumError("feature_names must be a list of texts, one for each column.")
+    if names is not None and len(set(names)) < len(names):
+        raise PodiumError("feature_names must be different from each other.")
+    number: Any = n_features if names is None else len(names)
+    if number is not None and (isinstance(number, bool) or not isinstance(number, Integral) or number < 1):
+        raise PodiumError(f"n_features must be a positive whole number; got {number!r}.")
+    if n_features not in (None, number):
+        raise PodiumError(f"n_features must be the number of feature_names, {number}; got {n_features!r}.")
+    return Columns(names, None if number is None else int(number))
+
+
+class ImportedRanker(Ranker):
+    """What rankers of other programs share: they cannot be trained, and know where they come from.
+
+    Parameters
+    ----------
+    eval_metric : str or list of str
+        The first one is what `score` returns.
+    n_jobs : int, optional
+        Threads of `predict`.
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+        "eval_metric": [str, list, tuple],
+        "n_jobs": [Integral, None],
+    }
+
+    def __init__(self, *, eval_metric: str | list[str] = "ndcg@10", n_jobs: int | None = None) -> None:
+        self.eval_metric = eval_metric
+        self.n_jobs = n_jobs
+
+    @classmethod
+    def _of(cls, imported: Imported) -> Self:
+        """Return the fitted ranker of what a file of another program gave."""
+        ranker = cls()
+        ranker.n_features_in_ = imported.model.n_features
+        ranker.sparse_input_ = False
+        if imported.model.feature_names is not None:
+            ranker.feature_names_in_ = np.array(imported.model.feature_names, object)
+        ranker._keep(imported)
+        return ranker
+
+    def _keep(self, imported: Imported) -> None:
+        """Set what scoring needs."""
+        self.source_, self._reading = imported.source, imported.reading
+
+    def _learn(self, data: RankingData, evals: list[RankingData], init_model: Any) -> NoReturn:
+        raise PodiumError(
+            f"{type(self).__name__} cannot be trained, it is read by import_model; to learn on from its scores, "
+            "give it to LambdaMART().fit as init_model."
+        )
+
+    def _score(self, features: Any) -> Array:
+        return np.concatenate([self._score_part(part).astype(SCORE) for part in self._reading.parts(features)])
+
+    def _score_part(self, features: Any) -> Array:
+        """Score rows as the other program reads them."""
+        raise TypeError(f"{type(self).__name__} must say how it scores.")
+
+    def _learned(self) -> dict[str, Any]:
+        return {"source": self.source_, "reading": asdict(self._reading)}
+
+    def _origin(self, content: dict[str, Any], path: str | PathLike[str]) -> tuple[Reading, dict[str, Any]]:
+        """Return reading and source as a file of ours holds them."""
+        source, reading = content.get("source"), content.get("reading")
+        known = Reading.__dataclass_fields__.keys()
+        if not isinstance(source, dict) or not isinstance(reading, dict) or reading.keys() != known:
+            raise FormatError(path, "source and reading of the imported model are incomplete")
+        zeros = to_floats(reading["zero_as_missing"], path, "zero_as_missing")
+        if not np.isin(zeros, np.arange(self.n_features_in_)).all():
+            raise FormatError(path, f"zero_as_missing must be columns from 0 to {self.n_features_in_ - 1}")
+        columns = tuple(int(column) for column in zeros)
+        return Reading(columns, bool(reading["absent_as_zero"]), bool(reading["float32"])), source
+
+
+class ImportedTrees(ImportedRanker):
+    """A sum of trees that another program has trained; made by `podium.import_model`, not by `fit`.
+
+    Parameters
+    ----------
+    eval_metric : str or list of str
+        The first one is what `score` returns.
+    n_jobs : int, optional
+        Threads of `predict`.
+
+    Attributes
+    ----------
+    trees_ : list of RegressionTree
+        All trees of the file. Thresholds say ``x <= threshold`` of a float64 x what the other program says of it,
+        so those of programs that round x to float32 are not the numbers in the file but the ends of that rounding.
+    best_iteration_ : int
+        Trees that `predict` uses: up to the best round, where the file names one.
+    base_score_ : float
+        Score before the first tree.
+    feature_importances_ : ndarray
+        Share of each feature in the gains of all splits; zeros where the file has no gains.
+    source_ : dict
+        Format and version of the file, and the objective or ranker it names.
+    n_features_in_, feature_names_in_
+        As scikit-learn has them.
+    """
+
+    def _keep(self, imported: Imported) -> None:
+        super()._keep(imported)
+        model = imported.model
+        if not isinstance(model, TreeSum):
+            raise TypeError("ImportedTrees are made of a sum of trees.")
+        self.trees_, self.base_score_ = list(model.trees), model.base
+        self.best_iteration_ = len(model.trees) if imported.n_used is None else imported.n_used
+        self._forest = Forest.of(self._used)
+
+    @property
+    def _used(self) -> list[RegressionTree]:
+        """The trees that score."""
+        return self.trees_[: self.best_iteration_]
+
+    @property
+    def feature_importances_(self) -> Array:
+        """Share of each feature in the gains of all splits."""
+        return gain_shares(self._used, self.n_features_in_)
+
+    @property
+    def _start(self) -> np.floating[Any]:
+        """What the scores begin with, of the kind in which they are added up."""
+        return np.float32(self.base_score_) if self._reading.float32 else SCORE(self.base_score_)
+
+    def _score_part(self, features: Any) -> Array:
+        return self._forest.score(features, thread_count(self.n_jobs), self._start)
+
+    def staged_predict(self, X: Any) -> Iterator[Array]:
+        """Yield the scores of each row after each tree."""
+        parts = list(self._reading.parts(self._check_rows(X)))
+        scores = [np.full(part.shape[0], self._start) for part in parts]
+        for tree in self.trees_:
+            for score, part in zip(scores, parts, strict=True):
+                score[:] = score + tree.predict(part)
+            yield np.concatenate(scores).astype(SCORE)
+
+    def _exported(self) -> TreeSum:
+        zeros = self._reading.zero_as_missing
+        if zeros:
+            raise PodiumError(
+                f"This model takes 0 for a missing value in feature {zeros[0]} ({len(zeros)} such feature(s)), "
+                "which no format says; export it from the program that trained it."
+            )
+        return TreeSum(tuple(self._used), self.base_score_, self.n_features_in_, name_tuple(self), type(self).__name__)
+
+    def _learned(self) -> dict[str, Any]:
+        return {
+            **super()._learned(), "trees": to_columns(self.trees_), "best_iteration": self.best_iteration_,
+            "base_score": self.base_score_,
+        }  # fmt: skip
+
+    def _restore(self, content: dict[str, Any], path: str | PathLike[str]) -> None:
+        trees = from_columns(content.get("trees"), path, self.n_features_in_)
+        best = check_whole(content.get("best_iteration"), path, "best_iteration", 0, len(trees))
+        base = check_real(content.get("base_score"), path, "base_score")
+        model = TreeSum(tuple(trees), base, self.n_features_in_, None, type(self).__name__)
+        self._keep(Imported(model, *self._origin(content, path), best))
+
+
+class ImportedLinear(ImportedRanker):
+    """A weighted sum of features that another program has trained; made by `podium.import_model`, not by `fit`.
+
+    Parameters
+    ----------
+    eval_metric : str or list of str
+        The first one is what `score` returns.
+    n_jobs : int, optional
+        Not used: a weighted sum is one product of matrices.
+
+    Attributes
+    ----------
+    coef_ : ndarray
+        Weight of each feature.
+    intercept_ : float
+        Score of a row of zeros; a missing value counts as 0.
+    source_ : dict
+        Format of the file, and the ranker it names.
+    n_features_in_, feature_names_in_
+        As scikit-learn has them.
+    """
+
+    def _keep(self, imported: Imported) -> None:
+        super()._keep(imported)
+        model = imported.model
+        if not isinstance(model, Linear):
+            raise TypeError("ImportedLinear is made of a weighted sum.")
+        self._model, self.coef_, self.intercept_ = model, model.weights, model.intercept
+
+    def _score_part(self, features: Any) -> Array:
+        read = features.astype(np.float32) if self._reading.float32 else features
+        return self._model.score(read.astype(SCORE))
+
+    def _exported(self) -> Linear:
+        return replace(self._model, feature_names=name_tuple(self), name=type(self).__name__)
+
+    def _learned(self) -> dict[str, Any]:
+        return {**super()._learned(), "coef": self.coef_, "intercept": self.intercept_}
+
+    def _restore(self, content: dict[str, Any], path: str | PathLike[str]) -> None:
+        weights = check_column(content.get("coef"), path, "coef", self.n_features_in_)
+        intercept = check_real(content.get("intercept"), path, "intercept")
+        model = Linear(weights, np.zeros(len(weights)), intercept, None, type(self).__name__)
+        self._keep(Imported(model, *self._origin(content, path)))
