@@ -58,7 +58,7 @@ def candidates(n_train):
 def chosen(X, y):
     """The candidate of the lowest cost in cross-validation on the training rows, repeated where they are few."""
     small = len(X) < 500
-    parts = RepeatedStratifiedKFold(n_splits=5 if small else 3, n_repeats=4 if small else 1, random_state=0)
+    parts = RepeatedStratifiedKFold(n_splits=5 if small else 3, n_repeats=2 if small else 1, random_state=0)
     folds = list(parts.split(X, y))
     costs = {}
     for name, ranker in candidates(len(X)).items():

@@ -67,7 +67,7 @@ def test_the_loss_bounds_the_cost_under_all_margins():
 
 
 def test_all_margins_need_no_pooling_to_ascend():
-    """Theorem 3: each threshold's own optimum is in order."""
+    """Each threshold's own optimum is in order."""
     rng = np.random.default_rng(0)
     for _ in range(50):
         y, scores = rng.integers(0, 5, 30), rng.normal(0, 2, 30)

@@ -57,6 +57,7 @@ def test_grades_that_fall_with_the_scores_turn_them_round():
         MART(n_estimators=20, min_child_samples=5),
         LambdaMART(n_estimators=20, min_child_samples=5, truncation=None),
         Ridge(),
+        None,
     ],
 )
 def test_rankers_become_graders(estimator):

@@ -77,8 +77,8 @@ class ExtendedBinary(OrdinalRanker):
 
     Parameters
     ----------
-    estimator : scikit-learn classifier
-        Cloned for the fit.
+    estimator : scikit-learn classifier, optional
+        Cloned for the fit. By default ``HistGradientBoostingClassifier()``.
     encoding : {"one-hot", "number"}
         How k stands among the features: K - 1 columns of 0 and 1, or one column of 1 … K - 1. A linear classifier needs
         the first to have a threshold for each k; trees do with the second.
@@ -106,21 +106,21 @@ class ExtendedBinary(OrdinalRanker):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "estimator": [HasMethods(["fit", "predict"])],
+        "estimator": [HasMethods(["fit", "predict"]), None],
         "encoding": [StrOptions(set(ENCODINGS))],
         "cost": OrdinalRanker._cost_constraint,
     }
 
-    def __init__(self, estimator: Any, *, encoding: str = "one-hot", cost: Any = "absolute") -> None:
+    def __init__(self, estimator: Any = None, *, encoding: str = "one-hot", cost: Any = "absolute") -> None:
         self.estimator = estimator
         self.encoding = encoding
         self.cost = cost
 
     def _learn_grades(self, data: OrdinalData) -> None:
-        if not has_fit_parameter(self.estimator, "sample_weight"):
+        given = self._given()
+        if not has_fit_parameter(given, "sample_weight"):
             raise PodiumError(
-                f"estimator must take sample_weight in fit, which carries the costs; {type(self.estimator).__name__} "
-                "does not."
+                f"estimator must take sample_weight in fit, which carries the costs; {type(given).__name__} does not."
             )
         data.require_two_grades()
         signs, weights = extend(data.grades, data.costs)
@@ -130,11 +130,19 @@ class ExtendedBinary(OrdinalRanker):
                 f"All costs point to the {'highest' if used[0] > 0 else 'lowest'} grade: nothing to learn."
             )
         extended = extended_features(data.features, signs.shape[1], self.encoding)
-        fitted = clone(self.estimator).fit(extended, signs.ravel(), sample_weight=weights.ravel())
+        fitted = clone(given).fit(extended, signs.ravel(), sample_weight=weights.ravel())
         values = np.asarray(fitted.predict(extended)).reshape(signs.shape)
         self.estimator_ = fitted
         self.not_monotone_ = share_not_monotone(values)
         self.rank_monotone_ = self.not_monotone_ == 0
+
+    def _given(self) -> Any:
+        """Return the classifier to clone."""
+        if self.estimator is not None:
+            return self.estimator
+        from sklearn.ensemble import HistGradientBoostingClassifier  # here: it takes long to import
+
+        return HistGradientBoostingClassifier()
 
     def binary_values(self, X: Any) -> Array:
         """Return g(x, k), 1 or -1, of each row and threshold: shape (n_rows, K - 1)."""
@@ -157,6 +165,12 @@ class ExtendedBinary(OrdinalRanker):
         above = np.asarray(self.estimator_.predict_proba(extended))[:, 1]
         expected: Array = 1.0 + np.sum(above.reshape(features.shape[0], -1), axis=1)
         return expected
+
+    def _learned(self) -> dict[str, Any]:
+        raise PodiumError(
+            f"A model file cannot hold a classifier of scikit-learn; this ExtendedBinary has a "
+            f"{type(self.estimator_).__name__}."
+        )
 
 
 def share_not_monotone(values: Array) -> float:

@@ -56,8 +56,8 @@ class ORBoost(OrdinalRanker):
     Minimises ``Σ_n Σ_k s_nk exp(-margin)``, where the margin of row n at threshold k is H(x_n) - θ_k if k < y_n and
     θ_k - H(x_n) else. Each round takes the stump h of the largest edge |Σ_n φ_n h(x_n)|, φ the slope of the loss, gives
     it α = ½ ln(what it pulls the right way / the wrong way), and then moves all thresholds to where the loss is lowest
-    while they ascend. So the loss never rises. Under "all-margins" with absolute costs they ascend of themselves (their
-    Theorem 3). A row's rank is ``1 + #{k: H(x) ≥ θ_k}``.
+    while they ascend. So the loss never rises. Under "all-margins" with absolute costs each threshold's own optimum is
+    in order already. A row's rank is ``1 + #{k: H(x) ≥ θ_k}``.
 
     Parameters
     ----------

@@ -20,6 +20,7 @@ from podium._validation import Array, PodiumError, check_queries, check_scores, 
 from podium.dataset import canonical_order, row_keys
 from podium.distribution.steps import StepWeights
 from podium.rankers.base import Ranker
+from podium.rankers.lambdamart import MART
 from podium.rankers.model_content import fitted_ranker
 from podium.rankers.ordinal.base import OrdinalData, OrdinalRanker
 from podium.rankers.ordinal.costs import cost_steps
@@ -35,9 +36,9 @@ class OrdinalThresholds(OrdinalRanker):
 
     Parameters
     ----------
-    estimator : ranker
+    estimator : ranker, optional
         Cloned and fitted with the ranks 1 … K as labels, and with `qid` where that is given. Any object with ``fit``
-        and a ``predict`` that returns scores will do. `MART` is made for it; the loss of `LambdaMART` looks at the top
+        and a ``predict`` that returns scores will do; by default ``MART()``. The loss of `LambdaMART` looks at the top
         of each query only, unless ``truncation=None``.
     folds : int, "prefit" or None
         Folds of the cross-validation: of whole queries where `qid` is given, else of rows with equal shares of every
@@ -66,13 +67,13 @@ class OrdinalThresholds(OrdinalRanker):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "estimator": [HasMethods(["fit", "predict"])],
+        "estimator": [HasMethods(["fit", "predict"]), None],
         "folds": [Interval(Integral, 2, None, closed="left"), StrOptions({"prefit"}), None],
         "cost": OrdinalRanker._cost_constraint,
     }
     _kept: ClassVar[tuple[str, ...]] = ("thresholds_", "direction_")
 
-    def __init__(self, estimator: Any, *, folds: int | str | None = 5, cost: Any = "absolute") -> None:
+    def __init__(self, estimator: Any = None, *, folds: int | str | None = 5, cost: Any = "absolute") -> None:
         self.estimator = estimator
         self.folds = folds
         self.cost = cost
@@ -134,7 +135,7 @@ class OrdinalThresholds(OrdinalRanker):
         """Return the fitted estimator and the scores to cut."""
         every = np.ones(len(folds), bool)
         if self.folds == "prefit":
-            check_is_fitted(self.estimator)
+            check_is_fitted(self._given())
             return self.estimator, self._scores_of(self.estimator, data.features)
         estimator = self._fitted(data, beside, every)
         if self.folds is None:
@@ -145,10 +146,14 @@ class OrdinalThresholds(OrdinalRanker):
             scores[own] = self._scores_of(self._fitted(data, beside, ~own), rows_of(data.features, own))
         return estimator, scores
 
+    def _given(self) -> Any:
+        """Return the estimator to clone."""
+        return MART() if self.estimator is None else self.estimator
+
     def _fitted(self, data: OrdinalData, beside: dict[str, Array], rows: Array) -> Any:
         """Return a clone of the estimator, fitted on some rows."""
         extra = {name: values[rows] for name, values in beside.items()}
-        return clone(self.estimator).fit(rows_of(data.features, rows), 1 + data.grades[rows], **extra)
+        return clone(self._given()).fit(rows_of(data.features, rows), 1 + data.grades[rows], **extra)
 
     @staticmethod
     def _scores_of(estimator: Any, features: Any) -> Array:
