@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from podium._compiled import ROW, SCORE, compiled, run_threads
 from podium._validation import Array
 from podium.weak.category_walk import TOGETHER, tables_of, walk_codes_and_sets, walk_values_and_sets
-from podium.weak.tree_shape import join_children, left_sides, tree_depths, tree_roots
+from podium.weak.tree_shape import join_children, tree_depths, tree_roots
 
 ROWS_PER_TASK = 4096
 """Rows scored in one task."""
@@ -112,14 +112,14 @@ class Forest:
 
     Attributes
     ----------
-    feature, threshold, missing_left, left, right
-        Of all splits, one tree after the other; children are numbers in these arrays, leaves ``~i`` of `value`.
+    feature, threshold, missing_left
+        Of all splits, one tree after the other.
+    child : ndarray of int32, shape (n_splits, 2)
+        Left and right child of each split: a number among all splits, or ``~i`` for leaf i of `value`.
     value : ndarray of float64
-    root : ndarray of int64
-        Root of each tree, negative for a tree of one leaf.
-    depth : ndarray of int64
-    masks : Masks or None
-        For trees of at most 32 leaves.
+    n_leaves : ndarray of int64
+        Leaves of each tree.
+    masks : Masks
     set_of : ndarray of int32
         Row of `tables` of each split, -1 for a split by a threshold.
     tables : ndarray of bool, shape (n_sets, 256)
@@ -129,12 +129,10 @@ class Forest:
     feature: Array
     threshold: Array
     missing_left: Array
-    left: Array
-    right: Array
+    child: Array
     value: Array
-    root: Array
-    depth: Array
-    masks: Masks | None
+    n_leaves: Array
+    masks: Masks
     set_of: Array
     tables: Array
 
@@ -147,14 +145,25 @@ class Forest:
             """One column of all trees."""
             return np.concatenate([np.empty(0, dtype), *(getattr(tree, name) for tree in trees)]).astype(dtype)
 
-        left, right = (join_children(joined(name, np.int32), n_leaves).astype(np.int32) for name in ("left", "right"))
-        value, set_of = joined("value", SCORE), joined("set_of", np.int32)
+        child = np.column_stack([join_children(joined(name, np.int32), n_leaves) for name in ("left", "right")])
+        set_of = joined("set_of", np.int32)
         return cls(
-            joined("feature", np.int32), joined("threshold", SCORE), joined("missing_left", np.bool_), left, right,
-            value, tree_roots(n_leaves), tree_depths(left, right, n_leaves), make_masks(left, right, value, n_leaves),
+            joined("feature", np.int32), joined("threshold", SCORE), joined("missing_left", np.bool_),
+            child.astype(np.int32), joined("value", SCORE), n_leaves, make_masks(child, n_leaves),
             np.where(set_of >= 0, np.cumsum(set_of >= 0) - 1, -1).astype(np.int32),
             np.concatenate([np.empty((0, 256), np.bool_), *(tree.tables for tree in trees)]),
         )  # fmt: skip
+
+    @cached_property
+    def threshold32(self) -> Array:
+        """The thresholds for features of float32."""
+        return rounded_down(self.threshold)
+
+    @cached_property
+    def ways(self) -> tuple[Array, ...]:
+        """What `walk_values_and_sets` needs beside the splits: children, values, roots and depths."""
+        left, right = np.ascontiguousarray(self.child.T)
+        return left, right, self.value, tree_roots(self.n_leaves), tree_depths(left, right, self.n_leaves)
 
     def score(self, features: Any, n_threads: int = 1, start: float | np.floating[Any] = 0.0) -> Array:
         """Return the sum of all trees for each row of a checked matrix.
@@ -170,60 +179,74 @@ class Forest:
 def _add_trees(forest: Forest, features: Any, n_threads: int, scores: Array) -> None:
     """Score rows in tasks."""
     matrix = sp.csr_array(features) if sp.issparse(features) else features
-    thresholds = rounded_down(forest.threshold) if matrix.dtype == np.float32 else forest.threshold
     calls = [
-        (forest, thresholds, matrix, start, min(start + ROWS_PER_TASK, len(scores)), scores)
+        (forest, matrix[start : start + ROWS_PER_TASK], scores[start : start + ROWS_PER_TASK])
         for start in range(0, len(scores), ROWS_PER_TASK)
     ]
     run_threads(_score_rows, calls, n_threads)
 
 
-def _score_rows(forest: Forest, thresholds: Array, matrix: Any, start: int, stop: int, scores: Array) -> None:
-    """Score the rows of one task: by masks where a word holds a tree's leaves, else step by step."""
-    rows = matrix[start:stop]
+def _score_rows(forest: Forest, rows: Any, scores_out: Array) -> None:
+    """Score the rows of one task."""
     dense = dense_rows(rows) if sp.issparse(rows) else np.ascontiguousarray(rows)
+    thresholds = forest.threshold32 if dense.dtype == np.float32 else forest.threshold
     splits = (forest.feature, thresholds, forest.missing_left)
-    walk = (forest.left, forest.right, forest.value, forest.root, forest.depth)
     if len(forest.tables):
-        walk_values_and_sets(*splits, *walk, forest.set_of, forest.tables, dense, scores[start:stop])
-    elif forest.masks is not None:
-        _apply_masks(*splits, *forest.masks, dense, scores[start:stop])
+        walk_values_and_sets(*splits, *forest.ways, forest.set_of, forest.tables, dense, scores_out)
     else:
-        _walk_trees(*splits, *walk, dense, scores[start:stop])
+        _apply_masks(*splits, forest.child, forest.value, *forest.masks, dense, scores_out)
 
 
 class Masks(NamedTuple):
-    """What `_apply_masks` needs beside the splits.
+    """The first splits of each tree, parents before children, as `_apply_masks` asks for them.
 
     Attributes
     ----------
+    start, stop : ndarray of int64
+        Number of each tree's first split, and past the last of the at most 31 that are asked for together.
     mask : ndarray of uint32
-        Leaves that stay, as bits, when a row goes right at a split: all but those of its left side.
-    start : ndarray of int64
-        Splits of tree i: ``start[i]`` up to, not including, ``start[i + 1]``.
-    value : ndarray of float64, shape (n_trees, 32)
-        Value of leaf i at the place ``DE_BRUIJN << i >> 27``.
+        Exits that stay, as bits, when a row goes right at a split: all but those on its left.
+    exits : ndarray of int32, shape (n_trees, 32)
+        Where exit i leads, the split ``exit`` or the leaf ``~exit``, at the place ``DE_BRUIJN << i >> 27``.
     """
 
-    mask: Array
     start: Array
-    value: Array
+    stop: Array
+    mask: Array
+    exits: Array
 
 
-def make_masks(left: Array, right: Array, value: Array, n_leaves: Array) -> Masks | None:
-    """Return the masks of joined trees; None if one has more than 32 leaves."""
-    if n_leaves.max(initial=1) > 32:
-        return None
-    places = np.array([(int(DE_BRUIJN) << i) % 2**32 >> 27 for i in range(32)])
-    offsets = np.cumsum(n_leaves) - n_leaves
-    values = np.zeros((len(n_leaves), 32))
-    leaf = np.arange(len(value)) - np.repeat(offsets, n_leaves)
-    values[np.repeat(np.arange(len(n_leaves)), n_leaves), places[leaf]] = value
-    bits = [(ends - np.repeat(offsets, n_leaves - 1)).astype(np.uint64) for ends in left_sides(left, right)]
-    one, every = np.uint64(1), np.uint64(2**32 - 1)
-    mask = every - ((one << bits[1]) - (one << bits[0]))
-    start = np.concatenate([[0], np.cumsum(n_leaves - 1)]).astype(ROW)
-    return Masks(mask.astype(np.uint32), start, values)
+def make_masks(child: Array, n_leaves: Array) -> Masks:
+    """Return the masks of joined trees.
+
+    Parameters
+    ----------
+    child : ndarray of int, shape (n_splits, 2)
+        Children of all splits.
+    n_leaves : ndarray of int64
+        Leaves of each tree.
+    """
+    places = [(int(DE_BRUIJN) << i) % 2**32 >> 27 for i in range(32)]
+    start = np.cumsum(n_leaves - 1) - (n_leaves - 1)
+    stop = start + np.minimum(n_leaves - 1, 31)
+    mask, exits = np.full(len(child), 2**32 - 1, np.uint32), np.zeros((len(n_leaves), 32), np.int32)
+    children = child.tolist()
+    for tree, (root, end) in enumerate(zip(tree_roots(n_leaves).tolist(), stop.tolist(), strict=True)):
+        own: list[int] = []
+        _add_exits(children, root, end, own, mask)
+        exits[tree, places[: len(own)]] = own
+    return Masks(start, stop, mask, exits)
+
+
+def _add_exits(children: list[list[int]], at: int, end: int, exits: list[int], mask: Array) -> None:
+    """Append the exits below a node from left to right, and fill the masks of the splits numbered below `end`."""
+    if not 0 <= at < end:
+        exits.append(at)
+        return
+    first = len(exits)
+    _add_exits(children, children[at][0], end, exits, mask)
+    mask[at] = 2**32 - 1 - (2 ** len(exits) - 2**first)
+    _add_exits(children, children[at][1], end, exits, mask)
 
 
 def dense_rows(rows: Any) -> Array:
@@ -254,84 +277,87 @@ def _apply_masks(
     feature: Array,
     threshold: Array,
     missing_left: Array,
-    mask: Array,
-    start: Array,
+    child: Array,
     value: Array,
+    start: Array,
+    stop: Array,
+    mask: Array,
+    exits: Array,
     X: Array,
     scores_out: Array,
 ) -> None:
     """Add every tree's value of each row; slow line: ``scores += tree.predict(X) for tree in trees``.
 
-    All splits of a tree are asked for a group of rows at once, without a branch: where a row goes right, the
-    leaves on the left are struck out, and the leftmost leaf that stays is the row's (Lucchese et al. 2015,
-    QuickScorer). A tree of 31 leaves takes 5 ns a row, where going down step by step takes 25.
+    The first 31 splits of a tree are asked for a group of rows at once, without a branch: where a row goes right,
+    the exits on the left are struck out, and the leftmost exit that stays is the row's (Lucchese et al. 2015,
+    QuickScorer). A tree of 31 leaves takes 5 ns a row, where going down step by step takes 25. From an exit that
+    is no leaf each row goes on step by step.
     """
-    columns, left = np.zeros((X.shape[1], TOGETHER), X.dtype), np.empty(TOGETHER, np.uint32)
-    places = np.empty(TOGETHER, np.uint32)
+    columns, stays = np.zeros((X.shape[1], TOGETHER), X.dtype), np.empty(TOGETHER, np.uint32)
+    places, node, under_way = np.empty(TOGETHER, np.uint32), np.empty(TOGETHER, np.int32), np.empty(TOGETHER, ROW)
     for first in range(0, len(X), TOGETHER):
         size = min(TOGETHER, len(X) - first)
         for k in range(size):
             for f in range(X.shape[1]):
                 columns[f, k] = X[first + k, f]
-        for tree in range(len(start) - 1):
-            left[:] = np.uint32(0xFFFFFFFF)
-            for split in range(start[tree], start[tree + 1]):
-                _strike_out(columns[feature[split]], threshold[split], missing_left[split], mask[split], left)
-            _table_places(left, places)
+        for tree in range(len(start)):
+            stays[:] = np.uint32(0xFFFFFFFF)
+            for split in range(start[tree], stop[tree]):
+                _strike_out(columns[feature[split]], threshold[split], missing_left[split], mask[split], stays)
+            _table_places(stays, places)
             for k in range(size):
-                scores_out[first + k] += value[tree, places[k]]
+                node[k] = exits[tree, places[k]]
+            _walk_on(feature, threshold, missing_left, child, columns, size, under_way, node)
+            for k in range(size):
+                scores_out[first + k] += value[~node[k]]
 
 
 @compiled
-def _strike_out(column: Array, threshold: float, missing_left: bool, mask: int, left: Array) -> None:
-    """Do ``left[goes right] &= mask``; NaN is neither above the threshold nor below it."""
-    if missing_left:
-        for k in range(len(left)):
-            left[k] = np.uint32(left[k] & mask) if column[k] > threshold else left[k]
-    else:
-        for k in range(len(left)):
-            left[k] = left[k] if column[k] <= threshold else np.uint32(left[k] & mask)
-
-
-@compiled
-def _table_places(left: Array, places_out: Array) -> None:
-    """Write ``DE_BRUIJN * (lowest bit) >> 27`` in 32 bits."""
-    for k in range(len(left)):
-        word = np.int32(left[k])
-        places_out[k] = np.uint32(np.uint32(word & -word) * DE_BRUIJN) >> np.uint32(27)
-
-
-@compiled
-def _walk_trees(
+def _walk_on(
     feature: Array,
     threshold: Array,
     missing_left: Array,
-    left: Array,
-    right: Array,
-    value: Array,
-    root: Array,
-    depth: Array,
-    X: Array,
-    scores_out: Array,
+    child: Array,
+    columns: Array,
+    size: int,
+    under_way: Array,
+    node: Array,
 ) -> None:
-    """Add every tree's value of each row; slow line: ``scores += tree.predict(X) for tree in trees``.
+    """Take each row from its split down to a leaf: a step of all rows under way, then the next, without a branch."""
+    n_left = 0
+    for k in range(size):
+        under_way[n_left] = k
+        n_left += node[k] >= 0
+    while n_left > 0:
+        n, n_left = n_left, 0
+        for i in range(n):
+            k = under_way[i]
+            at = node[k]
+            x = columns[feature[at], k]
+            goes_right = (x > threshold[at]) | ((x != x) & (not missing_left[at]))
+            at = child[at, np.int64(goes_right)]
+            node[k] = at
+            under_way[n_left] = k
+            n_left += at >= 0
 
-    A group of rows goes down a tree step by step together; a row that has reached its leaf stays there.
-    """
-    node = np.empty(TOGETHER, np.int32)
-    for start in range(0, len(X), TOGETHER):
-        size = min(TOGETHER, len(X) - start)
-        for tree in range(len(root)):
-            node[:] = root[tree]
-            for _ in range(depth[tree]):
-                for k in range(size):
-                    at = node[k]
-                    if at >= 0:
-                        x = X[start + k, feature[at]]
-                        goes_right = x > threshold[at] or (x != x and not missing_left[at])
-                        node[k] = right[at] if goes_right else left[at]
-            for k in range(size):
-                scores_out[start + k] += value[~node[k]]
+
+@compiled
+def _strike_out(column: Array, threshold: float, missing_left: bool, mask: int, stays: Array) -> None:
+    """Do ``stays[goes right] &= mask``; NaN is neither above the threshold nor below it."""
+    if missing_left:
+        for k in range(len(stays)):
+            stays[k] = np.uint32(stays[k] & mask) if column[k] > threshold else stays[k]
+    else:
+        for k in range(len(stays)):
+            stays[k] = stays[k] if column[k] <= threshold else np.uint32(stays[k] & mask)
+
+
+@compiled
+def _table_places(stays: Array, places_out: Array) -> None:
+    """Write ``DE_BRUIJN * (lowest bit) >> 27`` in 32 bits."""
+    for k in range(len(stays)):
+        word = np.int32(stays[k])
+        places_out[k] = np.uint32(np.uint32(word & -word) * DE_BRUIJN) >> np.uint32(27)
 
 
 @compiled
