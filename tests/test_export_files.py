@@ -382,25 +382,39 @@ def test_a_report_says_where_only_sums_differ():
     assert report.example.why == "it adds up in float32"
 
 
-def test_pairs_are_counted_as_all_pairs_of_a_query_one_by_one(monkeypatch):
-    rng = np.random.default_rng(0)
+@pytest.mark.parametrize("seed", range(5))
+def test_pairs_are_counted_as_all_pairs_of_a_query_one_by_one(seed):
+    rng = np.random.default_rng(seed)
     ours, theirs = rng.integers(0, 5, 60).astype(float), rng.integers(0, 5, 60).astype(np.float32)
     query = rng.permutation(np.repeat([3, 1, 7, 9], [1, 20, 30, 9]))
     expected = {"reversed": 0, "tied": 0, "parted": 0}
-    changed = set()
+    changed, farthest = set(), -1.0
     for i in range(60):
         for j in range(i):
             here, there = np.sign(ours[i] - ours[j]), np.sign(theirs[i] - theirs[j])
             if query[i] == query[j] and here != there:
                 expected["tied" if there == 0 else "parted" if here == 0 else "reversed"] += 1
                 changed.add(query[i])
-    for at_once in (2**22, 40):
-        monkeypatch.setattr("podium.export.certificate.PAIRS_AT_ONCE", at_once)
-        report = compare_scores("x", ours, theirs, query)
-        assert (report.reversed_pairs, report.newly_tied_pairs, report.newly_parted_pairs) == tuple(expected.values())
-        assert (report.n_pairs, report.n_queries, report.changed_queries) == (190 + 435 + 36, 4, len(changed))
-        one, two = report.pair
-        assert query[one] == query[two]
+                farthest = max(farthest, abs(ours[i] - ours[j]))
+    report = compare_scores("x", ours, theirs, query)
+    assert (report.reversed_pairs, report.newly_tied_pairs, report.newly_parted_pairs) == tuple(expected.values())
+    assert (report.n_pairs, report.n_queries, report.changed_queries) == (190 + 435 + 36, 4, len(changed))
+    one, two = report.pair
+    assert query[one] == query[two]
+    assert abs(ours[one] - ours[two]) == farthest
+    assert np.sign(ours[one] - ours[two]) != np.sign(theirs[one] - theirs[two])
+
+
+def test_a_tie_that_parts_is_a_changed_pair():
+    report = compare_scores("x", np.array([1.0, 2.0, 1.0]), np.array([1.0, 2.0, 1.5]), np.zeros(3, int))
+    assert (report.newly_parted_pairs, report.changed_pairs, report.pair) == (1, 1, (0, 2))
+
+
+def test_a_query_of_a_hundred_thousand_rows_is_counted():
+    ours = np.arange(2000.0 if JIT_DISABLED else 100_000.0)
+    report = compare_scores("x", ours, -ours, np.zeros(len(ours), int))
+    assert report.reversed_pairs == report.n_pairs == len(ours) * (len(ours) - 1) // 2
+    assert report.pair == (0, len(ours) - 1)
 
 
 def test_a_shift_of_all_scores_changes_no_order():

@@ -75,7 +75,7 @@ def random_stumps(seed, exact=True, n_trees=9):
     features = rng.integers(0, N_FEATURES, n_trees).tolist()
     alphas = (rng.integers(-64, 65, n_trees) / 64 if exact else rng.normal(size=n_trees)).tolist()
     trees = tuple(
-        split_tree(f, float(rng.choice([*known(X[:, f]), -np.inf])), bool(rng.random() < 0.5), 0.0, alpha)
+        split_tree(f, float(rng.choice([*known(X[:, f]), -np.inf, np.inf])), bool(rng.random() < 0.5), 0.0, alpha)
         for f, alpha in zip(features, alphas, strict=True)
     )
     return TreeSum(trees, 0.0, N_FEATURES, NAMES, "RankBoost"), X
@@ -321,3 +321,15 @@ def test_a_tree_of_one_leaf_is_a_constant_everywhere(tmp_path):
         rows = X[:2] if name == "ranklib" else X
         expected = [-0.5, 1.5, -0.5][: len(rows)]
         assert list(READERS[name](write(record, tmp_path, name), rows)) == expected, name
+
+
+@pytest.mark.parametrize(("model", "name"), [(m, f) for m in MODELS for f in ("lightgbm", "xgboost-json", "ranklib")])
+@pytest.mark.parametrize("seed", range(4))
+def test_imports_of_exported_files_score_as_the_certificate_does(tmp_path, model, name, seed):
+    from podium import import_model
+
+    record, X = MODELS[model](seed, exact=False)
+    names = COLUMNS if name == "lightgbm" else NAMES
+    options = {"feature_names": names} if name == "xgboost-json" else {"n_features": N_FEATURES}
+    found = import_model(write(record, tmp_path, name), **options).predict(X)
+    np.testing.assert_array_equal(found, there(record, X, name))

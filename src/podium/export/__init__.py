@@ -11,6 +11,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from podium._validation import Array, PodiumError, check_choice
 from podium.export import lightgbm_text, onnx_model, python_code, ranklib, scorecard, solr, sql, xgboost_json
 from podium.export.certificate import Change, ExportReport, compare_scores
@@ -69,6 +71,8 @@ class Format:
     categories: bool = False
 
 
+ROWS_AT_ONCE = 8192
+"""Rows scored together as a target does, which takes memory for a number of each row and tree."""
 FLOAT32 = "it adds up in float32"
 BOTH = (TreeSum, Linear)
 FORMATS: dict[str, Format] = {
@@ -142,7 +146,9 @@ def certify(record: Exported, X: Array, ours: Array, query: Array, format: str, 
             return kind.sums
         return why_elsewhere(record, X[row], kind.rules(record, **given)) or kind.sums
 
-    return compare_scores(format, ours, kind.score(record, X, **given), query, why)
+    parts = [X[start : start + ROWS_AT_ONCE] for start in range(0, len(X), ROWS_AT_ONCE)]
+    theirs = np.concatenate([kind.score(record, part, **given) for part in parts])
+    return compare_scores(format, ours, theirs, query, why)
 
 
 def check_options(format: str, options: Mapping[str, Any]) -> Format:

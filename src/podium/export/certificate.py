@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from podium._validation import Array
+from podium.measures.pairwise import permutation_inversions
 
 ROUNDING = 1e-6
 """A score is called changed if it moved by more than this share of the largest score: more than rounding to float32."""
-PAIRS_AT_ONCE = 2**22
 KINDS = ("reversed_pairs", "newly_tied_pairs", "newly_parted_pairs")
 
 
@@ -153,19 +153,32 @@ class _Changed(NamedTuple):
 
 
 def _changed_pairs(ours: Array, theirs: Array, rows: Array) -> _Changed:
-    """Look at all pairs of a query, in blocks of rows, so that the memory for a query of any size is limited."""
-    counts, gap, pair = np.zeros(3, np.int64), -1.0, (-1, -1)
-    mine, yours = ours[rows], theirs[rows]
-    step = max(PAIRS_AT_ONCE // len(rows), 1)
-    for start in range(0, len(rows), step):
-        part = slice(start, start + step)
-        distance = mine[part, None] - mine
-        here, there = np.sign(distance), np.sign(yours[part, None] - yours)
-        later = np.arange(len(rows)) > np.arange(len(rows))[part, None]
-        changed = later & (here != there)
-        counts += [(changed & (here * there < 0)).sum(), (changed & (there == 0)).sum(), (changed & (here == 0)).sum()]
-        apart = np.where(changed, np.abs(distance), -1.0)
-        place = np.unravel_index(np.argmax(apart), apart.shape)
-        if apart[place] > gap:
-            gap, pair = float(apart[place]), (int(rows[start + place[0]]), int(rows[place[1]]))
-    return _Changed(counts.tolist(), gap, pair)
+    """Look at all pairs of a query, in O(n log n)."""
+    order = rows[np.lexsort((theirs[rows], ours[rows]))]
+    here, there = ours[order], theirs[order]
+    swapped = np.argsort(there, kind="stable")
+    same_here, same_there = (np.diff(values) == 0 for values in (here, there[swapped]))
+    same_both = _pairs_in_runs(same_here & (np.diff(there) == 0))
+    parted = _pairs_in_runs(same_here) - same_both
+    counts = [int(permutation_inversions(swapped)), _pairs_in_runs(same_there) - same_both, parted]
+    gap, pair = _farthest(here, there)
+    if gap == 0 and parted:
+        first = int(np.argmax(same_here & (np.diff(there) != 0)))
+        pair = (first, first + 1)
+    one, two = sorted(order[list(pair)].tolist())
+    return _Changed(counts, gap if any(counts) else -1.0, (one, two))
+
+
+def _pairs_in_runs(same: Array) -> int:
+    """Return how many pairs lie in one run, ``same[i]`` saying that i + 1 goes on the run of i."""
+    sizes = np.diff(np.flatnonzero(np.concatenate([[True], ~same, [True]])))
+    return int((sizes * (sizes - 1) // 2).sum())
+
+
+def _farthest(here: Array, there: Array) -> tuple[float, tuple[int, int]]:
+    """Return the largest fall of `here` between two places of which the second is not lower there, and the places."""
+    order = np.lexsort((-here, there))
+    fall = np.maximum.accumulate(here[order]) - here[order]
+    low = int(np.argmax(fall))
+    high = int(np.argmax(here[order[: low + 1]]))
+    return float(fall[low]), (int(order[high]), int(order[low]))

@@ -12,6 +12,7 @@ import numpy as np
 from podium._validation import Array
 from podium.export.ensemble import TreeSum
 from podium.export.trees import Rules, check_missing_as_zero, float_text, nearest_float32, nested
+from podium.weak.regression_tree import RegressionTree
 
 MISSING = ("zero", "absent")
 TREES = Rules(nearest_float32, np.float32, np.float32, missing="zero")
@@ -41,7 +42,7 @@ def is_rankboost(record: TreeSum) -> bool:
 
 
 def _rankboost(record: TreeSum) -> str:
-    """Return the text of RankLib's RankBoost; a header line more or less makes no difference to it."""
+    """Return the text of RankLib's RankBoost."""
     stumps = (
         f"{tree.feature[0] + 1}:{float_text(nearest_float32(tree.threshold)[0])}:{float_text(tree.value[1])}"
         for tree in record.trees
@@ -51,28 +52,26 @@ def _rankboost(record: TreeSum) -> str:
 
 
 def _ensemble(record: TreeSum) -> str:
-    """Return the text of RankLib's LambdaMART: it takes the children of a tag by their position."""
+    """Return the text of RankLib's LambdaMART."""
     most = max(tree.n_leaves for tree in record.trees)
     header = ["## LambdaMART", f"## No. of trees = {len(record.trees)}", f"## No. of leaves = {most}"]
-    header += [
-        "## No. of threshold candidates = 256",
-        "## Learning rate = 1.0",
-        "## Stop early = 100",
-        "",
-        "<ensemble>",
+    header += ["## No. of threshold candidates = 256", "## Learning rate = 1.0", "## Stop early = 100", ""]
+    trees = [
+        f'<tree id="{number + 1}" weight="1.0">\n<split>\n{_tree(tree)}\n</split>\n</tree>'
+        for number, tree in enumerate(record.trees)
     ]
-    parts = ["\n".join(header)]
-    for number, tree in enumerate(record.trees):
-        feature = (tree.feature + 1).tolist()
-        threshold = [float_text(t) for t in nearest_float32(tree.threshold)]
+    return "\n".join([*header, "<ensemble>", *trees, "</ensemble>"]) + "\n"
 
-        def split(i: int, left: str, right: str, feature: list[int] = feature, threshold: list[str] = threshold) -> str:
-            return (
-                f"<feature> {feature[i]} </feature>\n<threshold> {threshold[i]} </threshold>\n"
-                f'<split pos="left">\n{left}\n</split>\n<split pos="right">\n{right}\n</split>'
-            )
 
-        leaves = [f"<output> {float_text(value)} </output>" for value in tree.value]
-        body = nested(tree, split, leaves)
-        parts.append(f'<tree id="{number + 1}" weight="1.0">\n<split>\n{body}\n</split>\n</tree>')
-    return "\n".join([*parts, "</ensemble>"]) + "\n"
+def _tree(tree: RegressionTree) -> str:
+    """Return one tree, a tag a line: RankLib joins the lines and takes the children of a tag by their position."""
+    feature = (tree.feature + 1).tolist()
+    threshold = [float_text(t) for t in nearest_float32(tree.threshold)]
+
+    def split(i: int, left: str, right: str) -> str:
+        return (
+            f"<feature> {feature[i]} </feature>\n<threshold> {threshold[i]} </threshold>\n"
+            f'<split pos="left">\n{left}\n</split>\n<split pos="right">\n{right}\n</split>'
+        )
+
+    return nested(tree, split, [f"<output> {float_text(value)} </output>" for value in tree.value])

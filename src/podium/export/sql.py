@@ -7,6 +7,7 @@ each feature. Terms are added two by two, because SQLite takes expressions of 1,
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
@@ -48,8 +49,9 @@ def score(record: Exported, X: Array) -> Array:
         filled = np.where(np.isnan(rows), record.missing, rows)
         terms = [np.full(len(rows), record.intercept), *(record.weights * filled).T]
     elif steps.is_stumps(record):
-        found = [steps.step_values(step, rows[:, step.feature]) for step in steps.steps(record)]
-        terms = [np.full(len(rows), steps.constant(record)), *found]
+        limited = [replace(step, thresholds=finite(step.thresholds)) for step in steps.steps(record)]
+        found = [steps.step_values(step, rows[:, step.feature]) for step in limited]
+        terms = _with_constant(record, np.full(len(rows), steps.constant(record)), found)
     else:
         terms = RULES.values(record.with_base_as_tree(), rows)
     return pairwise_sum(terms, lambda one, two: one + two)
@@ -76,8 +78,14 @@ def _linear(record: Linear, names: list[str]) -> list[str]:
 def _trees(record: TreeSum, names: list[str]) -> list[str]:
     """Return the terms of a sum of trees."""
     if steps.is_stumps(record):
-        return [_number(steps.constant(record)), *(_step(step, names) for step in steps.steps(record))]
+        found = [_step(step, names) for step in steps.steps(record)]
+        return _with_constant(record, _number(steps.constant(record)), found)
     return [_tree(tree, names) for tree in record.with_base_as_tree().trees]
+
+
+def _with_constant(record: TreeSum, constant: Term, found: list[Term]) -> list[Term]:
+    """Return the terms of step functions, and the constant if it is not 0 or stands alone."""
+    return [constant, *found] if steps.constant(record) or not found else found
 
 
 def _step(step: StepFunction, names: list[str]) -> str:
