@@ -1,6 +1,7 @@
 """Threads as scikit-learn counts them, work shared out whole, and a prefetch that changes no result."""
 
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -42,6 +43,21 @@ def test_calls_run_beside_each_other():
 def test_an_error_in_a_thread_reaches_the_caller():
     with pytest.raises(ZeroDivisionError):
         run_threads(lambda x: 1 / x, [(1,), (0,)], 2)
+
+
+def test_after_an_error_nothing_runs_on():
+    running = []
+
+    def fail_or_wait(i):
+        if i == 0:
+            raise IndexError(i)
+        running.append(i)
+        time.sleep(0.05)
+        running.remove(i)
+
+    with pytest.raises(IndexError):
+        run_threads(fail_or_wait, [(i,) for i in range(8)], 3)
+    assert running == []
 
 
 @pytest.mark.parametrize("n_chunks", [1, 2, 3, 50])

@@ -97,6 +97,16 @@ def test_threads_change_no_bit_of_lambdas():
     np.testing.assert_array_equal(one, three)
 
 
+@pytest.mark.parametrize("step", [0.01, 1.0])
+def test_the_scores_before_change_no_bit_of_lambdas(step):
+    rng = np.random.default_rng(3)
+    feedback, scores = graded(rng.integers(0, 3, 120), [70, 1, 49]), np.round(rng.normal(size=120), 1)
+    loss = LambdaLoss(feedback)
+    for _ in range(3):
+        scores = np.round(scores + step * rng.normal(size=120), 1)  # rounded, so that some are tied
+        np.testing.assert_array_equal(loss.derivatives(scores), LambdaLoss(feedback).derivatives(scores))
+
+
 def test_explicit_pairs_equal_the_twin_and_sums_add_up():
     scores, pairs = np.array([0.5, -1.0, 800.0]), {(0, 1): 2.0, (1, 0): 0.5, (1, 2): 1.0}
     feedback = Pairs(*(np.array(column) for column in ([0, 1, 1], [1, 0, 2], [2.0, 0.5, 1.0])))

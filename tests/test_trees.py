@@ -167,6 +167,15 @@ def test_partition_by_threads_keeps_the_order_of_rows(monkeypatch):
     np.testing.assert_array_equal(one.rows, two.rows)
 
 
+@pytest.mark.parametrize("max_leaves", range(2, 13, 2))
+def test_leaves_divided_before_their_turn_change_nothing(max_leaves):
+    X, gradient, curvature = table(13, 200)
+    one, four = (grow(X, gradient, curvature, max_leaves=max_leaves, n_threads=n) for n in (1, 4))
+    np.testing.assert_array_equal(one.rows, four.rows)
+    np.testing.assert_array_equal(one.offsets, four.offsets)
+    np.testing.assert_array_equal(one.tree.value, four.tree.value)
+
+
 def test_a_monotone_tree_never_falls():
     rng = np.random.default_rng(10)
     X = rng.random((300, 2))

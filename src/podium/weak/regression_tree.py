@@ -114,31 +114,29 @@ class Forest:
 
     Attributes
     ----------
-    feature, threshold, missing_left, left, right
-        Of all splits, one tree after the other; children are numbers in these arrays, leaves ``~i`` of `value`.
+    feature, threshold, missing_left
+        Of all splits, one tree after the other.
+    child : ndarray of int32, shape (n_splits, 2)
+        Left and right child of each split: a number among all splits, or ``~i`` for leaf i of `value`.
     value : ndarray of float64
-    root : ndarray of int64
-        Root of each tree, negative for a tree of one leaf.
-    depth : ndarray of int64
-    masks : Masks or None
-        For trees of at most 32 leaves.
+    masks : Masks
     set_of : ndarray of int32
         Row of `tables` of each split, -1 for a split by a threshold.
     tables : ndarray of bool, shape (n_sets, 256)
         Which codes of a categorical column go left.
+    root : ndarray of int64
+        Root of each tree, negative for a tree of one leaf.
     """
 
     feature: Array
     threshold: Array
     missing_left: Array
-    left: Array
-    right: Array
+    child: Array
     value: Array
-    root: Array
-    depth: Array
-    masks: Masks | None
+    masks: Masks
     set_of: Array
     tables: Array
+    root: Array
 
     @classmethod
     def of(cls, trees: Sequence[RegressionTree]) -> Forest:
@@ -162,13 +160,18 @@ class Forest:
         roots = [
             split if len(tree.feature) else ~leaf for tree, split, leaf in zip(trees, splits, leaves, strict=False)
         ]
+        child = np.column_stack([children("left"), children("right")])
         return cls(
-            joined("feature", np.int32), joined("threshold", SCORE), joined("missing_left", np.bool_),
-            children("left"), children("right"), joined("value", SCORE), np.array(roots, ROW),
-            np.array([tree.depth for tree in trees], ROW), make_masks(trees),
+            joined("feature", np.int32), joined("threshold", SCORE), joined("missing_left", np.bool_), child,
+            joined("value", SCORE), make_masks(child, splits.astype(ROW), np.array(roots, ROW)),
             np.where(set_of >= 0, np.cumsum(set_of >= 0) - 1, -1).astype(np.int32),
-            np.concatenate([np.empty((0, 256), np.bool_), *(tree.tables for tree in trees)]),
+            np.concatenate([np.empty((0, 256), np.bool_), *(tree.tables for tree in trees)]), np.array(roots, ROW),
         )  # fmt: skip
+
+    @cached_property
+    def threshold32(self) -> Array:
+        """The thresholds for features of float32."""
+        return rounded_down(self.threshold)
 
     def score(self, features: Any, n_threads: int = 1) -> Array:
         """Return the sum of all trees for each row of a checked matrix."""
@@ -179,69 +182,75 @@ def _add_trees(forest: Forest, features: Any, n_threads: int) -> Array:
     """Score rows in tasks."""
     scores = np.zeros(features.shape[0], SCORE)
     matrix = sp.csr_array(features) if sp.issparse(features) else features
-    thresholds = rounded_down(forest.threshold) if matrix.dtype == np.float32 else forest.threshold
     calls = [
-        (forest, thresholds, matrix, start, min(start + ROWS_PER_TASK, len(scores)), scores)
+        (forest, matrix[start : start + ROWS_PER_TASK], scores[start : start + ROWS_PER_TASK])
         for start in range(0, len(scores), ROWS_PER_TASK)
     ]
     run_threads(_score_rows, calls, n_threads)
     return scores
 
 
-def _score_rows(forest: Forest, thresholds: Array, matrix: Any, start: int, stop: int, scores: Array) -> None:
-    """Score the rows of one task: by masks where a word holds a tree's leaves, else step by step."""
-    rows = matrix[start:stop]
+def _score_rows(forest: Forest, rows: Any, scores_out: Array) -> None:
+    """Score the rows of one task."""
     dense = dense_rows(rows) if sp.issparse(rows) else np.ascontiguousarray(rows)
-    splits = (forest.feature, thresholds, forest.missing_left)
-    walk = (forest.left, forest.right, forest.value, forest.root, forest.depth)
+    thresholds = forest.threshold32 if dense.dtype == np.float32 else forest.threshold
+    splits = (forest.feature, thresholds, forest.missing_left, forest.child, forest.value)
     if len(forest.tables):
-        walk_values_and_sets(*splits, *walk, forest.set_of, forest.tables, dense, scores[start:stop])
-    elif forest.masks is not None:
-        _apply_masks(*splits, *forest.masks, dense, scores[start:stop])
+        walk_values_and_sets(*splits, forest.root, forest.set_of, forest.tables, dense, scores_out)
     else:
-        _walk_trees(*splits, *walk, dense, scores[start:stop])
+        _apply_masks(*splits, *forest.masks, dense, scores_out)
 
 
 class Masks(NamedTuple):
-    """What `_apply_masks` needs beside the splits.
+    """The first splits of each tree, parents before children, as `_apply_masks` asks for them.
 
     Attributes
     ----------
+    start, stop : ndarray of int64
+        Number of each tree's first split, and past the last of the at most 31 that are asked for together.
     mask : ndarray of uint32
-        Leaves that stay, as bits, when a row goes right at a split: all but those of its left side.
-    start : ndarray of int64
-        Splits of tree i: ``start[i]`` up to, not including, ``start[i + 1]``.
-    value : ndarray of float64, shape (n_trees, 32)
-        Value of leaf i at the place ``DE_BRUIJN << i >> 27``.
+        Exits that stay, as bits, when a row goes right at a split: all but those on its left.
+    exits : ndarray of int32, shape (n_trees, 32)
+        Where exit i leads, the split ``exit`` or the leaf ``~exit``, at the place ``DE_BRUIJN << i >> 27``.
     """
 
-    mask: Array
     start: Array
-    value: Array
+    stop: Array
+    mask: Array
+    exits: Array
 
 
-def make_masks(trees: Sequence[RegressionTree]) -> Masks | None:
-    """Return the masks of trees; None if one has more than 32 leaves."""
-    if max((tree.n_leaves for tree in trees), default=1) > 32:
-        return None
+def make_masks(child: Array, splits: Array, roots: Array) -> Masks:
+    """Return the masks of joined trees.
+
+    Parameters
+    ----------
+    child : ndarray of int32, shape (n_splits, 2)
+        Children of all splits.
+    splits : ndarray of int64
+        Tree i has the splits ``splits[i]`` up to, not including, ``splits[i + 1]``.
+    roots : ndarray of int64
+    """
     places = [(int(DE_BRUIJN) << i) % 2**32 >> 27 for i in range(32)]
-    masks, values = [], np.zeros((len(trees), 32))
-    for number, tree in enumerate(trees):
-        masks += [2**32 - 1 - (2**last - 2**first) for first, last in _left_leaves(tree)]
-        values[number, places[: tree.n_leaves]] = tree.value
-    start = np.cumsum([0] + [len(tree.feature) for tree in trees]).astype(ROW)
-    return Masks(np.array(masks, np.uint32), start, values)
+    start, stop = splits[:-1], np.minimum(splits[1:], splits[:-1] + 31)
+    mask, exits = np.full(len(child), 2**32 - 1, np.uint32), np.zeros((len(roots), 32), np.int32)
+    children = child.tolist()
+    for tree, (root, end) in enumerate(zip(roots.tolist(), stop.tolist(), strict=True)):
+        own: list[int] = []
+        _add_exits(children, root, end, own, mask)
+        exits[tree, places[: len(own)]] = own
+    return Masks(start, stop, mask, exits)
 
 
-def _left_leaves(tree: RegressionTree) -> list[tuple[int, int]]:
-    """Return the first leaf, and the one past the last, on the left of each split; leaves run from left to right."""
-    first, last = np.zeros(len(tree.feature), ROW), np.zeros(len(tree.feature), ROW)
-    for i in range(len(tree.feature) - 1, -1, -1):
-        left, right = tree.left[i], tree.right[i]
-        first[i] = first[left] if left >= 0 else ~left
-        last[i] = last[right] if right >= 0 else ~right + 1
-    ends = [last[left] if left >= 0 else ~left + 1 for left in tree.left]
-    return [(int(one), int(end)) for one, end in zip(first, ends, strict=True)]
+def _add_exits(children: list[list[int]], at: int, end: int, exits: list[int], mask: Array) -> None:
+    """Append the exits below a node from left to right, and fill the masks of the splits numbered below `end`."""
+    if not 0 <= at < end:
+        exits.append(at)
+        return
+    first = len(exits)
+    _add_exits(children, children[at][0], end, exits, mask)
+    mask[at] = 2**32 - 1 - (2 ** len(exits) - 2**first)
+    _add_exits(children, children[at][1], end, exits, mask)
 
 
 def dense_rows(rows: Any) -> Array:
@@ -271,84 +280,87 @@ def _apply_masks(
     feature: Array,
     threshold: Array,
     missing_left: Array,
-    mask: Array,
-    start: Array,
+    child: Array,
     value: Array,
+    start: Array,
+    stop: Array,
+    mask: Array,
+    exits: Array,
     X: Array,
     scores_out: Array,
 ) -> None:
     """Add every tree's value of each row; slow line: ``scores += tree.predict(X) for tree in trees``.
 
-    All splits of a tree are asked for a group of rows at once, without a branch: where a row goes right, the
-    leaves on the left are struck out, and the leftmost leaf that stays is the row's (Lucchese et al. 2015,
-    QuickScorer). A tree of 31 leaves takes 5 ns a row, where going down step by step takes 25.
+    The first 31 splits of a tree are asked for a group of rows at once, without a branch: where a row goes right,
+    the exits on the left are struck out, and the leftmost exit that stays is the row's (Lucchese et al. 2015,
+    QuickScorer). A tree of 31 leaves takes 5 ns a row, where going down step by step takes 25. From an exit that
+    is no leaf each row goes on step by step.
     """
-    columns, left = np.zeros((X.shape[1], TOGETHER), X.dtype), np.empty(TOGETHER, np.uint32)
-    places = np.empty(TOGETHER, np.uint32)
+    columns, stays = np.zeros((X.shape[1], TOGETHER), X.dtype), np.empty(TOGETHER, np.uint32)
+    places, node, under_way = np.empty(TOGETHER, np.uint32), np.empty(TOGETHER, np.int32), np.empty(TOGETHER, ROW)
     for first in range(0, len(X), TOGETHER):
         size = min(TOGETHER, len(X) - first)
         for k in range(size):
             for f in range(X.shape[1]):
                 columns[f, k] = X[first + k, f]
-        for tree in range(len(start) - 1):
-            left[:] = np.uint32(0xFFFFFFFF)
-            for split in range(start[tree], start[tree + 1]):
-                _strike_out(columns[feature[split]], threshold[split], missing_left[split], mask[split], left)
-            _table_places(left, places)
+        for tree in range(len(start)):
+            stays[:] = np.uint32(0xFFFFFFFF)
+            for split in range(start[tree], stop[tree]):
+                _strike_out(columns[feature[split]], threshold[split], missing_left[split], mask[split], stays)
+            _table_places(stays, places)
             for k in range(size):
-                scores_out[first + k] += value[tree, places[k]]
+                node[k] = exits[tree, places[k]]
+            _walk_on(feature, threshold, missing_left, child, columns, size, under_way, node)
+            for k in range(size):
+                scores_out[first + k] += value[~node[k]]
 
 
 @compiled
-def _strike_out(column: Array, threshold: float, missing_left: bool, mask: int, left: Array) -> None:
-    """Do ``left[goes right] &= mask``; NaN is neither above the threshold nor below it."""
-    if missing_left:
-        for k in range(len(left)):
-            left[k] = np.uint32(left[k] & mask) if column[k] > threshold else left[k]
-    else:
-        for k in range(len(left)):
-            left[k] = left[k] if column[k] <= threshold else np.uint32(left[k] & mask)
-
-
-@compiled
-def _table_places(left: Array, places_out: Array) -> None:
-    """Write ``DE_BRUIJN * (lowest bit) >> 27`` in 32 bits."""
-    for k in range(len(left)):
-        word = np.int32(left[k])
-        places_out[k] = np.uint32(np.uint32(word & -word) * DE_BRUIJN) >> np.uint32(27)
-
-
-@compiled
-def _walk_trees(
+def _walk_on(
     feature: Array,
     threshold: Array,
     missing_left: Array,
-    left: Array,
-    right: Array,
-    value: Array,
-    root: Array,
-    depth: Array,
-    X: Array,
-    scores_out: Array,
+    child: Array,
+    columns: Array,
+    size: int,
+    under_way: Array,
+    node: Array,
 ) -> None:
-    """Add every tree's value of each row; slow line: ``scores += tree.predict(X) for tree in trees``.
+    """Take each row from its split down to a leaf: a step of all rows under way, then the next, without a branch."""
+    n_left = 0
+    for k in range(size):
+        under_way[n_left] = k
+        n_left += node[k] >= 0
+    while n_left > 0:
+        n, n_left = n_left, 0
+        for i in range(n):
+            k = under_way[i]
+            at = node[k]
+            x = columns[feature[at], k]
+            goes_right = (x > threshold[at]) | ((x != x) & (not missing_left[at]))
+            at = child[at, np.int64(goes_right)]
+            node[k] = at
+            under_way[n_left] = k
+            n_left += at >= 0
 
-    A group of rows goes down a tree step by step together; a row that has reached its leaf stays there.
-    """
-    node = np.empty(TOGETHER, np.int32)
-    for start in range(0, len(X), TOGETHER):
-        size = min(TOGETHER, len(X) - start)
-        for tree in range(len(root)):
-            node[:] = root[tree]
-            for _ in range(depth[tree]):
-                for k in range(size):
-                    at = node[k]
-                    if at >= 0:
-                        x = X[start + k, feature[at]]
-                        goes_right = x > threshold[at] or (x != x and not missing_left[at])
-                        node[k] = right[at] if goes_right else left[at]
-            for k in range(size):
-                scores_out[start + k] += value[~node[k]]
+
+@compiled
+def _strike_out(column: Array, threshold: float, missing_left: bool, mask: int, stays: Array) -> None:
+    """Do ``stays[goes right] &= mask``; NaN is neither above the threshold nor below it."""
+    if missing_left:
+        for k in range(len(stays)):
+            stays[k] = np.uint32(stays[k] & mask) if column[k] > threshold else stays[k]
+    else:
+        for k in range(len(stays)):
+            stays[k] = stays[k] if column[k] <= threshold else np.uint32(stays[k] & mask)
+
+
+@compiled
+def _table_places(stays: Array, places_out: Array) -> None:
+    """Write ``DE_BRUIJN * (lowest bit) >> 27`` in 32 bits."""
+    for k in range(len(stays)):
+        word = np.int32(stays[k])
+        places_out[k] = np.uint32(np.uint32(word & -word) * DE_BRUIJN) >> np.uint32(27)
 
 
 @compiled
