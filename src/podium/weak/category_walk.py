@@ -62,11 +62,9 @@ def walk_values_and_sets(
     feature: Array,
     threshold: Array,
     missing_left: Array,
-    left: Array,
-    right: Array,
+    child: Array,
     value: Array,
     root: Array,
-    depth: Array,
     set_of: Array,
     tables: Array,
     X: Array,
@@ -81,7 +79,9 @@ def walk_values_and_sets(
         size = min(TOGETHER, len(X) - start)
         for tree in range(len(root)):
             node[:] = root[tree]
-            for _ in range(depth[tree]):
+            walking = size if root[tree] >= 0 else 0
+            while walking > 0:
+                walking = 0
                 for k in range(size):
                     at = node[k]
                     if at >= 0:
@@ -90,7 +90,8 @@ def walk_values_and_sets(
                             goes_left = tables[set_of[at], code_of(x)]
                         else:
                             goes_left = x <= threshold[at] or (x != x and missing_left[at])
-                        node[k] = left[at] if goes_left else right[at]
+                        node[k] = child[at, 0 if goes_left else 1]
+                        walking += node[k] >= 0
             for k in range(size):
                 scores_out[start + k] += value[~node[k]]
 

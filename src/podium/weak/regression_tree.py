@@ -117,13 +117,13 @@ class Forest:
     child : ndarray of int32, shape (n_splits, 2)
         Left and right child of each split: a number among all splits, or ``~i`` for leaf i of `value`.
     value : ndarray of float64
-    n_leaves : ndarray of int64
-        Leaves of each tree.
     masks : Masks
     set_of : ndarray of int32
         Row of `tables` of each split, -1 for a split by a threshold.
     tables : ndarray of bool, shape (n_sets, 256)
         Which codes of a categorical column go left.
+    root : ndarray of int64
+        Root of each tree, negative for a tree of one leaf.
     """
 
     feature: Array
@@ -131,10 +131,10 @@ class Forest:
     missing_left: Array
     child: Array
     value: Array
-    n_leaves: Array
     masks: Masks
     set_of: Array
     tables: Array
+    root: Array
 
     @classmethod
     def of(cls, trees: Sequence[RegressionTree]) -> Forest:
@@ -149,21 +149,15 @@ class Forest:
         set_of = joined("set_of", np.int32)
         return cls(
             joined("feature", np.int32), joined("threshold", SCORE), joined("missing_left", np.bool_),
-            child.astype(np.int32), joined("value", SCORE), n_leaves, make_masks(child, n_leaves),
+            child.astype(np.int32), joined("value", SCORE), make_masks(child, n_leaves),
             np.where(set_of >= 0, np.cumsum(set_of >= 0) - 1, -1).astype(np.int32),
-            np.concatenate([np.empty((0, 256), np.bool_), *(tree.tables for tree in trees)]),
+            np.concatenate([np.empty((0, 256), np.bool_), *(tree.tables for tree in trees)]), tree_roots(n_leaves),
         )  # fmt: skip
 
     @cached_property
     def threshold32(self) -> Array:
         """The thresholds for features of float32."""
         return rounded_down(self.threshold)
-
-    @cached_property
-    def ways(self) -> tuple[Array, ...]:
-        """What `walk_values_and_sets` needs beside the splits: children, values, roots and depths."""
-        left, right = np.ascontiguousarray(self.child.T)
-        return left, right, self.value, tree_roots(self.n_leaves), tree_depths(left, right, self.n_leaves)
 
     def score(self, features: Any, n_threads: int = 1, start: float | np.floating[Any] = 0.0) -> Array:
         """Return the sum of all trees for each row of a checked matrix.
@@ -190,11 +184,11 @@ def _score_rows(forest: Forest, rows: Any, scores_out: Array) -> None:
     """Score the rows of one task."""
     dense = dense_rows(rows) if sp.issparse(rows) else np.ascontiguousarray(rows)
     thresholds = forest.threshold32 if dense.dtype == np.float32 else forest.threshold
-    splits = (forest.feature, thresholds, forest.missing_left)
+    splits = (forest.feature, thresholds, forest.missing_left, forest.child, forest.value)
     if len(forest.tables):
-        walk_values_and_sets(*splits, *forest.ways, forest.set_of, forest.tables, dense, scores_out)
+        walk_values_and_sets(*splits, forest.root, forest.set_of, forest.tables, dense, scores_out)
     else:
-        _apply_masks(*splits, forest.child, forest.value, *forest.masks, dense, scores_out)
+        _apply_masks(*splits, *forest.masks, dense, scores_out)
 
 
 class Masks(NamedTuple):
