@@ -115,7 +115,7 @@ def test_a_base_model_of_other_features_is_refused(table, trees, tmp_path):
     X, y, qid = table
     other = RankBoost(2).fit(X[:, :2], y, qid=qid).content()
     write_model(tmp_path / "model", changed(trees.content(), "learned/base_model", other))
-    with pytest.raises(FormatError, match="the base model has other features than the trees"):
+    with pytest.raises(FormatError, match="the base model must have 4 features; it has 2"):
         load(tmp_path / "model")
 
 
