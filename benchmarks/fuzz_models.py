@@ -22,6 +22,7 @@ import warnings
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from copy import deepcopy
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -30,7 +31,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from podium import FormatError, load
+from podium import FormatError, PodiumError, load
 
 SAMPLES = Path(__file__).resolve().parents[1] / "tests" / "data" / "models"
 MOST_SECONDS, MOST_BYTES, BYTES_PER_BYTE = 1.0, 100 * 2**20, 20
@@ -38,7 +39,8 @@ VALUES: tuple[Any, ...] = (
     None, True, -1, 0, 1, 2, 7, 1.5, -0.0, 1e308, float("nan"), 2**31 - 1, 2**63, 10**30, 10**400, "", "x", "nan",
     "inf", "Ω" * 2000, [], {}, [[]], [1, "a"], [None] * 500, {"$array": "x.npy"}, {"$float": "nan"}, {"$float": 1},
     {"$tuple": 3}, {"$map": [[[], 1]]}, {"$map": [[1, 2]]}, {"$ranker": "MART", "parameters": {}},
-    {"$ranker": 0, "parameters": {}}, {"$new": 0}, "RankBoost", "LambdaMART", "NearestNeighbor",
+    {"$ranker": 0, "parameters": {}}, {"$ranker": "ORStump", "parameters": {}}, {"$new": 0}, "RankBoost", "LambdaMART",
+    "NearestNeighbor", "ORStump", "SVOR", "ImportedTrees", "number", "linear", "objects",
 )  # fmt: skip
 NUMBERS = (0.0, -1.0, 1.0, 2.0, 5.0, -7.0, 1e6, 1e308, np.inf, -np.inf, np.nan)
 KINDS = ("?", "i1", "i4", "i8", "u1", "u8", "f4", "f8", ">f8", "c16", "U3", "O")
@@ -221,6 +223,14 @@ def fuzzed(samples: Sequence[Path], seed: int, number: int) -> tuple[str, bytes]
     return f"{change.__name__} of {sample.parent.name}/{sample.name}", change(data, rng)
 
 
+def score_rows(model: Any) -> None:
+    """Score rows; a coefficient of 1e308 is sound, its scores are not, and a ranker may refuse to grade by them."""
+    rows = np.array([[0.5], [np.nan], [np.inf], [-1.0]]).repeat(model.n_features_in_, axis=1)
+    with np.errstate(over="ignore", invalid="ignore"), suppress(PodiumError):
+        model.predict(rows)
+        getattr(model, "predict_rank", model.predict)(rows)
+
+
 def try_file(path: Path) -> Outcome:
     """Load a file and, where that goes well, score rows with it."""
     tracemalloc.reset_peak()
@@ -230,8 +240,7 @@ def try_file(path: Path) -> Outcome:
             warnings.simplefilter("error")
             model = load(path)
         if model.n_features_in_ < 1000:
-            with np.errstate(over="ignore", invalid="ignore"):  # a coefficient of 1e308 is sound, its scores are not
-                model.predict(np.array([[0.5], [np.nan], [np.inf], [-1.0]]).repeat(model.n_features_in_, axis=1))
+            score_rows(model)
         result = "loaded"
     except FormatError:
         result = "refused"

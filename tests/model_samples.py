@@ -11,10 +11,29 @@ from pathlib import Path
 
 import numpy as np
 
-from podium import MART, LambdaMART, NearestNeighbor, PreferenceRegression, RankBoost, RankBoostPlus, VectorSimilarity
+from podium import (
+    MART,
+    SVOR,
+    AdaBoostOR,
+    ExtendedBinary,
+    LambdaMART,
+    NearestNeighbor,
+    ORBoost,
+    OrdinalThresholds,
+    ORStump,
+    PRank,
+    PreferenceRegression,
+    RankBoost,
+    RankBoostPlus,
+    VectorSimilarity,
+    import_model,
+)
 from podium.model_file import PROTOCOL
 
 N_ROWS, N_FEATURES, NAMES = 80, 4, ["price", "clicks", "age [days]", "größe"]
+LINEAR = "## Coordinate Ascent\n## Restart = 5\n1:0.5 2:0.0 3:-0.25 4:1.5\n"
+GRADES = np.array(["poor", "fair", "good", "best"], object)
+"""Labels of an ordered kind, which are not in the order of the alphabet."""
 
 
 def make_table():
@@ -52,7 +71,48 @@ def fitted_models(checkpoint):
     own = LambdaMART(2, gain=gain, eval_metric=("ndcg@5", "map"), random_state=None, subsample=0.5, **small)
     models["adapted"] = own.fit(frame, y, qid=qid, init_model=models["named_features"])
     models["large_trees"] = LambdaMART(2, max_leaves=40, min_child_samples=1).fit(X, y, qid=qid)
+    models["categories"] = LambdaMART(4, categorical_features=[0, 3], **small).fit(X, y, qid=qid)
+    towns = frame.assign(price=pandas.Categorical(np.array(["Ulm", "Köln", "Jena"])[np.minimum(y, 2).astype(int)]))
+    models["named_categories"] = MART(3, **small).fit(towns, y, qid=qid)
+    return models | ordinal_models(X, np.minimum(y, 3).astype(int), small) | imported_models(X, y, checkpoint.parent)
+
+
+def ordinal_models(X, grades, small):
+    """Return a fitted ordinal ranker of each kind by the name of its sample."""
+    import pandas
+
+    texts = pandas.Categorical(GRADES[grades], GRADES, ordered=True)
+    stopped = AdaBoostOR(n_estimators=5, early_stopping_rounds=2)
+    return {
+        "adaboost_or": stopped.fit(X, grades, eval_set=[(X[::-1], grades)]),
+        "adaboost_or_perceptrons": AdaBoostOR(PRank(epochs=20), n_estimators=3).fit(X, grades),
+        "orstump": ORStump(cost="squared").fit(X, texts),
+        "orboost": ORBoost(6).fit(X, grades * 1.5, eval_set=[(X[::-1], grades * 1.5)]),
+        "prank": PRank(epochs=20, random_state=None).fit(X, texts),
+        "svor": SVOR(1.0, cost=np.abs(np.subtract.outer(range(4), range(4))) ** 1.5).fit(X, grades),
+        "svor_linear": SVOR(0.1, kernel="linear").fit(X, GRADES[grades].astype(str)),
+        "extended_binary": ExtendedBinary(AdaBoostOR(n_estimators=4)).fit(X, texts),
+        "ordinal_thresholds": OrdinalThresholds(MART(3, **small), folds=2).fit(X, grades),
+    }
+
+
+def imported_models(X, y, folder):
+    """Return imported rankers by the names of their samples."""
+    import lightgbm
+
+    path = folder / "foreign"
+    parameters = {"objective": "regression", "num_leaves": 4, "min_data_in_leaf": 3, "verbose": -1, "num_threads": 1}
+    lightgbm.train({**parameters, "zero_as_missing": True}, lightgbm.Dataset(X, y), 4).save_model(path)
+    models = {"imported_trees": import_model(path)}
+    path.write_text(LINEAR, encoding="utf-8")
+    models["imported_linear"] = import_model(path)
+    path.unlink()
     return models
+
+
+def scores_of(model, rows):
+    """Return the numbers that a model ranks by."""
+    return getattr(model, "predict_rank", model.predict)(rows)
 
 
 def main(folder):
@@ -61,13 +121,15 @@ def main(folder):
         raise SystemExit(f"This version writes protocol {PROTOCOL}; {folder} is for another.")
     folder.mkdir(parents=True, exist_ok=True)
     X = make_table()[0][::7]
-    expected = {"rows": [[None if np.isnan(x) else x for x in row] for row in X.tolist()], "scores": {}}
+    expected = {"rows": [[None if np.isnan(x) else x for x in row] for row in X.tolist()], "scores": {}, "grades": {}}
     if (folder / "expected.json").exists():
         expected = json.loads((folder / "expected.json").read_text(encoding="utf-8"))
     for name, model in fitted_models(folder / "fit.checkpoint").items():
         if name not in expected["scores"]:
             model.save(folder / f"{name}.podium")
-            expected["scores"][name] = model.predict(X).tolist()
+            expected["scores"][name] = scores_of(model, X).tolist()
+            if hasattr(model, "predict_rank"):
+                expected["grades"][name] = model.predict(X).tolist()
     (folder / "expected.json").write_text(json.dumps(expected, indent=1) + "\n", encoding="utf-8")
 
 

@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from podium import AdaBoostOR, FormatError, ORStump, PodiumError, PRank, load
+from podium import AdaBoostOR, FormatError, ORStump, PodiumError, PRank, VectorSimilarity, load
 from podium.model_file import read_model, write_model
 from podium.rankers.ordinal.costs import cost_matrix, costs_are_convex
 from podium.rankers.ordinal.grades import check_grades
@@ -114,25 +114,34 @@ def test_files_that_are_no_ordinal_models_are_refused(table, tmp_path):
     path = tmp_path / "model"
     AdaBoostOR(n_estimators=3).fit(X, y).save(path)
     content = read_model(path)
+    stumps = content["learned"]["stumps"]
+    narrow, fewer = ORStump().fit(X[:, :2], y).content(), ORStump().fit(X, np.minimum(y, 2)).content()
     wrong = {
-        "the labels are not of the kind": ("classes", {"dtype": "<M8[s]", "values": [1, 2]}),
-        "classes must be a list": ("classes", {"dtype": "<i8", "values": [1]}),
-        "costs_convex is missing": ("costs_convex", None),
-        "a round has an epsilon outside": ("epsilon", [0.1, 0.2, 0.9]),
-        "differ in length": ("weight", [1.0]),
-        "best_iteration must be 1 to 3": ("best_iteration", 4),
-        "the stumps of 4 grades are incomplete": ("stumps", {**content["learned"]["stumps"], "thresholds": [[1]]}),
-        "a feature outside 0 to 3": ("stumps", {**content["learned"]["stumps"], "feature": [0, 1, 4]}),
-        "a direction other than": ("stumps", {**content["learned"]["stumps"], "direction": [0, 1, 1]}),
-        "do not ascend": ("stumps", {**content["learned"]["stumps"], "thresholds": [[2, 1, 3]] * 3}),
-        "is no number": ("stumps", {**content["learned"]["stumps"], "thresholds": [["nan"] * 3] * 3}),
+        "classes must be at least two different labels": ("classes", np.array([1])),
+        "classes must be": ("classes", {"kind": "objects", "values": [1, [2]]}),
+        "costs_convex must be true or false": ("costs_convex", None),
+        "a round has an epsilon outside": ("epsilon", np.array([0.1, 0.2, 0.9])),
+        "weight must hold 3 finite numbers": ("weight", np.array([1.0])),
+        "best_iteration must be a whole number, from 1 to 3": ("best_iteration", 4),
+        "thresholds must be 3 times 3 numbers; got 1": ("stumps", {**stumps, "thresholds": np.ones(1)}),
+        "differ in length": ("stumps", {**stumps, "missing": np.ones(1, int)}),
+        "feature must be a list of whole numbers from 0 to 3": ("stumps", {**stumps, "feature": np.array([0, 1, 4])}),
+        "direction of a stump must be 1 or -1; got 0": ("stumps", {**stumps, "direction": np.array([0, 1, 1])}),
+        "missing must be a list of whole numbers from 0 to 3": ("stumps", {**stumps, "missing": np.full(3, 4)}),
+        "numbers that ascend": ("stumps", {**stumps, "thresholds": np.array([2.0, 1, 3] * 3)}),
+        "thresholds must be a list of numbers": ("stumps", {**stumps, "thresholds": [[1, 2, 3]] * 3}),
         "the ranker 'Oracle' is not known": ("rankers", [{"ranker": "Oracle"}]),
+        "from 1 to 0": ("rankers", []),
+        "the ranker of a round must have 4 features; it has 2": ("rankers", [narrow]),
+        "must have the classes of the vote": ("rankers", [fewer]),
+        "the ranker of a round must have the classes": ("rankers", [VectorSimilarity().fit(X, y).content()]),
     }
     for message, (name, value) in wrong.items():
         broken = copy.deepcopy(content)
         broken["learned"][name] = value
         if name == "rankers":
             del broken["learned"]["stumps"]
+            broken["learned"] |= {one: np.full(len(value), 0.25) for one in ("epsilon", "weight", "train_costs")}
         write_model(path, broken)
         with pytest.raises(FormatError, match=message):
             load(path)

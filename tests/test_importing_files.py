@@ -261,7 +261,7 @@ def test_imported_rankers_take_part_everywhere(read, tmp_path):
     np.testing.assert_allclose(further.predict(X) - scores, sum(tree.predict(X) for tree in further.trees_))
     few = np.arange(0, len(y), 5)
     alone = podium.evaluate(y[few], scores[few], qid=qid[few], measures=["ndcg@10"])["ndcg@10"]
-    assert podium.blend(further.predict(X[few]), scores[few], y[few], qid=qid[few]).value >= alone - 1e-12
+    assert podium.blend([further.predict(X[few]), scores[few]], y[few], qid=qid[few]).value >= alone - 1e-12
     podium.compare(y, further.predict(X), scores, qid=qid, measures=["ndcg@10"])
     with pytest.raises(PodiumError, match="ImportedTrees cannot be trained, it is read by import_model"):
         model.fit(X, y, qid=qid)

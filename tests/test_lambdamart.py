@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from podium import NoPairsError, PodiumError, RankBoost, load, make_search
+from podium import NoPairsError, ORStump, PodiumError, RankBoost, load, make_search
 from podium.measures import measure_queries
 from podium.rankers.lambdamart import MART, LambdaMART
 
@@ -136,6 +136,22 @@ def test_going_on_from_a_model_equals_one_fit(table):
     half = LambdaMART(3, min_child_samples=3).fit(X, y, qid=qid)
     joined = LambdaMART(7, min_child_samples=3).fit(X, y, qid=qid, init_model=half)
     np.testing.assert_allclose(joined.predict(X), whole.predict(X), rtol=1e-9)
+
+
+@pytest.mark.parametrize("ranker", [LambdaMART, MART])
+def test_more_rounds_to_go_on_from_than_in_all_are_refused(ranker, table):
+    X, y, qid = table
+    half = ranker(3, min_child_samples=3).fit(X, y, qid=qid)
+    with pytest.raises(PodiumError, match=r"init_model has 3 rounds already; n_estimators.* at least that: got 2"):
+        ranker(2, min_child_samples=3).fit(X, y, qid=qid, init_model=half)
+    assert len(ranker(3, min_child_samples=3).fit(X, y, qid=qid, init_model=half).rounds_) == 3
+
+
+def test_trees_go_on_from_the_ranks_of_an_ordinal_ranker(table):
+    X, y, qid = table
+    base = ORStump().fit(X, np.array(["a", "b", "c", "d"])[y.astype(int)])
+    model = LambdaMART(1, min_child_samples=3).fit(X, y, qid=qid, init_model=base)
+    np.testing.assert_allclose(model.predict(X) - model.trees_[0].predict(X), base.predict_rank(X), atol=1e-12)
 
 
 def test_adaptation_starts_at_the_base_models_quality(table, tmp_path):

@@ -5,6 +5,7 @@ import json
 import struct
 import tracemalloc
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from podium import (
     VectorSimilarity,
     load,
 )
-from podium.model_file import Unfitted, write_model
+from podium.model_file import PROTOCOL, Unfitted, read_model, write_model
 from podium.model_file.arrays import from_npy, to_npy
 
 pytestmark = [
@@ -115,7 +116,7 @@ def test_a_base_model_of_other_features_is_refused(table, trees, tmp_path):
     X, y, qid = table
     other = RankBoost(2).fit(X[:, :2], y, qid=qid).content()
     write_model(tmp_path / "model", changed(trees.content(), "learned/base_model", other))
-    with pytest.raises(FormatError, match="the base model has other features than the trees"):
+    with pytest.raises(FormatError, match="the base model must have 4 features; it has 2"):
         load(tmp_path / "model")
 
 
@@ -135,6 +136,66 @@ def test_what_other_rankers_learned_is_checked(ranker, name, value, message, tab
     content = ranker.fit(X, y, qid=qid).content()
     write_model(tmp_path / "model", changed(content, f"learned/{name}", value))
     with pytest.raises(FormatError, match=message):
+        load(tmp_path / "model")
+
+
+SAMPLES = Path(__file__).parent / "data" / "models" / f"protocol-{PROTOCOL}"
+WRONG_SAMPLES = [
+    ("adaboost_or", "learned/classes", np.array([1, 1, 2, 3]), "two different labels"),
+    ("adaboost_or", "learned/classes", np.array([0, 1, 2, np.nan]), "two different labels"),
+    ("adaboost_or", "learned/train_costs", np.full(3, np.nan), "train_costs must hold 3 finite numbers"),
+    ("adaboost_or", "parameters/estimator", Unfitted("MART", {}), "estimator must take sample_cost in fit"),
+    ("orstump", "learned/classes/values", ["a", "b", "c", "c"], "two different labels"),
+    ("orstump", "learned/classes/values", "abcd", "two different labels"),
+    ("orstump", "learned/classes/kind", "code", "two different labels"),
+    ("orstump", "learned/classes", {"kind": "texts", "values": ["a", "b" * 2**21, "c"]}, "two different labels"),
+    ("orstump", "learned/feature", np.array([0, 0]), "the columns of the stumps differ in length"),
+    ("orstump", "learned/costs_convex", 1, "costs_convex must be true or false"),
+    ("orstump", "parameters/cost", [[0.0, 1.0], [1.0, 0.0]], "for each of the 4 grades"),
+    ("orstump", "parameters/cost", {}, "a parameter cannot be used"),
+    ("orboost", "learned/rounds/feature", np.full(6, 4), "feature must be a list of whole numbers from 0 to 3"),
+    ("prank", "learned/coef_", np.ones(3), "coef_ must hold 4 finite numbers"),
+    ("prank", "learned/deviations_", np.zeros(4), "deviations_ must be positive"),
+    ("prank", "learned/thresholds_", np.array([1.0, 2.0]), "thresholds must be 1 times 3 numbers; got 2"),
+    ("prank", "learned/training_cost_", np.ones(2), "training_cost_ must be a finite number"),
+    ("prank", "training/seed", -1, "seed must be a whole number"),
+    ("svor", "learned/support_vectors", np.ones(5), "support_vectors must hold"),
+    ("svor", "learned/dual_coef_", 3, "dual_coef_ must be a list of numbers"),
+    ("svor", "learned/n_iter_", 1.5, "n_iter_ must be a whole number"),
+    ("svor", "learned/gap_", np.inf, "gap_ must be a finite number"),
+    ("extended_binary", "parameters", {"encoding": "number"}, "missing 1 required positional argument: 'estimator'"),
+    ("extended_binary", "parameters/encoding", "number", "the estimator must have 5 features; it has 7"),
+    ("extended_binary", "learned/not_monotone_", None, "not_monotone_ is missing"),
+    ("extended_binary", "learned/estimator/learned/classes", np.array([0, 1]), "must tell -1 and 1 apart"),
+    ("ordinal_thresholds", "learned/direction_", 0, "direction_ must be 1 or -1"),
+    ("ordinal_thresholds", "learned/estimator", None, "the ranker None is not known"),
+    ("ordinal_thresholds", "learned/estimator/n_features", 5, "the estimator must have 4 features; it has 5"),
+    ("imported_trees", "learned/source", {"format": 3}, "the source of the imported model must be texts"),
+    ("imported_trees", "learned/reading", None, "must say absent_as_zero and float32"),
+    ("imported_trees", "learned/reading/zero_as_missing", np.array([4]), "whole numbers from 0 to 3"),
+    ("imported_trees", "learned/reading/zero_as_missing", np.array([1, 1]), "different columns in their order"),
+    ("imported_trees", "learned/best_iteration", 5, "best_iteration must be a whole number, from 0 to 4"),
+    ("imported_linear", "learned/coef", np.full(4, np.inf), "coef must hold 4 finite numbers"),
+    ("imported_linear", "learned/intercept", "0", "intercept must be a finite number"),
+    ("categories", "learned/categories", [[4, [1]]], "the categories must be lists of a column"),
+    ("categories", "learned/categories", [], "sets must split the categorical features, and no others"),
+    ("categories", "learned/trees/sets", np.zeros(3, np.uint32), "whole numbers of 32 bits"),
+    ("categories", "learned/trees/set_of", np.zeros(0), "sets must split the categorical features"),
+]
+
+
+@pytest.mark.parametrize(("name", "place", "value", "message"), WRONG_SAMPLES)
+def test_samples_with_one_wrong_value_are_refused(name, place, value, message, tmp_path):
+    write_model(tmp_path / "model", changed(read_model(SAMPLES / f"{name}.podium"), place, value))
+    with pytest.raises(FormatError, match=message):
+        load(tmp_path / "model")
+
+
+def test_a_base_that_predicts_texts_is_refused(tmp_path):
+    texts = read_model(SAMPLES / "orstump.podium")
+    content = changed(read_model(SAMPLES / "ordinal_thresholds.podium"), "learned/estimator", texts)
+    write_model(tmp_path / "model", content)
+    with pytest.raises(FormatError, match="the estimator must predict numbers"):
         load(tmp_path / "model")
 
 
@@ -247,9 +308,9 @@ def test_a_document_longer_than_the_limit_is_refused(trees, tmp_path, monkeypatc
         load(tmp_path / "model")
 
 
-@pytest.mark.parametrize("ranker", ["trees", "stumps"])
-def test_a_number_of_features_takes_no_memory(ranker, tmp_path, request):
-    write_model(tmp_path / "model", {**request.getfixturevalue(ranker).content(), "n_features": 2**31 - 1})
+@pytest.mark.parametrize("name", ["lambdamart", "rankboost", "adaboost_or", "orstump", "orboost", "imported_trees"])
+def test_a_number_of_features_takes_no_memory(name, tmp_path):
+    write_model(tmp_path / "model", {**read_model(SAMPLES / f"{name}.podium"), "n_features": 2**31 - 1})
     tracemalloc.start()
     try:
         assert load(tmp_path / "model").n_features_in_ == 2**31 - 1

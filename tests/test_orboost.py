@@ -1,7 +1,5 @@
 """ORBoost: against its plain form, the loss, order of thresholds, K = 2, evaluation sets, files."""
 
-import json
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,6 +7,7 @@ from hypothesis import strategies as st
 
 from podium import FormatError, ORBoost, PodiumError, load
 from podium.distribution.margins import Margins, ordered_thresholds
+from podium.model_file import read_model, write_model
 from reference.ordinal_peers import best_thresholds, margin_loss, orboost
 
 
@@ -167,12 +166,18 @@ def test_broken_files_are_refused(tmp_path):
     X, y = sample()
     path = tmp_path / "model"
     ORBoost(3).fit(X, y).save(path)
-    content = json.loads(path.read_text())
+    content = read_model(path)
+    learned = content["learned"]
+    scaled = {**learned["rounds"], "low": np.zeros(3), "high": np.ones(3)}
+    del scaled["threshold"]
     for name, value, message in (
-        ("thresholds", [1, 2], "thresholds must have 3 numbers for each round"),
-        ("best_iteration", 4, "best_iteration must be 1 to 3"),
+        ("thresholds", [1, 2], "thresholds must be 3 times 3 numbers; got 2"),
+        ("thresholds", np.full(9, np.nan), "thresholds must be numbers that ascend"),
+        ("thresholds", -learned["thresholds"], "thresholds must be numbers that ascend"),
+        ("best_iteration", 4, "best_iteration must be a whole number, from 1 to 3; got 4"),
         ("rounds", None, "the rounds of the model are incomplete"),
+        ("rounds", scaled, "the rounds of ORBoost must be stumps"),
     ):
-        path.write_text(json.dumps({**content, "learned": {**content["learned"], name: value}}))
+        write_model(path, {**content, "learned": {**learned, name: value}})
         with pytest.raises(FormatError, match=message):
             load(path)

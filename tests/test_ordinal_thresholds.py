@@ -131,8 +131,9 @@ def test_saved_with_its_ranker(tmp_path):
 
 
 def test_a_ranker_of_others_is_in_no_model_file(tmp_path):
-    with pytest.raises(PodiumError, match="A model file cannot hold"):
+    with pytest.raises(PodiumError, match="holds rankers of Podium only; Ridge is not one of them"):
         OrdinalThresholds(Ridge()).fit(*sample()).save(tmp_path / "model")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_it_can_be_boosted():

@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from podium import AdaBoostOR, ExtendedBinary, ORStump, PodiumError, PRank
+from podium import MART, AdaBoostOR, ExtendedBinary, ORBoost, ORStump, PodiumError, PRank, load
 from podium.rankers.ordinal.extended_binary import (
     ReversedOrdinal,
     extend,
@@ -155,9 +155,27 @@ def test_costs_that_all_point_one_way_are_refused(table):
 
 def test_a_classifier_of_others_is_in_no_model_file(table, tmp_path):
     model = ExtendedBinary(LogisticRegression()).fit(*table)
-    with pytest.raises(PodiumError, match=r"cannot hold a classifier of scikit-learn.* LogisticRegression"):
+    with pytest.raises(PodiumError, match="holds rankers of Podium only; LogisticRegression is not one of them"):
         model.save(tmp_path / "model")
+    boosted = AdaBoostOR(ExtendedBinary(LogisticRegression()), n_estimators=2).fit(*table)
+    with pytest.raises(PodiumError, match="holds rankers of Podium only; LogisticRegression is not one of them"):
+        boosted.save(tmp_path / "model")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("encoding", ["one-hot", "number"])
+@pytest.mark.parametrize("estimator", [AdaBoostOR(n_estimators=5), ORBoost(5), MART(3, min_child_samples=3)])
+def test_a_ranker_of_ours_serves_as_the_classifier_and_is_saved(estimator, encoding, table, tmp_path):
+    X, y = table
+    model = ExtendedBinary(estimator, encoding=encoding).fit(X, np.array(["a", "b", "c", "d"])[y])
+    model.save(tmp_path / "model")
+    loaded = load(tmp_path / "model")
+    assert (loaded.encoding, loaded.not_monotone_, loaded.rank_monotone_) == (
+        encoding, model.not_monotone_, model.rank_monotone_,
+    )  # fmt: skip
+    assert len(np.unique(model.predict(X))) > 1
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    np.testing.assert_array_equal(loaded.predict_rank(X), model.predict_rank(X))
 
 
 def test_it_can_be_boosted(table):

@@ -102,7 +102,8 @@ class Ranker(BaseEstimator):
         if hasattr(init_model, "n_features_in_"):
             check_columns(data, init_model.n_features_in_, _names_of(init_model), "init_model must have")
         self._learn(data, evals, init_model)
-        self.training_summary_ = summary_of(data)
+        n_pairs = 0 if data.pairs is None else len(data.pairs.better)
+        self.training_summary_ = summary_of(data.features, data.labels, len(data.queries), n_pairs)
         self.sparse_input_ = sp.issparse(data.features)
         self.n_features_in_ = data.features.shape[1]
         if data.feature_names is not None:
@@ -294,6 +295,15 @@ def check_columns(data: Any, n_features: int, names: list[str] | None, start: st
     if data.feature_names is not None and names is not None and list(data.feature_names) != names:
         raise PodiumError(
             f"{start} the columns of X, in their order. {_name_difference(list(data.feature_names), names)}"
+        )
+
+
+def check_rounds_before(n_before: int, n_rounds: int) -> None:
+    """Refuse to go on from a model with more rounds than there are to be in all."""
+    if n_before > n_rounds:
+        raise PodiumError(
+            f"init_model has {n_before} rounds already; n_estimators, the rounds in all, must be at least that: "
+            f"got {n_rounds}."
         )
 
 

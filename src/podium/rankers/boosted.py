@@ -19,7 +19,7 @@ from podium.export.ensemble import stump_tree
 from podium.measures import parse_measure
 from podium.model import AdditiveModel
 from podium.model_file import check_whole, check_writable
-from podium.rankers.base import Ranker, name_tuple
+from podium.rankers.base import Ranker, check_rounds_before, name_tuple
 from podium.rankers.story import fingerprint, from_columns, read_checkpoint, to_columns, write_checkpoint
 from podium.rounds import AlphaRule, Monitor, Round, boost, evaluation_sets, repeat
 from podium.weak.stump import Stump
@@ -81,11 +81,7 @@ class BoostedRanker(Ranker):
                 name = type(self).__name__
                 raise PodiumError(f"init_model must be a fitted {name}; got {type(init_model).__name__}.")
             check_is_fitted(init_model)
-            if len(init_model.rounds_) > self.n_estimators:
-                raise PodiumError(
-                    f"init_model has {len(init_model.rounds_)} rounds already; n_estimators, the rounds in all, "
-                    f"must be at least that: got {self.n_estimators}."
-                )
+            check_rounds_before(len(init_model.rounds_), self.n_estimators)
 
     def _make_monitor(self, evals: list[RankingData], save: Callable[[list[Round]], None] | None) -> Monitor[Round]:
         """Return the monitor of the evaluation sets."""

@@ -1,10 +1,9 @@
-"""Boosted regression trees: the loop, the draws, and what rankers made of trees share (Burges 2010, "LM", 6 and 7)."""
+"""What rankers made of boosted regression trees share: everything but the loss (Burges 2010, "LM", 6 and 7)."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
 from numbers import Integral, Real
 from os import PathLike
 from typing import Any, NamedTuple, Self
@@ -14,8 +13,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from podium._compiled import ROW, SCORE, compiled, even_chunks, run_threads, thread_count
-from podium._validation import Array, FormatError, PodiumError
+from podium._compiled import ROW, SCORE, thread_count
+from podium._validation import Array, PodiumError
 from podium.binning import as_blocks, bin_features
 from podium.categories import Categories
 from podium.dataset import RankingData
@@ -23,44 +22,16 @@ from podium.export import TreeSum
 from podium.losses import Loss
 from podium.measures import parse_measure
 from podium.model_file import check_real, check_whole
-from podium.rankers.base import Ranker, name_tuple
-from podium.rankers.model_content import fitted_ranker
+from podium.rankers.base import Ranker, check_rounds_before, name_tuple
+from podium.rankers.model_content import inner_ranker
 from podium.rankers.tree_categories import category_arrays, find_categories, from_lists, to_lists
 from podium.rankers.tree_file import from_columns, to_columns
+from podium.rankers.tree_rounds import Sampler, TreeRound, boost_trees
 from podium.rounds import Monitor, evaluation_sets
 from podium.weak.category_split import CategorySplits
-from podium.weak.grower import Grown, TreeGrower
+from podium.weak.grower import TreeGrower
 from podium.weak.regression_tree import Forest, RegressionTree, staged_scores
 from podium.weak.split import Limits
-
-
-@dataclass(frozen=True)
-class TreeRound:
-    """One round of boosted trees.
-
-    Attributes
-    ----------
-    ranking : RegressionTree
-        The tree, its values times the learning rate.
-    """
-
-    ranking: RegressionTree
-    alpha: float = 1.0
-
-    @property
-    def n_leaves(self) -> int:
-        """Leaves of the tree."""
-        return self.ranking.n_leaves
-
-    @property
-    def gain(self) -> float:
-        """Sum of the gains of its splits."""
-        return float(self.ranking.gain.sum())
-
-    @property
-    def line(self) -> str:
-        """What the progress bar says of the round."""
-        return f"gain {self.gain:.4g}"
 
 
 class Start(NamedTuple):
@@ -73,7 +44,8 @@ class Start(NamedTuple):
         """Return the scores before the first tree."""
         if self.model is None:
             return np.full(features.shape[0], self.score, SCORE)
-        return self.score + np.asarray(self.model.predict(features), SCORE)
+        scores: Array = self.score + self.model._score(self.model._check_rows(features))
+        return scores
 
 
 def start_of(init_model: Any, constant: float) -> Start:
@@ -81,76 +53,6 @@ def start_of(init_model: Any, constant: float) -> Start:
     if isinstance(init_model, TreeRanker):
         return init_model._start
     return Start(init_model, constant if init_model is None else 0.0)
-
-
-class Sampler:
-    """Draws the queries and features of each round; the draw depends on the seed and the round alone."""
-
-    def __init__(self, offsets: Array, n_features: int, subsample: float, colsample: float, seed: int) -> None:
-        self.offsets, self.n_features, self.seed = offsets, n_features, seed
-        self.n_queries = max(1, round(subsample * (len(offsets) - 1)))
-        self.n_columns = max(1, round(colsample * n_features))
-
-    def rows(self, number: int) -> Array | None:
-        """Return the rows of the queries drawn, ascending; None for all."""
-        sizes = np.diff(self.offsets)
-        if self.n_queries == len(sizes):
-            return None
-        drawn = np.zeros(len(sizes), np.bool_)
-        drawn[self._draw(number, 0, len(sizes), self.n_queries)] = True
-        return np.flatnonzero(np.repeat(drawn, sizes)).astype(np.uint32)
-
-    def features(self, number: int) -> Array | None:
-        """Return the features drawn, ascending; None for all."""
-        if self.n_columns == self.n_features:
-            return None
-        return np.sort(self._draw(number, 1, self.n_features, self.n_columns)).astype(np.int64)
-
-    def _draw(self, number: int, what: int, total: int, size: int) -> Array:
-        """Return `size` different numbers below `total`."""
-        return np.random.default_rng([self.seed, number, what]).choice(total, size, replace=False)
-
-
-def boost_trees(
-    loss: Loss,
-    grower: TreeGrower,
-    sampler: Sampler,
-    scores: Array,
-    monitor: Monitor[TreeRound],
-    n_rounds: int,
-    learning_rate: float,
-) -> None:
-    """Run LambdaMART (LM 7) for `n_rounds` rounds in all, or until no split helps or the monitor stops.
-
-    1. Gradient λ and curvature w of each row at the scores so far.
-    2. A tree on them; its leaves have Newton's value γ = Σ λ/Σ w.
-    3. F_k = F_{k-1} + η Σ_l γ_l I(x in leaf l).
-    """
-    with monitor:
-        while len(monitor.rounds) < n_rounds and not monitor.stopped:
-            number = len(monitor.rounds)
-            gradient, curvature = loss.derivatives(scores, number)  # 1
-            rows = sampler.rows(number)
-            salt = sampler.seed * 1_000_003 + number
-            grown = grower.grow(gradient, curvature, salt, rows, sampler.features(number))  # 2
-            if grown.tree.n_leaves == 1:
-                monitor.stop("no split lowers the loss")
-                break
-            tree = grown.tree.scaled(learning_rate)
-            add_tree(tree, grown, rows, grower, scores)  # 3
-            monitor.observe(TreeRound(tree))
-
-
-def add_tree(tree: RegressionTree, grown: Grown, rows: Array | None, grower: TreeGrower, scores_out: Array) -> None:
-    """Add a tree to the scores of the training rows: by leaf, or by codes where a row was not drawn."""
-    parts = even_chunks(grown.offsets, grower.n_threads)
-    calls = [(grown.rows, grown.offsets, tree.value, scores_out, first, last) for first, last in parts]
-    run_threads(_add_leaves, calls, grower.n_threads)
-    if rows is not None:
-        others = np.ones(len(scores_out), np.bool_)
-        others[rows] = False
-        left_out = np.flatnonzero(others)
-        scores_out[left_out] += tree.value[tree.leaves_of_codes(grower.bins.codes, left_out)]
 
 
 class TreeRanker(Ranker):
@@ -247,6 +149,8 @@ class TreeRanker(Ranker):
             if not isinstance(init_model, Ranker):
                 raise PodiumError(f"init_model must be a fitted ranker; got {type(init_model).__name__}.")
             check_is_fitted(init_model)
+        if isinstance(init_model, TreeRanker):
+            check_rounds_before(init_model.best_iteration_, self.n_estimators)
 
     def _make_grower(self, data: RankingData, n_features: int, threads: int) -> TreeGrower:
         """Return the grower of trees on the training rows."""
@@ -277,7 +181,7 @@ class TreeRanker(Ranker):
         """Return the trees to go on from."""
         if not isinstance(init_model, TreeRanker):
             return []
-        return init_model.trees_[: min(init_model.best_iteration_, self.n_estimators)]
+        return init_model.trees_[: init_model.best_iteration_]
 
     def _keep(self, rounds: list[TreeRound], best_round: int, start: Start) -> None:
         """Set what the fit, or a file, gives."""
@@ -369,11 +273,8 @@ class TreeRanker(Ranker):
         self._categories = from_lists(content.get("categories"), path, self.n_features_in_, names)
         trees = from_columns(content.get("trees"), path, self.n_features_in_, self._categories.values)
         best = check_whole(content.get("best_iteration"), path, "best_iteration", 0, len(trees))
-        model = content.get("base_model")
-        if model is not None:
-            model = fitted_ranker(model, path)
-            if model.n_features_in_ != self.n_features_in_:
-                raise FormatError(path, "the base model has other features than the trees")
+        inner = content.get("base_model")
+        model = None if inner is None else inner_ranker(inner, path, self.n_features_in_, "base model")
         start = Start(model, check_real(content.get("base_score"), path, "base_score"))
         self._keep([TreeRound(tree) for tree in trees], best, start)
 
@@ -403,11 +304,3 @@ def gain_shares(trees: list[RegressionTree], n_features: int) -> Array:
     )
     gains: Array = np.bincount(features.astype(ROW), sums, n_features)
     return gains / gains.sum() if gains.sum() > 0 else gains
-
-
-@compiled
-def _add_leaves(rows: Array, offsets: Array, values: Array, scores_out: Array, first: int, last: int) -> None:
-    """Do ``scores_out[rows of leaf] += values[leaf]`` for some leaves."""
-    for leaf in range(first, last):
-        for row in rows[offsets[leaf] : offsets[leaf + 1]]:
-            scores_out[row] += values[leaf]

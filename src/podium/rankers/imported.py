@@ -10,12 +10,12 @@ from typing import Any, NoReturn, Self
 
 import numpy as np
 
-from podium._compiled import SCORE, thread_count
+from podium._compiled import ROW, SCORE, thread_count
 from podium._validation import Array, FormatError, PodiumError
 from podium.dataset import RankingData
 from podium.export.ensemble import Linear, TreeSum
 from podium.importing import Columns, Imported, Reading, read_foreign
-from podium.model_file import check_column, check_real, check_whole, to_floats
+from podium.model_file import check_column, check_real, check_whole, to_whole
 from podium.rankers.base import Ranker, name_tuple
 from podium.rankers.boosted_trees import gain_shares
 from podium.rankers.tree_file import from_columns, to_columns
@@ -122,19 +122,22 @@ class ImportedRanker(Ranker):
         raise TypeError(f"{type(self).__name__} must say how it scores.")
 
     def _learned(self) -> dict[str, Any]:
-        return {"source": self.source_, "reading": asdict(self._reading)}
+        reading = {**asdict(self._reading), "zero_as_missing": np.array(self._reading.zero_as_missing, ROW)}
+        return {"source": self.source_, "reading": reading}
 
     def _origin(self, content: dict[str, Any], path: str | PathLike[str]) -> tuple[Reading, dict[str, Any]]:
         """Return reading and source as a file of ours holds them."""
         source, reading = content.get("source"), content.get("reading")
-        known = Reading.__dataclass_fields__.keys()
-        if not isinstance(source, dict) or not isinstance(reading, dict) or reading.keys() != known:
-            raise FormatError(path, "source and reading of the imported model are incomplete")
-        zeros = to_floats(reading["zero_as_missing"], path, "zero_as_missing")
-        if not np.isin(zeros, np.arange(self.n_features_in_)).all():
-            raise FormatError(path, f"zero_as_missing must be columns from 0 to {self.n_features_in_ - 1}")
-        columns = tuple(int(column) for column in zeros)
-        return Reading(columns, bool(reading["absent_as_zero"]), bool(reading["float32"])), source
+        if not isinstance(source, dict) or not all(isinstance(text, str) for item in source.items() for text in item):
+            raise FormatError(path, "the source of the imported model must be texts by name")
+        named = reading if isinstance(reading, dict) else {}
+        absent, single = named.get("absent_as_zero"), named.get("float32")
+        if not isinstance(absent, bool) or not isinstance(single, bool):
+            raise FormatError(path, "the reading of the imported model must say absent_as_zero and float32")
+        zeros = to_whole(named.get("zero_as_missing"), path, "zero_as_missing", 0, self.n_features_in_ - 1)
+        if np.any(np.diff(zeros) <= 0):
+            raise FormatError(path, "zero_as_missing must be different columns in their order")
+        return Reading(tuple(zeros.tolist()), absent, single), source
 
 
 class ImportedTrees(ImportedRanker):

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from podium._validation import FormatError, PodiumError
-from podium.dataset import RankingData
+from podium._validation import Array, FormatError, PodiumError
 from podium.model_file import Unfitted, check_whole
 
 if TYPE_CHECKING:
@@ -36,10 +35,30 @@ def fitted_ranker(content: Any, path: str | PathLike[str]) -> Ranker:
     return _ranker_named(name, path).from_content(content, path)
 
 
-def kept_parameters(ranker: Ranker) -> dict[str, Any]:
-    """Return the parameters of a ranker as a file can hold them; refuse those that it cannot."""
+def inner_ranker(content: Any, path: str | PathLike[str], n_features: int, name: str) -> Ranker:
+    """Return the fitted ranker inside another, which must take so many features; `name` says what it is there."""
+    ranker = fitted_ranker(content, path)
+    if ranker.n_features_in_ != n_features:
+        raise FormatError(path, f"the {name} must have {n_features} features; it has {ranker.n_features_in_}")
+    return ranker
+
+
+def content_of(ranker: Any) -> dict[str, Any]:
+    """Return what a file keeps of a fitted ranker inside another; refuse what is not of the library."""
+    refuse_strangers(ranker)
+    content: dict[str, Any] = ranker.content()
+    return content
+
+
+def refuse_strangers(ranker: Any) -> None:
+    """Refuse what `load` would not know."""
     if known_rankers().get(type(ranker).__name__) is not type(ranker):
         raise PodiumError(f"A model file holds rankers of Podium only; {type(ranker).__name__} is not one of them.")
+
+
+def kept_parameters(ranker: Ranker) -> dict[str, Any]:
+    """Return the parameters of a ranker as a file can hold them; refuse those that it cannot."""
+    refuse_strangers(ranker)
     given = ranker.get_params(deep=False)
     if isinstance(given.get("random_state"), np.random.RandomState) and hasattr(ranker, "seed_"):
         given["random_state"] = ranker.seed_
@@ -69,10 +88,11 @@ def make_ranker(kind: type[Kind], parameters: Any, path: str | PathLike[str]) ->
     """Return a ranker with the parameters of a file, each of which must be one that `fit` would take."""
     if not isinstance(parameters, dict) or not parameters.keys() <= set(kind._get_param_names()):
         raise FormatError(path, f"the parameters are not those of {kind.__name__}")
-    ranker = kind(**{name: _given_value(value, path) for name, value in parameters.items()})
+    given = {name: _given_value(value, path) for name, value in parameters.items()}
     try:
+        ranker = kind(**given)
         ranker._check_parameters()
-    except (PodiumError, TypeError, OverflowError) as error:  # the latter two from checks of scikit-learn
+    except (PodiumError, TypeError, OverflowError) as error:  # the latter two from missing ones, and scikit-learn
         raise FormatError(path, f"a parameter cannot be used. {str(error).rstrip('.')}") from None
     return ranker
 
@@ -97,12 +117,10 @@ def _ranker_named(name: Any, path: str | PathLike[str]) -> type[Ranker]:
     return kind
 
 
-def summary_of(data: RankingData) -> dict[str, int]:
+def summary_of(features: Any, labels: Array | None, n_queries: int = 0, n_pairs: int = 0) -> dict[str, int]:
     """Return what there was to learn from: rows, queries, features, different labels, explicit pairs."""
-    n_rows, n_features = data.features.shape
-    grades = 0 if data.labels is None else len(np.unique(data.labels))
-    pairs = 0 if data.pairs is None else len(data.pairs.better)
-    return dict(zip(COUNTS, (n_rows, len(data.queries), n_features, grades, pairs), strict=True))
+    grades = 0 if labels is None else len(np.unique(labels))
+    return dict(zip(COUNTS, (features.shape[0], n_queries, features.shape[1], grades, n_pairs), strict=True))
 
 
 def training_content(ranker: Ranker) -> dict[str, Any]:

@@ -14,17 +14,17 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils._param_validation import HasMethods, Interval
-from sklearn.utils.validation import has_fit_parameter
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from podium._compiled import thread_count, threads_for
-from podium._validation import Array, FormatError, PodiumError
+from podium._validation import Array, FormatError, PodiumError, check_seed
 from podium.distribution.steps import StepWeights
-from podium.model_file import to_floats
-from podium.rankers.base import Ranker
-from podium.rankers.model_content import fitted_ranker
+from podium.model_file import check_column, check_whole
+from podium.rankers.model_content import content_of, inner_ranker
 from podium.rankers.ordinal.base import OrdinalData, OrdinalRanker
 from podium.rankers.ordinal.boosting import (
     LEAST,
+    ROUNDING,
     AnyRankers,
     BaseLearner,
     MeanCost,
@@ -89,6 +89,8 @@ class AdaBoostOR(OrdinalRanker):
         ``evals_result_["validation_0"]["cost"]``: the mean cost after each round.
     stop_reason_ : str
         Why the fit ended.
+    seed_ : int
+        The seed, drawn where `random_state` is not a number.
     classes_ : ndarray
         The labels of the grades, lowest first.
     costs_convex_ : bool
@@ -184,25 +186,29 @@ class AdaBoostOR(OrdinalRanker):
         monitor: Monitor[OrdinalRound] = Monitor(
             self.n_estimators, evals, [MeanCost()], self.early_stopping_rounds, self.verbose
         )
-        costs = boost_grades(weights, self._make_learner(data), training, monitor, self.n_estimators)
+        seed = check_seed(self.random_state)
+        costs = boost_grades(weights, self._make_learner(data, seed), training, monitor, self.n_estimators)
         if not monitor.rounds:
             raise PodiumError(f"Nothing was learned: {monitor.reason}.")
         largest = float(data.costs[:, 0].sum() + data.costs[:, -1].sum())
         self.train_costs_ = np.array(costs[: len(monitor.rounds)]) * len(data.grades) / largest
-        self._keep(monitor.rounds, monitor.best_round, data.features.shape[1])
-        self.evals_result_, self.stop_reason_ = monitor.history, monitor.reason
+        self._keep(monitor.rounds, monitor.best_round)
+        self.evals_result_, self.stop_reason_, self.seed_ = monitor.history, monitor.reason, seed
 
-    def _keep(self, rounds: list[OrdinalRound], best_round: int, n_features: int) -> None:
+    def _keep(self, rounds: list[OrdinalRound], best_round: int) -> None:
         """Set what a fit, or a file, gives."""
         self.rounds_, self.best_iteration_ = rounds, best_round
-        epsilon = np.array([done.epsilon for done in rounds])
-        factors = 2.0 * np.sqrt(epsilon * (1.0 - epsilon))
-        self.bounds_ = np.cumprod(factors)
-        falls = np.zeros(n_features)
-        for done, factor in zip(rounds[:best_round], factors.tolist(), strict=False):
+        self.bounds_ = np.cumprod([done.factor for done in rounds])
+
+    @property
+    def feature_importances_(self) -> Array:
+        """Share of each feature in the fall of the bound, by the stumps on it."""
+        check_is_fitted(self)
+        falls = np.zeros(self.n_features_in_)
+        for done in self.rounds_[: self.best_iteration_]:
             if isinstance(done.ranker, ORStump):
-                falls[done.ranker.feature_] -= math.log(max(factor, LEAST))
-        self.feature_importances_ = falls / falls.sum() if falls.any() else falls
+                falls[done.ranker.feature_] -= math.log(max(done.factor, LEAST))
+        return falls / falls.sum() if falls.any() else falls
 
     def _learn_grades(self, data: OrdinalData) -> None:
         if self.early_stopping_rounds is not None:
@@ -222,12 +228,12 @@ class AdaBoostOR(OrdinalRanker):
         if not (isinstance(own, str) and own == "absolute"):
             raise PodiumError(f"Give cost to AdaBoostOR, not to its estimator, whose costs come from it; got {own!r}.")
 
-    def _make_learner(self, data: OrdinalData) -> BaseLearner:
+    def _make_learner(self, data: OrdinalData, seed: int) -> BaseLearner:
         """Return what learns the base rankers: fast for stumps."""
         if self.estimator is None or type(self.estimator) is ORStump:
             cells = data.features.shape[0] * data.features.shape[1] * len(data.classes)
             return StumpRankers(self.estimator or ORStump(), data, threads_for(self.n_jobs, cells))
-        return AnyRankers(self.estimator, data, self.random_state)
+        return AnyRankers(self.estimator, data, seed)
 
     def _grade(self, features: Any) -> Array:
         return self._votes(features).medians()
@@ -260,7 +266,7 @@ class AdaBoostOR(OrdinalRanker):
         if all(type(ranker) is ORStump for ranker in rankers):
             base: dict[str, Any] = {"stumps": stumps_to_content([ranker.stump_ for ranker in rankers])}
         else:
-            base = {"rankers": [_content_of(ranker) for ranker in rankers]}
+            base = {"rankers": [content_of(ranker) for ranker in rankers]}
         numbers = {name: np.array([getattr(done, name) for done in self.rounds_]) for name in ("epsilon", "weight")}
         return {
             **super()._learned(),
@@ -273,35 +279,31 @@ class AdaBoostOR(OrdinalRanker):
     def _restore(self, content: dict[str, Any], path: str | PathLike[str]) -> None:
         super()._restore(content, path)
         names = ("epsilon", "weight", "train_costs")
-        epsilon, weight, costs = (to_floats(content.get(name, ()), path, name) for name in names)
         rankers = self._restore_rankers(content, path)
-        if not len(rankers) == len(epsilon) == len(weight) == len(costs) > 0:
-            raise FormatError(path, "the columns of the rounds differ in length")
-        if not (np.all((epsilon >= 0) & (epsilon <= 0.5)) and np.all((weight >= 0) & np.isfinite(weight))):
+        epsilon, weight, costs = (check_column(content.get(name), path, name, len(rankers)) for name in names)
+        if not np.all((epsilon >= 0) & (epsilon <= 0.5 + ROUNDING) & (weight >= 0)):
             raise FormatError(path, "a round has an epsilon outside 0 to 0.5, or a weight that is no vote")
-        best = content.get("best_iteration")
-        if not isinstance(best, int) or not 1 <= best <= len(rankers):
-            raise FormatError(path, f"best_iteration must be 1 to {len(rankers)}, the number of rounds")
+        best = check_whole(content.get("best_iteration"), path, "best_iteration", 1, len(rankers))
         self.train_costs_ = costs
         columns = zip(rankers, epsilon.tolist(), weight.tolist(), strict=True)
-        self._keep([OrdinalRound(*column) for column in columns], best, self.n_features_in_)
+        self._keep([OrdinalRound(*column) for column in columns], best)
 
     def _restore_rankers(self, content: dict[str, Any], path: str | PathLike[str]) -> list[Any]:
         """Return the base rankers of a file."""
         kept = content.get("stumps")
         if not isinstance(kept, dict):
             others = content.get("rankers")
-            return [fitted_ranker(one, path) for one in others] if isinstance(others, list) else []
+            return [self._restore_ranker(one, path) for one in others] if isinstance(others, list) else []
         stumps = stumps_from_content(kept, path, self.n_features_in_, len(self.classes_))
-        like = copy(self.estimator or ORStump())
+        like = copy(self.estimator) if type(self.estimator) is ORStump else ORStump()
         for name in ("classes_", "costs_convex_", "sparse_input_", "n_features_in_", "feature_names_in_"):
             if hasattr(self, name):
                 setattr(like, name, getattr(self, name))
         return [fitted_stump(like, stump) for stump in stumps]
 
-
-def _content_of(ranker: Any) -> dict[str, Any]:
-    """Return what a model file keeps of a base ranker."""
-    if not isinstance(ranker, Ranker):
-        raise PodiumError(f"A model file holds rankers of Podium only; a round has a {type(ranker).__name__}.")
-    return ranker.content()
+    def _restore_ranker(self, content: Any, path: str | PathLike[str]) -> OrdinalRanker:
+        """Return a base ranker of a file, which must give the grades of the vote."""
+        ranker = inner_ranker(content, path, self.n_features_in_, "ranker of a round")
+        if not isinstance(ranker, OrdinalRanker) or ranker.classes_.tolist() != self.classes_.tolist():
+            raise FormatError(path, "the ranker of a round must have the classes of the vote")
+        return ranker

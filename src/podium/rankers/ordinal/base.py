@@ -16,7 +16,9 @@ from sklearn.base import ClassifierMixin
 from podium._validation import Array, FormatError, PodiumError, check_weight
 from podium.categories import read_features
 from podium.dataset import hash_features, row_keys
+from podium.model_file import to_floats
 from podium.rankers.base import Ranker
+from podium.rankers.model_content import summary_of
 from podium.rankers.ordinal.costs import COSTS, cost_matrix, costs_are_convex, row_costs
 from podium.rankers.ordinal.grades import check_grades, classes_from_content, classes_to_content, grades_of
 
@@ -105,7 +107,8 @@ class OrdinalRanker(ClassifierMixin, Ranker):
     has succeeded, and ``_grade(features)``, which returns grades 0 … K-1 of a checked matrix. It may implement
     ``_score(features)``, real numbers for ranking; without it, these are the ranks 1 … K.
 
-    It has a parameter `cost`. In a file it keeps the labels and what is named in ``_kept``.
+    It has a parameter `cost`. In a file it keeps the labels and what is named in ``_kept``. Its `training_summary_` has
+    the rows of positive weight, and no queries.
     """
 
     cost: Any
@@ -177,8 +180,9 @@ class OrdinalRanker(ClassifierMixin, Ranker):
         return self
 
     def _describe(self, data: OrdinalData) -> None:
-        """Keep what the checked data says of labels, costs and columns."""
+        """Keep what the checked data says of rows, labels, costs and columns."""
         self.classes_, self.costs_convex_ = data.classes, data.convex
+        self.training_summary_ = summary_of(data.features, data.grades)
         self.sparse_input_ = sp.issparse(data.features)
         self.n_features_in_ = data.features.shape[1]
         if data.feature_names is not None:
@@ -209,8 +213,24 @@ class OrdinalRanker(ClassifierMixin, Ranker):
         super()._restore(content, path)
         convex = content.get("costs_convex")
         if not isinstance(convex, bool):
-            raise FormatError(path, "costs_convex is missing")
+            raise FormatError(path, "costs_convex must be true or false")
         self.classes_, self.costs_convex_ = classes_from_content(content.get("classes"), path), convex
+        if not isinstance(self.cost, str):
+            try:
+                cost_matrix(self.cost, self.classes_)
+            except (PodiumError, TypeError) as error:
+                raise FormatError(path, f"a parameter cannot be used. {str(error).rstrip('.')}") from None
+
+
+def check_thresholds(values: Any, path: str | PathLike[str], n_grades: int, n_rows: int = 1) -> Array:
+    """Return thresholds of a file, one less than grades in each row: ascending, infinite ones allowed."""
+    flat, n_thresholds = to_floats(values, path, "thresholds"), n_grades - 1
+    if len(flat) != n_rows * n_thresholds:
+        raise FormatError(path, f"thresholds must be {n_rows} times {n_thresholds} numbers; got {len(flat)}")
+    rows = flat.reshape(n_rows, n_thresholds)
+    if np.isnan(rows).any() or not np.all(rows[:, 1:] >= rows[:, :-1]):
+        raise FormatError(path, "thresholds must be numbers that ascend")
+    return rows
 
 
 def _take_rows(features: Any, rows: Array) -> Any:

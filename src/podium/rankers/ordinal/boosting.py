@@ -54,6 +54,11 @@ class OrdinalRound:
         return max(self.weight, LEAST)
 
     @property
+    def factor(self) -> float:
+        """√(1 - 4 γ²) with γ = 1/2 - ε: what the round lowers the bound by (OR Theorem 6)."""
+        return 2.0 * math.sqrt(self.epsilon * (1.0 - self.epsilon))
+
+    @property
     def line(self) -> str:
         """What the progress bar says of the round."""
         return f"epsilon {self.epsilon:.4f}"
@@ -148,15 +153,15 @@ class AnyRankers:
     template : estimator
         Cloned for each round.
     data : OrdinalData
-    random_state : int, RandomState or None
-        Seeds a template with a parameter of that name.
+    seed : int
+        Seeds a template with a parameter `random_state`.
     """
 
     repeats = False
 
-    def __init__(self, template: Any, data: OrdinalData, random_state: Any) -> None:
+    def __init__(self, template: Any, data: OrdinalData, seed: int) -> None:
         self.template, self.data = template, data
-        self.generator = check_random_state(random_state)
+        self.generator = check_random_state(seed)
         self.seeded = "random_state" in template.get_params(deep=False)
 
     def learn(self, weights: StepWeights) -> tuple[Any, Array]:

@@ -9,6 +9,7 @@ k ≤ ℓ < y), and a ranker r becomes the classifier 2 [k < r(x)] - 1 (Eq. 4).
 
 from __future__ import annotations
 
+from os import PathLike
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -18,11 +19,15 @@ from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from podium._compiled import ROW, SCORE
-from podium._validation import Array, PodiumError
+from podium._validation import Array, FormatError, PodiumError
+from podium.model_file import check_real
+from podium.rankers.model_content import content_of, inner_ranker
 from podium.rankers.ordinal.base import OrdinalData, OrdinalRanker
 from podium.rankers.ordinal.costs import cost_steps, costs_of_steps
 
 ENCODINGS = ("one-hot", "number")
+SIGNS = (-1, 1)
+"""What the binary classifier tells apart."""
 
 
 def extend(grades: Array, costs: Array) -> tuple[Array, Array]:
@@ -73,7 +78,8 @@ class ExtendedBinary(OrdinalRanker):
 
     Trains one classifier g(x, k) on all binary examples together, with k among its features (Li and Lin 2007). If g
     never rises in k, or all costs are convex, the cost of the ranker is at most the weighted error of g (OR Theorem 1).
-    Features are handed on as they are, so the classifier decides on missing values and sparse matrices.
+    Features are handed on as they are, so the classifier decides on missing values and sparse matrices. A ranker of
+    Podium serves as well: g is positive where its prediction is. Only such a model can be saved.
 
     Parameters
     ----------
@@ -110,6 +116,8 @@ class ExtendedBinary(OrdinalRanker):
         "encoding": [StrOptions(set(ENCODINGS))],
         "cost": OrdinalRanker._cost_constraint,
     }
+
+    _kept: ClassVar[tuple[str, ...]] = ("not_monotone_",)
 
     def __init__(self, estimator: Any = None, *, encoding: str = "one-hot", cost: Any = "absolute") -> None:
         self.estimator = estimator
@@ -157,6 +165,18 @@ class ExtendedBinary(OrdinalRanker):
         grades: Array = np.sum(self._values(features) > 0, axis=1)
         return grades
 
+    def _learned(self) -> dict[str, Any]:
+        return {**super()._learned(), "estimator": content_of(self.estimator_)}
+
+    def _restore(self, content: dict[str, Any], path: str | PathLike[str]) -> None:
+        super()._restore(content, path)
+        self.not_monotone_ = check_real(self.not_monotone_, path, "not_monotone_")
+        self.rank_monotone_ = self.not_monotone_ == 0
+        n_codes = len(self.classes_) - 1 if self.encoding == "one-hot" else 1
+        self.estimator_ = inner_ranker(content.get("estimator"), path, self.n_features_in_ + n_codes, "estimator")
+        if not np.array_equal(getattr(self.estimator_, "classes_", SIGNS), SIGNS):
+            raise FormatError(path, "the estimator must tell -1 and 1 apart")
+
     def _score(self, features: Any) -> Array:
         """Return the expected rank, 1 + Σ_k P(rank > k), where the classifier has probabilities; else the rank."""
         if not hasattr(self.estimator_, "predict_proba"):
@@ -165,12 +185,6 @@ class ExtendedBinary(OrdinalRanker):
         above = np.asarray(self.estimator_.predict_proba(extended))[:, 1]
         expected: Array = 1.0 + np.sum(above.reshape(features.shape[0], -1), axis=1)
         return expected
-
-    def _learned(self) -> dict[str, Any]:
-        raise PodiumError(
-            f"A model file cannot hold a classifier of scikit-learn; this ExtendedBinary has a "
-            f"{type(self.estimator_).__name__}."
-        )
 
 
 def share_not_monotone(values: Array) -> float:
@@ -218,7 +232,7 @@ class ReversedOrdinal(ClassifierMixin, BaseEstimator):
         weights = np.asarray(given, SCORE).reshape(-1, self.n_thresholds)
         grades, costs = reverse(signs, weights)
         self.ranker_ = clone(self.ranker).fit(self._rows(X), grades, sample_cost=costs)
-        self.classes_ = np.array([-1, 1])
+        self.classes_ = np.array(SIGNS)
         return self
 
     def predict(self, X: Any) -> Array:

@@ -13,6 +13,7 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
 
 from podium._compiled import SCORE, thread_count, threads_for
 from podium._validation import Array, FormatError, PodiumError
@@ -20,15 +21,15 @@ from podium.alpha import SMOOTHING
 from podium.binning import bin_features
 from podium.distribution.margins import Margins
 from podium.model import AdditiveModel
-from podium.model_file import to_floats
+from podium.model_file import check_whole
 from podium.rankers.boosted import importances, why_nothing_was_learned
-from podium.rankers.ordinal.base import OrdinalData, OrdinalRanker
+from podium.rankers.ordinal.base import OrdinalData, OrdinalRanker, check_thresholds
 from podium.rankers.ordinal.boosting import MeanCost
 from podium.rankers.ordinal.costs import cost_steps
 from podium.rankers.ordinal.evals import check_eval_sets
 from podium.rankers.story import from_columns, to_columns
 from podium.rounds import Monitor, Round
-from podium.weak.stump import StumpLearner
+from podium.weak.stump import Stump, StumpLearner
 
 
 @dataclass(frozen=True)
@@ -190,15 +191,20 @@ class ORBoost(OrdinalRanker):
         boost_margins(margins, learner, monitor, self.n_estimators, self.learning_rate)
         if not monitor.rounds:
             raise PodiumError(why_nothing_was_learned(data.features))
-        self._keep(monitor.rounds, monitor.best_round, n_features)
+        self._keep(monitor.rounds, monitor.best_round)
         self.evals_result_, self.stop_reason_ = monitor.history, monitor.reason
 
-    def _keep(self, rounds: list[ThresholdRound], best_round: int, n_features: int) -> None:
+    def _keep(self, rounds: list[ThresholdRound], best_round: int) -> None:
         """Set what a fit, or a file, gives."""
         self.rounds_, self.best_iteration_ = rounds, best_round
         self.thresholds_ = rounds[best_round - 1].thresholds
         self.model_ = AdditiveModel(tuple(done.ranking for done in rounds), np.array([done.alpha for done in rounds]))
-        self.feature_importances_ = importances(list(rounds[:best_round]), n_features)
+
+    @property
+    def feature_importances_(self) -> Array:
+        """Share of each feature in the fall of the loss."""
+        check_is_fitted(self)
+        return importances(list(self.rounds_[: self.best_iteration_]), self.n_features_in_)
 
     def _score(self, features: Any) -> Array:
         """Return H(x) of each row."""
@@ -221,15 +227,12 @@ class ORBoost(OrdinalRanker):
     def _restore(self, content: dict[str, Any], path: str | PathLike[str]) -> None:
         super()._restore(content, path)
         rounds = from_columns(content.get("rounds"), path, self.n_features_in_)
-        flat = to_floats(content.get("thresholds"), path, "thresholds")
-        best, n_thresholds = content.get("best_iteration"), len(self.classes_) - 1
-        if len(flat) != len(rounds) * n_thresholds or np.isnan(flat).any():
-            raise FormatError(path, f"thresholds must have {n_thresholds} numbers for each round")
-        if not isinstance(best, int) or not 1 <= best <= len(rounds):
-            raise FormatError(path, f"best_iteration must be 1 to {len(rounds)}, the number of rounds")
-        cuts = flat.reshape(-1, n_thresholds)
+        if not all(isinstance(done.ranking, Stump) for done in rounds):
+            raise FormatError(path, "the rounds of ORBoost must be stumps")
+        cuts = check_thresholds(content.get("thresholds"), path, len(self.classes_), len(rounds))
+        best = check_whole(content.get("best_iteration"), path, "best_iteration", 1, len(rounds))
         story = [ThresholdRound(d.ranking, d.alpha, d.Z, d.r, own) for d, own in zip(rounds, cuts, strict=True)]
-        self._keep(story, best, self.n_features_in_)
+        self._keep(story, best)
 
 
 def margin_weights(data: OrdinalData, variant: str) -> Array:

@@ -11,12 +11,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from podium._compiled import threads_for
+from podium._compiled import ROW, threads_for
 from podium._validation import Array, FormatError
 from podium.distribution.steps import StepWeights
-from podium.rankers.ordinal.base import OrdinalData, OrdinalRanker
+from podium.model_file import to_whole
+from podium.rankers.ordinal.base import OrdinalData, OrdinalRanker, check_thresholds
 from podium.rankers.ordinal.costs import cost_steps
 from podium.weak.ordinal_stump import OrdinalStump, OrdinalStumpLearner
+
+OF_STUMPS = ("feature", "direction", "missing")
+"""Whole numbers that a file keeps of a stump, beside its thresholds."""
 
 
 class ORStump(OrdinalRanker):
@@ -114,10 +118,8 @@ class ORStump(OrdinalRanker):
 def stumps_to_content(stumps: list[OrdinalStump]) -> dict[str, Any]:
     """Return stumps as columns of a model file."""
     return {
-        "feature": [stump.feature for stump in stumps],
-        "direction": [stump.direction for stump in stumps],
-        "missing": [stump.missing for stump in stumps],
-        "thresholds": [[_text(value) for value in stump.thresholds.tolist()] for stump in stumps],
+        **{name: np.array([getattr(stump, name) for stump in stumps], ROW) for name in OF_STUMPS},
+        "thresholds": np.concatenate([stump.thresholds for stump in stumps]),
     }
 
 
@@ -125,23 +127,12 @@ def stumps_from_content(
     content: dict[str, Any], path: str | PathLike[str], n_features: int, n_grades: int
 ) -> list[OrdinalStump]:
     """Return the stumps that `stumps_to_content` wrote, each value checked."""
-    try:
-        feature, direction, missing = (np.array(content[name], int) for name in ("feature", "direction", "missing"))
-        thresholds = np.array(content["thresholds"], float).reshape(len(feature), n_grades - 1)
-    except (KeyError, TypeError, ValueError):
-        raise FormatError(path, f"the stumps of {n_grades} grades are incomplete") from None
-    if len({len(feature), len(direction), len(missing)}) != 1:
+    limits = {"feature": (0, n_features - 1), "direction": (-1, 1), "missing": (0, n_grades - 1)}
+    feature, direction, missing = (to_whole(content.get(name), path, name, *limits[name]) for name in OF_STUMPS)
+    if not len(feature) == len(direction) == len(missing):
         raise FormatError(path, "the columns of the stumps differ in length")
-    if not (np.isin(feature, np.arange(n_features)).all() and np.isin(missing, np.arange(n_grades)).all()):
-        raise FormatError(path, f"a stump names a feature outside 0 to {n_features - 1} or an unknown grade")
-    if np.isnan(thresholds).any():
-        raise FormatError(path, "a stump has a threshold that is no number")
-    if not (np.isin(direction, (-1, 1)).all() and np.all(thresholds[:, 1:] >= thresholds[:, :-1])):
-        raise FormatError(path, "a stump has a direction other than 1 and -1, or thresholds that do not ascend")
+    if not direction.all():
+        raise FormatError(path, "the direction of a stump must be 1 or -1; got 0")
+    thresholds = check_thresholds(content.get("thresholds"), path, n_grades, len(feature))
     columns = (feature.tolist(), direction.tolist(), thresholds, missing.tolist())
     return [OrdinalStump(*numbers) for numbers in zip(*columns, strict=True)]
-
-
-def _text(value: float) -> float | str:
-    """Return a threshold for JSON, an infinite one as a text."""
-    return value if np.isfinite(value) else str(value)

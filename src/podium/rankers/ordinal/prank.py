@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from numbers import Integral
+from os import PathLike
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,8 +14,9 @@ from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from podium._validation import Array, check_seed
-from podium.rankers.ordinal.base import OrdinalData, OrdinalRanker
-from podium.rankers.ordinal.scaling import Scaling
+from podium.model_file import check_column, check_real
+from podium.rankers.ordinal.base import OrdinalData, OrdinalRanker, check_thresholds
+from podium.rankers.ordinal.scaling import Scaling, check_scaling
 from podium.weak.perceptron import pocket_perceptron
 
 
@@ -50,6 +52,8 @@ class PRank(OrdinalRanker):
         The scale of the features.
     training_cost_ : float
         Sum of the costs of the training rows.
+    seed_ : int
+        The seed, drawn where `random_state` is not a number.
     classes_, costs_convex_, n_features_in_, feature_names_in_
         As every ordinal ranker has them.
 
@@ -79,8 +83,9 @@ class PRank(OrdinalRanker):
     def _learn_grades(self, data: OrdinalData) -> None:
         scaling = Scaling.of(data.features, type(self).__name__)
         rows, single = scaling.apply(data.features), self.variant == "siprank"
-        model = pocket_perceptron(rows, data.grades, data.costs, single, self.epochs, check_seed(self.random_state))
-        self.means_, self.deviations_ = scaling.means, scaling.deviations
+        seed = check_seed(self.random_state)
+        model = pocket_perceptron(rows, data.grades, data.costs, single, self.epochs, seed)
+        self.means_, self.deviations_, self.seed_ = scaling.means, scaling.deviations, seed
         self.coef_, self.thresholds_, self.training_cost_ = model.weights, model.thresholds, model.cost
 
     def _score(self, features: Any) -> Array:
@@ -90,6 +95,13 @@ class PRank(OrdinalRanker):
 
     def _grade(self, features: Any) -> Array:
         return np.searchsorted(self.thresholds_, self._score(features), side="right")
+
+    def _restore(self, content: dict[str, Any], path: str | PathLike[str]) -> None:
+        super()._restore(content, path)
+        self.coef_ = check_column(self.coef_, path, "coef_", self.n_features_in_)
+        self.means_, self.deviations_ = check_scaling(self, path)
+        self.thresholds_ = check_thresholds(self.thresholds_, path, len(self.classes_))[0]
+        self.training_cost_ = check_real(self.training_cost_, path, "training_cost_")
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

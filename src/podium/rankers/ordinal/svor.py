@@ -15,11 +15,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from podium._compiled import SCORE
-from podium._validation import Array, FormatError, check_seed
-from podium.model_file import to_floats
-from podium.rankers.ordinal.base import OrdinalData, OrdinalRanker
+from podium._validation import Array, check_seed
+from podium.model_file import check_column, check_real, check_whole
+from podium.rankers.ordinal.base import OrdinalData, OrdinalRanker, check_thresholds
 from podium.rankers.ordinal.costs import cost_steps
-from podium.rankers.ordinal.scaling import Scaling
+from podium.rankers.ordinal.scaling import Scaling, check_scaling
 from podium.weak.ordinal_svm import KERNELS, ExtendedMachine, fill_kernel
 
 C_GRID = tuple(2.0**power for power in range(-20, 21, 2))
@@ -80,6 +80,8 @@ class SVOR(OrdinalRanker):
         -(v_k + b), ascending.
     means_, deviations_ : ndarray of shape (n_features_in_,)
         The scale of the features.
+    seed_ : int
+        The seed, drawn where `random_state` is not a number.
     classes_, costs_convex_, n_features_in_, feature_names_in_
         As every ordinal ranker has them.
 
@@ -139,7 +141,7 @@ class SVOR(OrdinalRanker):
         elif not machine.solve(float(self.C), self.tol, self.max_iter):
             text = f"SVOR stopped after {self.max_iter} sweeps at a duality gap of {machine.gap:.2g}; raise max_iter."
             warnings.warn(text, ConvergenceWarning, stacklevel=5)
-        self.means_, self.deviations_ = scaling.means, scaling.deviations
+        self.means_, self.deviations_, self.seed_ = scaling.means, scaling.deviations, seed
         self._keep_machine(machine, data.costs)
 
     def _follow(self, machine: ExtendedMachine, costs: Array) -> None:
@@ -187,10 +189,15 @@ class SVOR(OrdinalRanker):
 
     def _restore(self, content: dict[str, Any], path: str | PathLike[str]) -> None:
         super()._restore(content, path)
-        flat = to_floats(content.get("support_vectors"), path, "support_vectors")
-        if len(flat) != len(self.dual_coef_) * self.n_features_in_:
-            raise FormatError(path, f"support_vectors must have {self.n_features_in_} numbers for each weight")
-        self.support_vectors_ = flat.reshape(-1, self.n_features_in_)
+        for name in ("C_", "training_error_", "gap_"):
+            setattr(self, name, check_real(getattr(self, name), path, name))
+        self.n_iter_ = check_whole(self.n_iter_, path, "n_iter_")
+        self.means_, self.deviations_ = check_scaling(self, path)
+        self.thresholds_ = check_thresholds(self.thresholds_, path, len(self.classes_))[0]
+        n_support = np.size(self.dual_coef_)
+        self.dual_coef_ = check_column(self.dual_coef_, path, "dual_coef_", n_support)
+        flat = check_column(content.get("support_vectors"), path, "support_vectors", n_support * self.n_features_in_)
+        self.support_vectors_ = flat.reshape(n_support, self.n_features_in_)
 
 
 def normalized_cost(grades: Array, costs: Array) -> float:

@@ -16,14 +16,15 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from podium._compiled import ROW, SCORE
-from podium._validation import Array, PodiumError, check_queries, check_scores, check_weight
+from podium._validation import Array, FormatError, PodiumError, check_queries, check_scores, check_weight
 from podium.dataset import canonical_order, row_keys
 from podium.distribution.steps import StepWeights
-from podium.rankers.base import Ranker
+from podium.model_file import check_whole
 from podium.rankers.lambdamart import MART
-from podium.rankers.model_content import fitted_ranker
-from podium.rankers.ordinal.base import OrdinalData, OrdinalRanker
+from podium.rankers.model_content import content_of, inner_ranker
+from podium.rankers.ordinal.base import OrdinalData, OrdinalRanker, check_thresholds
 from podium.rankers.ordinal.costs import cost_steps
+from podium.rankers.ordinal.grades import NUMBER_KINDS
 from podium.weak.ordinal_stump import OrdinalStumpLearner
 
 
@@ -168,15 +169,16 @@ class OrdinalThresholds(OrdinalRanker):
         return np.searchsorted(self.thresholds_, self._score(features), side="right")
 
     def _learned(self) -> dict[str, Any]:
-        if not isinstance(self.estimator_, Ranker):
-            raise PodiumError(
-                f"A model file cannot hold a {type(self.estimator_).__name__}; it holds our rankers only."
-            )
-        return {**super()._learned(), "estimator": self.estimator_.content()}
+        return {**super()._learned(), "estimator": content_of(self.estimator_)}
 
     def _restore(self, content: dict[str, Any], path: str | PathLike[str]) -> None:
         super()._restore(content, path)
-        self.estimator_ = fitted_ranker(content.get("estimator"), path)
+        self.thresholds_ = check_thresholds(self.thresholds_, path, len(self.classes_))[0]
+        if check_whole(self.direction_, path, "direction_", -1, 1) == 0:
+            raise FormatError(path, "direction_ must be 1 or -1; got 0")
+        self.estimator_ = inner_ranker(content.get("estimator"), path, self.n_features_in_, "estimator")
+        if getattr(self.estimator_, "classes_", np.empty(0)).dtype.kind not in NUMBER_KINDS:
+            raise FormatError(path, "the estimator must predict numbers")
 
 
 def rows_of(features: Any, chosen: Array) -> Any:
