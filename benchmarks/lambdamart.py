@@ -276,7 +276,7 @@ def categories(args):
             sizes = np.unique(qid, return_counts=True)[1]
             scores = [model.fit(X, y, qid=qid).predict(Xt) for model in models]
             for extra in ({}, {"cat_smooth": 0}):
-                theirs = lightgbm_model(args, X, y, sizes, args.trees, categorical_feature=columns, **extra)
+                theirs = lightgbm_model(args, X, y, qid, sizes, categorical_feature=columns, **extra)
                 scores.append(theirs.predict(Xt))
             offsets = np.arange(0, len(yt) + 1, 20)
             found.append([measure_queries("ndcg@10", yt.astype(float), one, offsets).mean for one in scores])

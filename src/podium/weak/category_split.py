@@ -117,13 +117,13 @@ def search_category_splits(
         for side in range(2 if missing > 0.0 else 1):
             n_sets = _fill_candidates(sums, size, side == 0, left)
             _fill_gains(left[:, :n_sets], (G, H, rows), limits, bounds, gains)
-            for i in range(n_sets):
-                if gains[i] > max(found_out[0], limits[3]):
-                    missing_left = side == 0 if missing > 0.0 else 2.0 * left[2, i] >= rows
-                    found_out[0], found_out[1], found_out[2], found_out[3] = gains[i], feature, -1.0, missing_left
-                    found_out[4], found_out[5], found_out[6] = left[2, i], left[0, i], left[1, i]
-                    found_out[7], found_out[8] = G - left[0, i], H - left[1, i]
-                    _write_set(codes, size, i, missing_left, n_categories[feature], set_out)
+            i = np.argmax(gains[:n_sets])
+            if gains[i] > max(found_out[0], limits[3]):
+                missing_left = side == 0 if missing > 0.0 else 2.0 * left[2, i] >= rows
+                found_out[0], found_out[1], found_out[2], found_out[3] = gains[i], feature, -1.0, missing_left
+                found_out[4], found_out[5], found_out[6] = left[2, i], left[0, i], left[1, i]
+                found_out[7], found_out[8] = G - left[0, i], H - left[1, i]
+                _write_set(codes, size, i, missing_left, n_categories[feature], set_out)
 
 
 @compiled
@@ -161,15 +161,11 @@ def _sort_by_mean(sums: Array, codes: Array) -> None:
     """Sort the columns by G/H (0 for a category without curvature), equal ones in the order of their codes."""
     keys = np.empty(len(codes))
     for i in range(len(codes)):
-        g, h, n, code = sums[0, i], sums[1, i], sums[2, i], codes[i]
-        key = g / h if h > 0.0 else 0.0
-        place = i
-        while place > 0 and keys[place - 1] > key:
-            keys[place], codes[place] = keys[place - 1], codes[place - 1]
-            sums[:, place] = sums[:, place - 1]
-            place -= 1
-        keys[place], codes[place] = key, code
-        sums[0, place], sums[1, place], sums[2, place] = g, h, n
+        keys[i] = sums[0, i] / sums[1, i] if sums[1, i] > 0.0 else 0.0
+    order = np.argsort(keys, kind="mergesort")
+    codes[:] = codes[order]
+    for part in range(len(sums)):
+        sums[part] = sums[part][order]
 
 
 @compiled
