@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from podium import cli
+from podium import cli, cli_files
 
 LETOR = "2 qid:1 1:0.5 2:3\n0 qid:1 1:0.1 2:4\n1 qid:2 1:0.9 # docid = b\n0 qid:2 1:0.2 2:1\n"
 
@@ -127,8 +127,8 @@ def test_missing_features_stand_last():
 
     X = np.array([[np.nan], [1.0], [-5.0]])
     table = RankingTable(X, np.zeros(3), None, None, None)
-    assert cli.feature_scores(table, 1).tolist() == [-np.inf, 1.0, -5.0]
-    assert cli.feature_scores(table, -1).tolist() == [-np.inf, -1.0, 5.0]
+    assert cli_files.feature_scores(table, 1).tolist() == [-np.inf, 1.0, -5.0]
+    assert cli_files.feature_scores(table, -1).tolist() == [-np.inf, -1.0, 5.0]
 
 
 def write_letor(path, table):

@@ -13,9 +13,8 @@ from podium._errors import FormatError as FormatError
 from podium._errors import KindError as KindError
 from podium._errors import NoPairsError as NoPairsError
 from podium._errors import PodiumError as PodiumError
-
-Array = np.ndarray[Any, np.dtype[Any]]
-"""Any numpy array; which dtype and shape is said where it matters."""
+from podium._frames import Array as Array
+from podium._frames import category_kind, column_values, frame_names, is_frame, to_array
 
 
 class PairArrays(NamedTuple):
@@ -222,22 +221,6 @@ def _frame_to_matrix(frame: Any) -> Any:
     return matrix
 
 
-def is_frame(X: Any) -> bool:
-    """Say whether X has named columns, as pandas and polars frames and pyarrow tables do."""
-    if type(X).__name__ == "LazyFrame":
-        raise PodiumError("X is a lazy frame; call its collect() first.")
-    return hasattr(X, "columns") or hasattr(X, "column_names")
-
-
-def frame_names(frame: Any) -> list[Any]:
-    """Column labels of a pandas or polars frame or a pyarrow table, each once."""
-    names = list(frame.column_names if hasattr(frame, "column_names") else frame.columns)
-    repeated = [name for name in names if names.count(name) > 1] if len(set(names)) < len(names) else []
-    if repeated:
-        raise PodiumError(f"X has more than one column {repeated[0]!r}; rename them.")
-    return names
-
-
 def _numeric_column(column: Any, name: Any) -> Array:
     """Return a column that must be of numbers as a numpy array, nulls as NaN; refuse categories."""
     if category_kind(column) is not None:
@@ -246,28 +229,6 @@ def _numeric_column(column: Any, name: Any) -> Array:
             "categorical_features='from_dtype' at its fit."
         )
     return column_values(column)
-
-
-CATEGORY_TYPES = ("CategoricalDtype", "Categorical", "Enum", "DictionaryType")
-"""Names of the types of columns of categories: in pandas, in polars (two) and in pyarrow."""
-
-
-def category_kind(column: Any) -> str | None:
-    """Return the name of the type of a column of categories, None for any other column."""
-    held = getattr(column, "dtype", None)
-    held = getattr(column, "type", None) if held is None else getattr(held, "pyarrow_dtype", held)
-    name = type(held).__name__
-    return name if name in CATEGORY_TYPES else None
-
-
-def column_values(column: Any) -> Array:
-    """One column of a table or matrix as a numpy array, nulls as NaN where its numbers allow it."""
-    if not hasattr(column, "array"):
-        return _to_array(column)
-    try:
-        return np.asarray(column.to_numpy(na_value=np.nan))
-    except (TypeError, ValueError):
-        return np.asarray(column.to_numpy())
 
 
 def _column_names(X: Any) -> tuple[str, ...] | None:
@@ -307,17 +268,9 @@ def _first_text(array: Array) -> Any:
     return None
 
 
-def _to_array(values: Any) -> Array:
-    """Return a numpy array of a sequence, series or arrow column."""
-    if not hasattr(values, "to_numpy"):
-        return np.asarray(values)
-    arrow = type(values).__module__.startswith("pyarrow") and hasattr(values, "buffers")
-    return np.asarray(values.to_numpy(zero_copy_only=False) if arrow else values.to_numpy())
-
-
 def _check_column(values: Any, n_rows: int, name: str) -> Array:
     """Return a float64 column of the right length; a matrix of one column is flattened."""
-    column = _to_floats(_to_array(values), name)
+    column = _to_floats(to_array(values), name)
     if column.ndim == 2 and column.shape[1] == 1:
         column = column[:, 0]
     if column.ndim != 1:
@@ -329,7 +282,7 @@ def _check_column(values: Any, n_rows: int, name: str) -> Array:
 
 def _check_group(group: Any, n_rows: int) -> Array:
     """Return query sizes that sum to the number of rows."""
-    sizes = _to_array(group)
+    sizes = to_array(group)
     if sizes.ndim != 1 or not np.issubdtype(sizes.dtype, np.integer):
         raise PodiumError(f"group must be a list of whole numbers, the query sizes; got dtype {sizes.dtype}.")
     if len(sizes) and sizes.sum() == n_rows and sizes.min() > 0:
@@ -350,7 +303,7 @@ def _qid_length_message(ids: Array, n_rows: int) -> str:
 
 def _ids_as_given(qid: Any) -> Array:
     """Return ids as an array that keeps each as it is: numpy would make one kind of 1 and "1"."""
-    ids = _to_array(qid)
+    ids = to_array(qid)
     if isinstance(qid, list | tuple) and ids.ndim == 1 and len({type(value) for value in qid}) > 1:
         ids = np.empty(len(qid), object)
         ids[:] = qid
@@ -384,7 +337,7 @@ def is_null(value: Any) -> bool:
 
 def _check_row_numbers(rows: Any, n_rows: int, name: str) -> Array:
     """Return row numbers as int64, all in range."""
-    numbers = _to_array(rows)
+    numbers = to_array(rows)
     if numbers.size == 0:
         return np.empty(0, np.int64)
     if numbers.ndim != 1 or not np.issubdtype(numbers.dtype, np.integer):
@@ -397,7 +350,7 @@ def _check_row_numbers(rows: Any, n_rows: int, name: str) -> Array:
 
 def _check_pair_weight(weight: Any, n_pairs: int) -> Array:
     """Return pair weights as float64, all positive and finite."""
-    values = _to_floats(_to_array(weight), "The weight of pairs")
+    values = _to_floats(to_array(weight), "The weight of pairs")
     if values.shape != (n_pairs,):
         raise PodiumError(f"pairs must have one weight each: {n_pairs} expected, {values.size} given.")
     bad = np.flatnonzero(~(np.isfinite(values) & (values > 0)))

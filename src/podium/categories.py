@@ -16,17 +16,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from podium._validation import (
-    Array,
-    KindError,
-    PodiumError,
-    category_kind,
-    check_features,
-    column_values,
-    frame_names,
-    is_frame,
-    is_null,
-)
+from podium._frames import category_kind, column_values, frame_names, is_frame
+from podium._validation import Array, KindError, PodiumError, check_features, is_null
 
 MOST = 255
 """Most categories of a column: codes of training rows are bytes, one of which says that a value is missing."""

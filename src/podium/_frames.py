@@ -1,0 +1,57 @@
+"""Frames, tables and columns of other libraries: their names, kinds and values, whichever library they are of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from podium._errors import PodiumError
+
+Array = np.ndarray[Any, np.dtype[Any]]
+"""Any numpy array; which dtype and shape is said where it matters."""
+
+CATEGORY_TYPES = ("CategoricalDtype", "Categorical", "Enum", "DictionaryType")
+"""Names of the types of columns of categories: in pandas, in polars (two) and in pyarrow."""
+
+
+def is_frame(X: Any) -> bool:
+    """Say whether X has named columns, as pandas and polars frames and pyarrow tables do."""
+    if type(X).__name__ == "LazyFrame":
+        raise PodiumError("X is a lazy frame; call its collect() first.")
+    return hasattr(X, "columns") or hasattr(X, "column_names")
+
+
+def frame_names(frame: Any) -> list[Any]:
+    """Column labels of a pandas or polars frame or a pyarrow table, each once."""
+    names = list(frame.column_names if hasattr(frame, "column_names") else frame.columns)
+    repeated = [name for name in names if names.count(name) > 1] if len(set(names)) < len(names) else []
+    if repeated:
+        raise PodiumError(f"X has more than one column {repeated[0]!r}; rename them.")
+    return names
+
+
+def category_kind(column: Any) -> str | None:
+    """Return the name of the type of a column of categories, None for any other column."""
+    held = getattr(column, "dtype", None)
+    held = getattr(column, "type", None) if held is None else getattr(held, "pyarrow_dtype", held)
+    name = type(held).__name__
+    return name if name in CATEGORY_TYPES else None
+
+
+def column_values(column: Any) -> Array:
+    """One column of a table or matrix as a numpy array, nulls as NaN where its numbers allow it."""
+    if not hasattr(column, "array"):
+        return to_array(column)
+    try:
+        return np.asarray(column.to_numpy(na_value=np.nan))
+    except (TypeError, ValueError):
+        return np.asarray(column.to_numpy())
+
+
+def to_array(values: Any) -> Array:
+    """Return a numpy array of a sequence, series or arrow column."""
+    if not hasattr(values, "to_numpy"):
+        return np.asarray(values)
+    arrow = type(values).__module__.startswith("pyarrow") and hasattr(values, "buffers")
+    return np.asarray(values.to_numpy(zero_copy_only=False) if arrow else values.to_numpy())

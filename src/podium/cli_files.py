@@ -1,0 +1,99 @@
+"""What commands read from files: data, scores, names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from podium._validation import Array, PodiumError, check_choice
+from podium.readers import RankingTable, read_csv, read_letor, read_parquet, read_query_sizes
+
+FORMATS = ("auto", "letor", "csv", "parquet")
+
+
+def load_table(
+    path: Path,
+    file_format: str = "auto",
+    label: str = "label",
+    qid: str = "qid",
+    query_sizes: Path | None = None,
+    n_features: int | None = None,
+    sparse: Any = "auto",
+) -> RankingTable:
+    """Read a data file of any of our formats; query sizes of a side file become query ids.
+
+    `n_features` and `sparse` make a LETOR file read like the one that a model was trained on.
+    """
+    kind = check_choice(file_format, FORMATS, "--format")
+    kind = _format_of(path) if kind == "auto" else kind
+    if kind == "letor":
+        table = read_letor(path, n_features=n_features, sparse=sparse)
+    else:
+        table = (read_csv if kind == "csv" else read_parquet)(path, label=label, qid=qid)
+    if query_sizes is None:
+        return table
+    sizes = read_query_sizes(query_sizes)
+    if sizes.sum() != len(table.y):
+        raise PodiumError(
+            f"The sizes in {query_sizes} must sum to {len(table.y)}, the rows of {path}; got {sizes.sum()}."
+        )
+    return table._replace(qid=np.repeat(np.arange(len(sizes)), sizes))
+
+
+def named_columns(table: RankingTable) -> Any:
+    """Return the features of a table, as a frame where its columns have names."""
+    if table.feature_names is None:
+        return table.X
+    import pyarrow
+
+    return pyarrow.table([np.ascontiguousarray(c) for c in table.X.T], names=list(table.feature_names))
+
+
+def read_scores(path: Path) -> Array:
+    """Read one score a line."""
+    try:
+        lines = path.read_text(encoding="utf-8").split()
+    except UnicodeDecodeError:
+        raise PodiumError(f"{path} must hold one score a line; it looks binary.") from None
+    try:
+        return np.array(lines, float)
+    except ValueError:
+        bad = next(i for i, line in enumerate(lines) if not _is_number(line))
+        raise PodiumError(f"{path} must hold one score a line; value {bad + 1} is {lines[bad]!r}.") from None
+
+
+def read_names(path: Path) -> list[str]:
+    """Read one name a line."""
+    try:
+        return path.read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError:
+        raise PodiumError(f"{path} must hold one name a line; it looks binary.") from None
+
+
+def feature_scores(table: RankingTable, feature: int | None) -> Any:
+    """Return one feature as scores, reversed where its number is negative; missing values stand last."""
+    n_features = table.X.shape[1]
+    if feature is None:
+        raise PodiumError("Give a file of scores, or --feature N to rank by one feature.")
+    if not 1 <= abs(feature) <= n_features:
+        raise PodiumError(f"--feature must be 1 to {n_features}, or negative to reverse it; got {feature}.")
+    column = table.X[:, [abs(feature) - 1]]
+    dense = np.asarray(column.toarray() if hasattr(column, "toarray") else column, float).ravel()
+    return np.nan_to_num(dense if feature > 0 else -dense, nan=-np.inf, posinf=np.inf, neginf=-np.inf)
+
+
+def _format_of(path: Path) -> str:
+    """Name the format by the file's ending."""
+    endings = [ending for ending in path.suffixes if ending != ".gz"]
+    return {".csv": "csv", ".parquet": "parquet"}.get(endings[-1].lower() if endings else "", "letor")
+
+
+def _is_number(text: str) -> bool:
+    """Say whether float() takes a text."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
