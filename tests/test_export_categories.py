@@ -98,6 +98,7 @@ def test_lightgbm_scores_codes_missing_and_unseen_ones(tmp_path_factory, seed):
     for column, values in CATEGORIES.items():
         unseen[np.isnan(X[:, column]), column] = np.resize([len(values), 200, 300, -1], np.isnan(X[:, column]).sum())
     np.testing.assert_array_equal(booster.predict(unseen), record.score(X))
+    np.testing.assert_array_equal(podium.import_model(path).predict(unseen), record.score(X))
 
 
 def test_lightgbm_makes_codes_of_a_frames_categories_itself(tmp_path):
