@@ -141,7 +141,7 @@ def test_more_categories_than_a_set_holds_are_refused(tmp_path):
     xgboost.save_model(tmp_path / "xgboost.json")
     xgboost.dump_model(tmp_path / "dump", dump_format="json")
     for name in ("lightgbm", "xgboost.json", "dump"):
-        with pytest.raises(FormatError, match="names category [0-9]+, but at most 255, from 0 to 254, can be read"):
+        with pytest.raises(FormatError, match=r"names category [0-9]+, but at most 255, from 0 to 254, can be read"):
             import_model(tmp_path / name)
 
 
