@@ -101,7 +101,7 @@ def test_names_of_the_fit_are_those_of_the_file(tmp_path):
         ("lightgbm", {"feature_names": ["a", "b c"]}, "A LightGBM file cannot carry the feature name 'b c'"),
         ("lightgbm", {"feature_names": ["a", '{"']}, "A LightGBM file cannot carry the feature name"),
         ("sql", {"feature_names": ["a", "b\0"]}, "SQL cannot carry the column name"),
-        ("sql", {"feature_names": ["\ud800", "a"]}, "A feature name holds '.ud800', which is no character."),
+        ("sql", {"feature_names": ["\ud800", "a"]}, "A name or a category holds '.ud800', which is no character."),
         ("scorecard", {"layout": "pdf"}, "layout must be one of csv, html; got 'pdf'"),
         ("scorecard", {}, "The ending of a scorecard must be one of csv, html; got 'txt'"),
         ("xgboost-json", {"missing": "right"}, "The reader sends missing values right, but tree 1 sends one left"),
@@ -264,7 +264,8 @@ def test_odd_names_come_through(tmp_path, name):
         found = [names["score"](row) for row in X.tolist()]
     elif name == "scorecard":
         lines = list(csv.DictReader(io.StringIO(text, newline="")))
-        assert tuple(dict.fromkeys(line["feature"] for line in lines)) == ODD_NAMES
+        found = tuple(dict.fromkeys(line["feature"] for line in lines))
+        assert found == (*ODD_NAMES[:-1], "'=1+1")  # a spreadsheet would run the name
         return
     else:
         reader = {"xgboost-json": lambda t, x: read.xgboost_dump(t, x, ODD_NAMES), "solr": read.solr}[name]
@@ -403,6 +404,38 @@ def test_pairs_are_counted_as_all_pairs_of_a_query_one_by_one(seed):
     assert query[one] == query[two]
     assert abs(ours[one] - ours[two]) == farthest
     assert np.sign(ours[one] - ours[two]) != np.sign(theirs[one] - theirs[two])
+
+
+@pytest.mark.parametrize("name", ["xgboost-json", "solr", "onnx", "ranklib"])
+def test_leaves_beyond_float32_are_refused_where_sums_are_float32(tmp_path, name):
+    tree = split_tree(0, 0.5, True, 1e39, 2e39)
+    record = TreeSum((tree, tree), 0.0, 2, None, "MART")
+    X = np.array([[0.0, 1.0], [1.0, 1.0]])
+    reason = f"The format {name} adds up in float32, up to 3.4e.38, but this MART has to add 2e.39; .*lightgbm, sql"
+    with pytest.raises(PodiumError, match=reason):
+        export_model(record, tmp_path / "m", name)
+    with pytest.raises(PodiumError, match=reason):
+        certify(record, X, record.score(X), np.zeros(2, int), name)
+    assert list(tmp_path.iterdir()) == []
+    export_model(TreeSum((split_tree(0, 0.5, True, 0.0, 1e39),), 0.0, 2, None, "RankBoost"), tmp_path / "m", "ranklib")
+    assert "1e+39" in (tmp_path / "m").read_text()  # whose weights of stumps are float64
+
+
+@pytest.mark.parametrize("name", ["xgboost-json", "solr", "onnx"])
+def test_sums_beyond_float32_are_counted_as_the_ties_they_become(name):
+    trees = tuple(split_tree(0, t, True, 2e38, 3e38) for t in (0.5, 1.5))
+    record = TreeSum(trees, 0.0, 1, None, "MART")
+    X = np.array([[0.0], [1.0], [2.0]])
+    report = certify(record, X, record.score(X), np.zeros(3, int), name)
+    assert (report.newly_tied_pairs, report.changed_scores, report.largest_difference) == (3, 3, np.inf)
+
+
+def test_leaves_in_ranklib_are_the_float32_that_it_reads(tmp_path):
+    middle = 1 + 2.0**-24 + 2.0**-60  # its decimals end above the middle of two float32, the float64 on it
+    record = TreeSum((split_tree(0, 0.5, True, 0.1, middle),), 0.0, 1, None, "MART")
+    export_model(record, tmp_path / "m", "ranklib")
+    leaves = [line.split()[1] for line in (tmp_path / "m").read_text().splitlines() if line.startswith("<output>")]
+    assert leaves == [repr(float(np.float32(value))) for value in (0.1, middle)]
 
 
 def test_a_tie_that_parts_is_a_changed_pair():

@@ -45,8 +45,7 @@ def train_lightgbm(X, y, n_rounds=6, **parameters):
         "learning_rate": 0.3, "verbose": -1, "num_threads": 1, **parameters,
     }  # fmt: skip
     group = [QUERY] * (len(y) // QUERY) if chosen["objective"] == "lambdarank" else None
-    categories = chosen.pop("categories", "auto")
-    return lightgbm.train(chosen, lightgbm.Dataset(X, y, group=group, categorical_feature=categories), n_rounds)
+    return lightgbm.train(chosen, lightgbm.Dataset(X, y, group=group), n_rounds)
 
 
 def train_xgboost(X, y, n_rounds=6, **parameters):
@@ -259,15 +258,14 @@ def test_names_of_features(tmp_path):
 @pytest.mark.parametrize(
     ("parameters", "reason"),
     [
-        ({"categories": [0], "objective": "regression", "max_cat_to_onehot": 1}, "a split on categories"),
         ({"linear_tree": True, "objective": "regression"}, "linear models in the leaves"),
         ({"objective": "multiclass", "num_class": 5}, "several classes"),
     ],
-    ids=["categories", "linear", "classes"],
+    ids=["linear", "classes"],
 )
 def test_models_of_lightgbm_that_are_no_sum_of_plain_trees_are_refused(parameters, reason, tmp_path):
     X, y = make_rows(8, 0.0)
-    train_lightgbm(np.abs(X).round(), y, min_data_per_group=1, **parameters).save_model(tmp_path / "model")
+    train_lightgbm(X, y, **parameters).save_model(tmp_path / "model")
     with pytest.raises(FormatError, match=reason):
         import_model(tmp_path / "model")
 
@@ -288,15 +286,3 @@ def test_models_of_xgboost_that_are_no_sum_of_plain_trees_are_refused(parameters
     xgboost.train({**parameters, "nthread": 1}, xgboost.DMatrix(X, labels), 2).save_model(tmp_path / "model.json")
     with pytest.raises(FormatError, match=reason):
         import_model(tmp_path / "model.json")
-
-
-def test_categories_of_xgboost_are_refused(tmp_path):
-    xgboost = pytest.importorskip("xgboost")
-    X, y = make_rows(9, 0.0)
-    data = xgboost.DMatrix(np.abs(X).round(), y, feature_types=["c"] * 4, enable_categorical=True)
-    booster = xgboost.train({"objective": "reg:squarederror", "max_cat_to_onehot": 1, "nthread": 1}, data, 2)
-    booster.save_model(tmp_path / "model.json")
-    booster.dump_model(tmp_path / "dump", dump_format="json")
-    for name in ("model.json", "dump"):
-        with pytest.raises(FormatError, match="a split on categories"):
-            import_model(tmp_path / name)

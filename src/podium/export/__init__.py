@@ -16,8 +16,9 @@ import numpy as np
 from podium._validation import Array, PodiumError, check_choice
 from podium.export import lightgbm_text, onnx_model, python_code, ranklib, scorecard, solr, sql, xgboost_json
 from podium.export.certificate import Change, ExportReport, compare_scores
-from podium.export.ensemble import Exported, Linear, TreeSum, has_categories
-from podium.export.trees import Rules, why_elsewhere
+from podium.export.ensemble import Exported, Linear, TreeSum
+from podium.export.trees import LARGEST, Rules, why_elsewhere
+from podium.export.trees import feature_names as names_of
 from podium.model_file import check_writable, write_bytes
 
 __all__ = [
@@ -80,11 +81,11 @@ FORMATS: dict[str, Format] = {
     "xgboost-json": Format(
         xgboost_json.write, xgboost_json.score, FLOAT32, xgboost_json.rules, missing=xgboost_json.MISSING
     ),
-    "lightgbm": Format(lightgbm_text.write, lightgbm_text.score, rules=lightgbm_text.rules),
+    "lightgbm": Format(lightgbm_text.write, lightgbm_text.score, rules=lightgbm_text.rules, categories=True),
     "solr": Format(solr.write, solr.score, FLOAT32, solr.rules, BOTH, solr.MISSING, ("name", "store")),
     "onnx": Format(onnx_model.write, onnx_model.score, FLOAT32, onnx_model.rules, BOTH),
-    "sql": Format(sql.write, sql.score, takes=BOTH, check=sql.check),
-    "python": Format(python_code.write, python_code.score, takes=BOTH),
+    "sql": Format(sql.write, sql.score, takes=BOTH, check=sql.check, categories=True),
+    "python": Format(python_code.write, python_code.score, takes=BOTH, categories=True),
     "scorecard": Format(scorecard.write, scorecard.score, options=("layout",), check=scorecard.check),
 }
 """Every format by its name."""
@@ -118,7 +119,7 @@ def export_model(
     try:
         write_bytes(path, content if isinstance(content, bytes) else content.encode("utf-8"))
     except UnicodeEncodeError as error:
-        raise PodiumError(f"A feature name holds {error.object[error.start]!r}, which is no character.") from None
+        raise PodiumError(f"A name or a category holds {error.object[error.start]!r}, which is no character.") from None
 
 
 def certify(record: Exported, X: Array, ours: Array, query: Array, format: str, **options: Any) -> ExportReport:
@@ -176,6 +177,8 @@ def _check_format(record: Exported, format: str, options: dict[str, Any]) -> For
         )
     if isinstance(record, TreeSum):
         _check_trees(record, format, kind)
+    if kind.rules is not None and (isinstance(record, Linear) or kind.rules(record).value is np.float32):
+        _check_float32(record, format)
     if kind.check is not None:
         kind.check(record)
     return kind
@@ -185,9 +188,28 @@ def _check_trees(record: TreeSum, format: str, kind: Format) -> None:
     """Refuse a model without trees, and categories where a format has none."""
     if not record.trees:
         raise PodiumError(f"This {record.name} has no trees, so there is nothing to export: all its scores are equal.")
-    if has_categories(record.trees) and not kind.categories:
+    by_set = next((int(tree.feature[tree.set_of >= 0][0]) for tree in record.trees if len(tree.sets)), None)
+    if by_set is not None and not kind.categories:
         able = ", ".join(name for name, one in FORMATS.items() if one.categories)
-        raise PodiumError(f"The format {format} has no splits on sets of categories; formats with them: {able}.")
+        raise PodiumError(
+            f"The format {format} has no splits on sets of categories, but this {record.name} splits "
+            f"{names_of(record)[by_set]!r} so; formats that have them are {able}."
+        )
+
+
+def _check_float32(record: Exported, format: str) -> None:
+    """Refuse numbers above the range of float32 where a format adds up in float32."""
+    if isinstance(record, Linear):
+        numbers = np.concatenate([record.weights, record.missing, [record.intercept]])
+    else:
+        numbers = np.concatenate([[record.base], *(tree.value for tree in record.trees)])
+    largest = numbers[np.argmax(np.abs(numbers))]
+    if abs(largest) > LARGEST:
+        able = ", ".join(name for name, one in FORMATS.items() if one.sums != FLOAT32 and isinstance(record, one.takes))
+        raise PodiumError(
+            f"The format {format} adds up in float32, up to {LARGEST:.3g}, but this {record.name} has to add "
+            f"{largest:.3g}; formats of float64 are {able}."
+        )
 
 
 def _renamed(record: Exported, feature_names: Sequence[str] | None) -> Exported:

@@ -157,13 +157,13 @@ def _changed_pairs(ours: Array, theirs: Array, rows: Array) -> _Changed:
     order = rows[np.lexsort((theirs[rows], ours[rows]))]
     here, there = ours[order], theirs[order]
     swapped = np.argsort(there, kind="stable")
-    same_here, same_there = (np.diff(values) == 0 for values in (here, there[swapped]))
-    same_both = _pairs_in_runs(same_here & (np.diff(there) == 0))
+    same_here, same_there = (values[1:] == values[:-1] for values in (here, there[swapped]))
+    same_both = _pairs_in_runs(same_here & (there[1:] == there[:-1]))
     parted = _pairs_in_runs(same_here) - same_both
     counts = [int(permutation_inversions(swapped)), _pairs_in_runs(same_there) - same_both, parted]
     gap, pair = _farthest(here, there)
     if gap == 0 and parted:
-        first = int(np.argmax(same_here & (np.diff(there) != 0)))
+        first = int(np.argmax(same_here & (there[1:] != there[:-1])))
         pair = (first, first + 1)
     one, two = sorted(order[list(pair)].tolist())
     return _Changed(counts, gap if any(counts) else -1.0, (one, two))

@@ -5,13 +5,15 @@ Rankers hand one of these two records to the writers of formats, which know noth
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from podium._compiled import ROW, SCORE
 from podium._validation import Array
+from podium.categories import MOST
 from podium.weak.regression_tree import Forest, RegressionTree
 from podium.weak.stump import Stump
 
@@ -30,6 +32,9 @@ class TreeSum:
     feature_names : tuple of str or None
     name : str
         The ranker's.
+    categories : mapping of int to tuple
+        The values of the categories of each categorical column by code; a column that is split by sets but not named
+        here holds the codes themselves.
     """
 
     trees: tuple[RegressionTree, ...]
@@ -37,6 +42,7 @@ class TreeSum:
     n_features: int
     feature_names: tuple[str, ...] | None
     name: str
+    categories: Mapping[int, tuple[Any, ...]] = field(default_factory=dict)
 
     @property
     def n_rounds(self) -> int:
@@ -56,6 +62,10 @@ class TreeSum:
         if self.base == 0:
             return self
         return replace(self, trees=(*self.trees, leaf_tree(self.base)), base=0.0)
+
+    def category_values(self, feature: int) -> tuple[Any, ...]:
+        """Return the values of a categorical column, by code."""
+        return self.categories.get(feature, CODES)
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +99,8 @@ class Linear:
         return scores
 
 
+CODES = tuple(range(MOST))
+"""The codes of categories: what a column holds whose categories have no other values."""
 Exported = TreeSum | Linear
 """What a writer of a format takes."""
 
@@ -114,8 +126,3 @@ def leaf_tree(value: float) -> RegressionTree:
     return RegressionTree(
         whole, number, np.empty(0, np.bool_), whole, whole, np.array([value], SCORE), number, np.zeros(1, ROW), whole
     )
-
-
-def has_categories(trees: Sequence[RegressionTree]) -> bool:
-    """Say whether a tree splits on a set of categories."""
-    return False

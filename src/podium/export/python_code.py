@@ -10,7 +10,7 @@ from podium._validation import Array
 from podium._version import __version__
 from podium.export import steps
 from podium.export.ensemble import Exported, Linear, TreeSum
-from podium.export.trees import OURS, feature_names
+from podium.export.trees import OURS, feature_names, other_way
 
 HEAD = '''"""Scores of a {name}, written by Podium {version}."""
 {imports}
@@ -20,7 +20,7 @@ FEATURES = {features}
 def score(row):
     """Return the score of one row: higher stands higher.
 
-    row: numbers in the order of FEATURES, or a dict of them by name; None, NaN and absent names are missing.
+    row: values in the order of FEATURES, or a dict of them by name; None, NaN and absent names are missing.
     """
     if hasattr(row, "keys"):
         row = [row.get(name) for name in FEATURES]
@@ -74,6 +74,31 @@ def _sum(row):
 """
 
 
+SETS = """
+# splits: feature, threshold or number of a set, whether missing values go left, left and right child; a child of -1 - i
+# is leaf i; the values of a set go the other way than missing ones and values of no category
+# leaves: values
+TREES = {cells}
+SETS = {sets}
+
+
+def _sum(row):
+    total = 0.0
+    for splits, values in TREES:
+        node = 0 if splits else -1
+        while node >= 0:
+            feature, limit, missing_left, left, right = splits[node]
+            x = row[feature]
+            if isinstance(limit, int):
+                goes_left = (x in SETS[limit]) != missing_left
+            else:
+                goes_left = missing_left if x is None else x <= limit
+            node = left if goes_left else right
+        total += values[-1 - node]
+    return total + {constant}
+"""
+
+
 def write(record: Exported) -> str:
     """Return the module."""
     by_steps = isinstance(record, TreeSum) and steps.is_stumps(record)
@@ -87,7 +112,7 @@ def write(record: Exported) -> str:
         rows = [(s.feature, s.thresholds.tolist(), s.values.tolist(), s.missing) for s in steps.steps(record)]
         body = STEPS.format(cells=_tuple(map(_literal, rows)), constant=_literal(steps.constant(record)))
     else:
-        body = TREES.format(cells=_tuple(map(_literal, _tree_rows(record))), constant=_literal(record.base))
+        body = _trees(record)
     return head + body
 
 
@@ -102,11 +127,27 @@ def score(record: Exported, X: Array) -> Array:
     return total
 
 
-def _tree_rows(record: TreeSum) -> Iterable[tuple[object, ...]]:
-    """Yield the splits and leaves of each tree."""
+def _trees(record: TreeSum) -> str:
+    """Return the trees and how they are added up; equal sets are written once."""
+    sets: dict[tuple[object, ...], int] = {}
+    cells, constant = _tuple(map(_literal, _tree_rows(record, sets))), _literal(record.base)
+    if not sets:
+        return TREES.format(cells=cells, constant=constant)
+    written = (f"{{{', '.join(map(repr, values))}}}" if values else "set()" for values in sets)
+    return SETS.format(cells=cells, constant=constant, sets=_tuple(written))
+
+
+def _tree_rows(record: TreeSum, sets: dict[tuple[object, ...], int]) -> Iterable[tuple[object, ...]]:
+    """Yield the splits and leaves of each tree; `sets` gets a number for each set of values."""
     for tree in record.trees:
-        columns = (tree.feature, tree.threshold, tree.missing_left, tree.left, tree.right)
-        yield list(zip(*(column.tolist() for column in columns), strict=True)), tree.value.tolist()
+        limit: list[object] = tree.threshold.tolist()
+        for split in np.flatnonzero(tree.set_of >= 0).tolist():
+            values = record.category_values(int(tree.feature[split]))
+            chosen = tuple(values[code] for code in other_way(tree, split, len(values)))
+            limit[split] = sets.setdefault(chosen, len(sets))
+        columns = (tree.feature, tree.missing_left, tree.left, tree.right)
+        feature, *rest = (column.tolist() for column in columns)
+        yield list(zip(feature, limit, *rest, strict=True)), tree.value.tolist()
 
 
 def _literal(value: object) -> str:

@@ -74,4 +74,4 @@ def _tree(tree: RegressionTree) -> str:
             f'<split pos="left">\n{left}\n</split>\n<split pos="right">\n{right}\n</split>'
         )
 
-    return nested(tree, split, [f"<output> {float_text(value)} </output>" for value in tree.value])
+    return nested(tree, split, [f"<output> {float_text(value)} </output>" for value in tree.value.astype(np.float32)])

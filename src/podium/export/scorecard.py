@@ -22,6 +22,8 @@ from podium.export.trees import feature_names
 from podium.model import StepFunction
 
 LAYOUTS = ("csv", "html")
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")
+"""Beginnings of a name that a spreadsheet may run as a formula, and the sign that keeps it from that."""
 STYLE = """
 body { font: 15px/1.4 system-ui, sans-serif; color: #1a1a1a; max-width: 46em; margin: 2em auto; padding: 0 1em; }
 h1 { font-size: 1.5em; } h2 { font-size: 1.05em; margin: 1.6em 0 .3em; } h2 small { font-weight: normal; color: #666; }
@@ -73,7 +75,8 @@ def lines(step: StepFunction) -> Iterator[Line]:
 
 def _csv(record: TreeSum) -> str:
     """Return lines of feature, kind (range, missing or constant), above, up_to, points; no limit is empty."""
-    out, names = io.StringIO(), feature_names(record)
+    out = io.StringIO()
+    names = [f"'{name}" if name.startswith(FORMULA) else name for name in feature_names(record)]
     table = csv.writer(out, lineterminator="\n")
     table.writerow(["feature", "kind", "above", "up_to", "points"])
     if steps.constant(record):

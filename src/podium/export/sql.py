@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from podium._validation import Array, PodiumError
 from podium.export import steps
 from podium.export.ensemble import Exported, Linear, TreeSum
-from podium.export.trees import Rules, feature_names, finite
+from podium.export.trees import Rules, feature_names, finite, other_way
 from podium.model import StepFunction
 from podium.weak.regression_tree import RegressionTree
 from podium.weak.tree_shape import left_sides
@@ -34,12 +34,19 @@ def write(record: Exported) -> str:
 
 
 def check(record: Exported) -> None:
-    """Refuse trees that are too deep."""
+    """Refuse trees that are too deep, and columns of texts and other categories, for a column has one type."""
     deepest = max((tree.depth for tree in record.trees), default=0) if isinstance(record, TreeSum) else 0
     if deepest > DEEPEST:
         raise PodiumError(
             f"A tree of {deepest} levels is too deep for an SQL expression of at most {DEEPEST}; consider a max_depth."
         )
+    for column, values in record.categories.items() if isinstance(record, TreeSum) else ():
+        kinds = {bool if isinstance(value, bool) else str if isinstance(value, str) else float for value in values}
+        if len(kinds) > 1:
+            raise PodiumError(
+                f"A column of a database has one type, but the categories of {feature_names(record)[column]!r} are "
+                "texts, numbers or truth values mixed; make texts of all before the fit."
+            )
 
 
 def score(record: Exported, X: Array) -> Array:
@@ -80,7 +87,7 @@ def _trees(record: TreeSum, names: list[str]) -> list[str]:
     if steps.is_stumps(record):
         found = [_step(step, names) for step in steps.steps(record)]
         return _with_constant(record, _number(steps.constant(record)), found)
-    return [_tree(tree, names) for tree in record.with_base_as_tree().trees]
+    return [_tree(record, tree, names) for tree in record.with_base_as_tree().trees]
 
 
 def _with_constant(record: TreeSum, constant: Term, found: list[Term]) -> list[Term]:
@@ -97,25 +104,54 @@ def _step(step: StepFunction, names: list[str]) -> str:
     return _double(f"CASE {default} {' '.join(parts)} ELSE {_number(step.values[-1])} END")
 
 
-def _tree(tree: RegressionTree, names: list[str]) -> str:
+def _tree(record: TreeSum, tree: RegressionTree, names: list[str]) -> str:
     """Return a tree as one flat CASE, for databases limit how deep expressions nest.
 
     The leaf of a row is the first, from the left, none of whose splits sends the row right of it (Lucchese et al. 2015,
     QuickScorer): a leaf asks for the splits that have it on their left, and the last leaf for nothing.
     """
-    threshold = [_number(t) for t in finite(tree.threshold).tolist()]
     asked: list[list[str]] = [[] for _ in tree.value]
     sides = zip(*(ends.tolist() for ends in left_sides(tree.left, tree.right)), strict=True)
-    rows = zip(tree.feature.tolist(), threshold, tree.missing_left.tolist(), sides, strict=True)
-    for feature, limit, missing_left, (first, end) in rows:
-        goes_left = f"{names[feature]} <= {limit}"
+    for goes_left, (first, end) in zip(_conditions(record, tree, names), sides, strict=True):
         for leaf in range(first, end):
-            asked[leaf].append(f"({goes_left} OR {names[feature]} IS NULL)" if missing_left else goes_left)
+            asked[leaf].append(goes_left)
     *values, last = (_number(value) for value in tree.value.tolist())
     if not values:
         return _double(last)
     parts = (f"WHEN {' AND '.join(conditions)} THEN {value}" for conditions, value in zip(asked, values, strict=False))
     return _double(f"CASE {' '.join(parts)} ELSE {last} END")
+
+
+def _conditions(record: TreeSum, tree: RegressionTree, names: list[str]) -> list[str]:
+    """Return of each split when a row goes left."""
+    conditions = []
+    columns = (tree.feature, finite(tree.threshold), tree.missing_left, tree.set_of)
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    for split, (feature, limit, missing_left, by_set) in enumerate(rows):
+        if by_set >= 0:
+            goes_left = _membership(names[feature], tree, split, record.category_values(feature))
+        else:
+            goes_left = f"{names[feature]} <= {_number(limit)}"
+        conditions.append(f"({goes_left} OR {names[feature]} IS NULL)" if missing_left else goes_left)
+    return conditions
+
+
+def _membership(name: str, tree: RegressionTree, split: int, values: tuple[Any, ...]) -> str:
+    """Return when a value that is not NULL goes left at a split by a set."""
+    chosen = [_category(values[code]) for code in other_way(tree, split, len(values))]
+    missing_left = bool(tree.missing_left[split])
+    if not chosen:  # a list must not be empty
+        return "1 = 1" if missing_left else "1 = 0"
+    return f"{name} {'NOT IN' if missing_left else 'IN'} ({', '.join(chosen)})"
+
+
+def _category(value: Any) -> str:
+    """Return a category as both databases write it."""
+    if isinstance(value, str):
+        if "\0" in value:
+            raise PodiumError(f"SQL cannot carry the category {value!r}: a text there has no null character.")
+        return "'" + value.replace("'", "''") + "'"
+    return str(value).upper() if isinstance(value, bool | int) else _number(value)
 
 
 def _double(expression: str) -> str:

@@ -13,8 +13,8 @@ from podium.weak.regression_tree import RegressionTree
 
 
 def is_stumps(record: TreeSum) -> bool:
-    """Say whether no tree has more than one split."""
-    return all(len(tree.feature) <= 1 for tree in record.trees)
+    """Say whether no tree has more than one split, nor one by a set of categories."""
+    return all(len(tree.feature) <= 1 and len(tree.sets) == 0 for tree in record.trees)
 
 
 def constant(record: TreeSum) -> float:

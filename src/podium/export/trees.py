@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from podium._validation import Array, PodiumError
+from podium.categories import MOST
 from podium.export.ensemble import TreeSum
 from podium.weak.regression_tree import RegressionTree
 
@@ -69,7 +70,8 @@ class Rules:
     strict : bool
         Whether x goes left when it is below the threshold, else also when it equals it.
     missing : {"child", "zero", "right"}
-        A missing value goes the way that the model learned, counts as 0, or goes right.
+        A missing value goes the way that the model learned, counts as 0, or goes right. Programs that split by sets of
+        categories, of which a row has the code, do the first; what is no code is missing.
     """
 
     threshold: Callable[[Array], Array]
@@ -104,13 +106,19 @@ class Rules:
     def goes_left(self, tree: RegressionTree, threshold: Array, at: Array, x: Array) -> Array:
         """Say of each row, which is at a split with the value x, whether it goes left."""
         left: Array = x < threshold[at] if self.strict else x <= threshold[at]
-        return left | (np.isnan(x) & tree.missing_left[at]) if self.missing == "child" else left
+        if self.missing == "child":
+            left |= np.isnan(x) & tree.missing_left[at]
+        if len(tree.sets) == 0:
+            return left
+        code = np.where((x >= 0) & (x < MOST), x, -1).astype(np.int64) + 1
+        return np.where(tree.set_of[at] >= 0, tree.tables[tree.set_of[at], code], left)
 
     def score(self, record: TreeSum, X: Array) -> Array:
         """Return the sum of the trees of each row, one after the other, in the program's floats."""
         total = np.zeros(len(X), self.value)
-        for values in self.values(record.with_base_as_tree(), X):
-            total += values
+        with np.errstate(over="ignore", invalid="ignore"):  # a sum may leave float32 where no leaf does
+            for values in self.values(record.with_base_as_tree(), X):
+                total += values
         return total
 
 
@@ -161,6 +169,13 @@ def check_missing_as_zero(record: TreeSum, threshold: Callable[[Array], Array], 
                 f"{program} reads a missing value as 0, but tree {number + 1} sends a missing {name!r} {side} and 0 "
                 'the other way; if no value is ever missing, say missing="absent", or choose a format that keeps it.'
             )
+
+
+def other_way(tree: RegressionTree, split: int, n_categories: int) -> list[int]:
+    """Return the codes that a split by a set sends the other way than what is missing or no category."""
+    table = tree.tables[tree.set_of[split]]
+    codes: list[int] = np.flatnonzero(table[1 : n_categories + 1] != table[0]).tolist()
+    return codes
 
 
 def feature_names(record: Any) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 LightGBM compares in float64, x ≤ threshold to the left. What 0 and NaN do is said for each split: missing type 0
 (none) takes NaN for 0; 1 (zero) sends both NaN and 0 the default way; 2 (NaN) sends NaN that way. Values within
-1e-35 of 0 are read as 0.
+1e-35 of 0 are read as 0. A split on categories sends the codes in its set left, and all else right, NaN included.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from podium._validation import Array, FormatError
 from podium.export.ensemble import TreeSum
 from podium.importing.record import MOST_FEATURES, ZERO, Columns, Imported, Reading, given_names
-from podium.importing.trees import Splits, check_numeric, make_tree, to_numbers, to_whole_number, to_whole_numbers
+from podium.importing.trees import Splits, code_set, make_tree, to_numbers, to_whole_number, to_whole_numbers
 from podium.weak.regression_tree import RegressionTree
 
 VERSIONS = ("v2", "v3", "v4")
@@ -108,15 +108,32 @@ def _read_tree(
 
     n_splits = n_leaves - 1
     kinds = whole("decision_type", n_splits, 0, 15)
-    check_numeric(kinds & CATEGORICAL, path, place)
-    threshold = numbers("threshold", n_splits)
+    by_set = kinds & CATEGORICAL != 0
+    threshold = np.where(by_set, np.nan, numbers("threshold", n_splits))
     left, right = (whole(f"{side}_child", n_splits, -n_leaves, n_splits - 1) for side in ("left", "right"))
     splits = Splits(
         whole("split_feature", n_splits, 0, n_features - 1), _without_small(threshold), _missing_left(kinds, threshold),
         left.tolist(), right.tolist(), numbers("split_gain", n_splits) if texts.get("split_gain") else None,
+        _sets(texts, by_set, path, place),
     )  # fmt: skip
     count = whole("leaf_count", n_leaves, 0, 2**53) if texts.get("leaf_count") else None
     return make_tree(splits, numbers("leaf_value", n_leaves), count, path, place), splits, _missing_types(kinds)
+
+
+def _sets(texts: dict[str, str], by_set: Array, path: str | PathLike[str], place: str) -> dict[int, Array]:
+    """Return the set of each split on categories: the bits of some words, whose number is its threshold."""
+    if not by_set.any():
+        return {}
+    places = [texts["threshold"].split()[split] for split in np.flatnonzero(by_set)]
+    ends, words = (texts.get(name, "").split() for name in ("cat_boundaries", "cat_threshold"))
+    bits = to_whole_numbers(words, len(words), 0, 2**32 - 1, path, f"{place}: cat_threshold")
+    bounds = to_whole_numbers(ends, len(ends), 0, len(bits), path, f"{place}: cat_boundaries")
+    own = to_whole_numbers(places, len(places), 0, len(bounds) - 2, path, f"{place}: numbers of sets")
+    found = {}
+    for split, number in zip(np.flatnonzero(by_set).tolist(), own.tolist(), strict=True):
+        chosen = bits[bounds[number] : bounds[number + 1]].astype("<u4").view(np.uint8)
+        found[split] = code_set(np.flatnonzero(np.unpackbits(chosen, bitorder="little")), path, place)
+    return found
 
 
 def _missing_types(kinds: Array) -> Array:
@@ -125,8 +142,9 @@ def _missing_types(kinds: Array) -> Array:
 
 
 def _missing_left(kinds: Array, threshold: Array) -> Array:
-    """Say of each split where NaN goes: the default way, or that of 0 where nothing is missing."""
-    return np.where(_missing_types(kinds) == 0, threshold >= 0, kinds & DEFAULT_LEFT != 0)
+    """Say of each split where NaN goes: the default way, or that of 0 where nothing is missing; right from sets."""
+    to_left = np.where(_missing_types(kinds) == 0, threshold >= 0, kinds & DEFAULT_LEFT != 0)
+    return np.where(kinds & CATEGORICAL != 0, False, to_left)
 
 
 def _without_small(threshold: Array) -> Array:
@@ -138,8 +156,8 @@ def _without_small(threshold: Array) -> Array:
 def _zeros_as_missing(read: list[tuple[RegressionTree, Splits, Array]], path: str | PathLike[str]) -> tuple[int, ...]:
     """Return the columns whose zeros must be read as NaN: those that a split of type zero sends off their side.
 
-    The other splits of such a column must send 0 and NaN the same way. In one training they do, as the missing
-    type is the feature's; a model that was trained further with other settings may mix them.
+    The other splits of such a column must send 0 and NaN the same way, and none may ask for category 0. In one
+    training it is so, as the missing type is the feature's; a model trained further with other settings may mix them.
     """
     if not read:
         return ()
@@ -147,7 +165,8 @@ def _zeros_as_missing(read: list[tuple[RegressionTree, Splits, Array]], path: st
     apart = np.concatenate([(splits.threshold >= 0) != splits.missing_left for _, splits, _ in read])
     kinds = np.concatenate([types for _, _, types in read])
     columns = np.unique(feature[apart & (kinds == ZERO_TYPE)])
-    mixed = np.isin(feature, columns) & apart & (kinds == NAN_TYPE)
+    by_set = np.concatenate([np.isnan(splits.threshold) for _, splits, _ in read])
+    mixed = np.isin(feature, columns) & ((apart & (kinds == NAN_TYPE)) | by_set)
     if mixed.any():
         raise FormatError(
             path, f"feature {feature[mixed][0]} is split with 0 as a missing value and with 0 as a number, both"

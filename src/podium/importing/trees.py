@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from podium._compiled import ROW, SCORE
 from podium._validation import Array, FormatError
+from podium.categories import MOST
 from podium.weak.regression_tree import RegressionTree, rounded_down
 
-NO_CATEGORIES = "a split on categories cannot be read, only splits on numbers"
+WORDS = 8
+"""Words of 32 bits of a set of codes."""
 
 
 class Splits(NamedTuple):
@@ -26,6 +29,8 @@ class Splits(NamedTuple):
     left, right : list of int
         Children: a split if not negative, else leaf ``~child``.
     gain : ndarray of float64 or None
+    sets : dict of int to ndarray of uint32
+        The words of the set of codes that goes left, of each split by one; its threshold is NaN.
     """
 
     feature: Array
@@ -34,6 +39,7 @@ class Splits(NamedTuple):
     left: list[int]
     right: list[int]
     gain: Array | None = None
+    sets: Mapping[int, Array] = MappingProxyType({})
 
 
 def make_tree(
@@ -52,15 +58,20 @@ def make_tree(
         What an error names.
     """
     split_order, leaf_order, left, right = _walk(splits.left, splits.right, len(value), path, place)
-    if not np.isfinite(value).all() or np.isnan(splits.threshold).any():
+    by_set = np.isin(np.arange(len(splits.feature)), list(splits.sets))
+    if not np.isfinite(value).all() or np.isnan(splits.threshold[~by_set]).any():
         raise FormatError(path, f"{place}: every split needs a threshold and every leaf a finite value")
     gain = np.zeros(len(splits.feature)) if splits.gain is None else splits.gain
     count = np.zeros(len(value)) if count is None else count
+    own = by_set[split_order]
+    sets = [splits.sets[split] for split in split_order[own].tolist()]
     return RegressionTree(
         feature=splits.feature[split_order].astype(np.int32), threshold=splits.threshold[split_order].astype(SCORE),
         missing_left=splits.missing_left[split_order].astype(np.bool_), left=left, right=right,
         value=value[leaf_order].astype(SCORE), gain=gain[split_order].astype(SCORE),
         count=count[leaf_order].astype(ROW), cut=np.full(len(split_order), -1, np.int32),
+        set_of=np.where(own, np.cumsum(own) - 1, -1).astype(np.int32),
+        sets=np.array(sets, np.uint32).reshape(-1, WORDS),
     )  # fmt: skip
 
 
@@ -155,7 +166,13 @@ def to_whole_number(value: Any, least: int, most: int, path: str | PathLike[str]
     return number
 
 
-def check_numeric(categorical: Array, path: str | PathLike[str], place: str) -> None:
-    """Refuse a split on a set of categories."""
-    if categorical.any():
-        raise FormatError(path, f"{place}: {NO_CATEGORIES}")
+def code_set(codes: Array, path: str | PathLike[str], place: str) -> Array:
+    """Return the words of a set of codes, whole numbers from 0."""
+    if codes.max(initial=0) >= MOST:
+        raise FormatError(
+            path,
+            f"{place}: a split names category {codes.max()}, but at most {MOST}, from 0 to {MOST - 1}, can be read",
+        )
+    bits = np.zeros(32 * WORDS, np.bool_)
+    bits[codes] = True
+    return np.packbits(bits, bitorder="little").view("<u4").astype(np.uint32)

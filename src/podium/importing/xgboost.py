@@ -1,7 +1,8 @@
 """XGBoost's model files, JSON or UBJSON: ``Booster.save_model("model.json")`` and ``("model.ubj")``.
 
 XGBoost rounds x to float32 and goes left where x < condition; a missing value goes the default way. It adds the
-leaves to the base score in float32, one tree after the other.
+leaves to the base score in float32, one tree after the other. A split on categories sends the codes that it lists right
+and the other ones left, those that it has not seen too.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from podium._validation import Array, FormatError
 from podium.export.ensemble import TreeSum
 from podium.importing.document import Part, read_json
 from podium.importing.record import MOST_FEATURES, Columns, Imported, Reading, given_names
-from podium.importing.trees import Splits, below_as_float32, check_numeric, make_tree, to_numbers
+from podium.importing.trees import Splits, below_as_float32, code_set, make_tree, to_numbers
 from podium.importing.ubjson import read_ubjson
 from podium.weak.regression_tree import RegressionTree
 
@@ -116,19 +117,40 @@ def _read_tree(part: Part, n_features: int) -> RegressionTree:
     inner = left >= 0
     if (right[inner] < 0).any():
         raise FormatError(part.path, f"{part.place}: a split must have two children")
-    if "split_type" in part.content:
-        check_numeric(part.whole_numbers("split_type", size, 0, 1)[inner], part.path, part.place)
     number = np.where(inner, np.cumsum(inner) - 1, ~(np.cumsum(~inner) - 1)).astype(ROW)
     conditions = part.numbers("split_conditions", size).astype(np.float32)
     if not np.isfinite(conditions).all():
         raise FormatError(part.path, f"{part.place}.split_conditions must be finite")
     gain = part.numbers("loss_changes", size)[inner] if "loss_changes" in part.content else None
+    sets = {int(number[node]): words for node, words in _sets(part, size, inner).items()}
+    threshold = below_as_float32(conditions[inner])
+    threshold[list(sets)] = np.nan
     splits = Splits(
-        _features(part, size, inner, n_features), below_as_float32(conditions[inner]),
+        _features(part, size, inner, n_features), threshold,
         part.whole_numbers("default_left", size, 0, 1)[inner] > 0,
-        number[left[inner]].tolist(), number[right[inner]].tolist(), gain,
+        number[left[inner]].tolist(), number[right[inner]].tolist(), gain, sets,
     )  # fmt: skip
     return make_tree(splits, conditions[~inner].astype(SCORE), None, part.path, part.place)
+
+
+def _sets(part: Part, size: int, inner: Array) -> dict[int, Array]:
+    """Return the codes that go left of each node that splits on categories: all but those in its run of one long list.
+
+    A file says where each run begins and how long it is, and which node it belongs to.
+    """
+    if "split_type" not in part.content:
+        return {}
+    by_set = np.flatnonzero(inner & (part.whole_numbers("split_type", size, 0, 1) > 0))
+    if len(by_set) == 0:
+        return {}
+    n_runs, n_codes = (len(part.sequence(name)) for name in ("categories_nodes", "categories"))
+    codes = part.whole_numbers("categories", n_codes, 0, MOST_FEATURES)
+    nodes = part.whole_numbers("categories_nodes", n_runs, 0, size - 1)
+    starts, sizes = (part.whole_numbers(f"categories_{name}", n_runs, 0, n_codes) for name in ("segments", "sizes"))
+    if not np.array_equal(np.sort(nodes), by_set) or (starts + sizes > n_codes).any():
+        raise FormatError(part.path, f"{part.place}: every split on categories needs a list of them")
+    runs = zip(nodes.tolist(), starts.tolist(), (starts + sizes).tolist(), strict=True)
+    return {node: ~code_set(codes[start:end], part.path, part.place) for node, start, end in runs}
 
 
 def _features(part: Part, size: int, inner: Array, n_features: int) -> Array:

@@ -16,8 +16,8 @@ from podium._compiled import ROW, SCORE
 from podium._validation import FormatError
 from podium.export.ensemble import TreeSum
 from podium.importing.document import read_json
-from podium.importing.record import Columns, Imported, Reading
-from podium.importing.trees import NO_CATEGORIES, Splits, below_as_float32, make_tree, to_numbers
+from podium.importing.record import MOST_FEATURES, Columns, Imported, Reading
+from podium.importing.trees import Splits, below_as_float32, code_set, make_tree, to_numbers, to_whole_numbers
 from podium.weak.regression_tree import RegressionTree
 
 
@@ -47,11 +47,12 @@ class _Found(NamedTuple):
     right: list[int]
     gain: list[Any]
     value: list[Any]
+    sets: dict[int, list[Any]]
 
 
 def _read_tree(root: Any, place: str, path: str | PathLike[str], numbers: dict[str, int]) -> RegressionTree:
     """Return a tree from nested nodes."""
-    found = _Found([], [], [], [], [], [], [])
+    found = _Found([], [], [], [], [], [], [], {})
     to_visit = [(root, found.left, -1)]
     while to_visit:
         node, side, parent = to_visit.pop()
@@ -88,12 +89,12 @@ def _add_split(node: dict[str, Any], found: _Found, numbers: dict[str, int]) -> 
         name = node["split"]
     except (KeyError, IndexError, TypeError):
         raise _Broken("a split needs split, split_condition, yes, no, missing and two children with a nodeid") from None
-    if isinstance(condition, list):
-        raise _Broken(NO_CATEGORIES)
     if ids[0] == ids[1] or ways[:2] not in (ids, ids[::-1]) or ways[2] not in ids or len(children) != 2:
         raise _Broken("yes, no and missing must name the two children")
     found.feature.append(_feature_number(str(name), numbers))
-    found.condition.append(condition)
+    if isinstance(condition, list):
+        found.sets[len(found.condition)] = condition
+    found.condition.append(0.0 if isinstance(condition, list) else condition)
     found.missing_left.append(ways[2] == ways[0])
     found.gain.append(node.get("gain", 0.0))
     found.left.append(-1)
@@ -123,8 +124,14 @@ def _finished(found: _Found, place: str, path: str | PathLike[str]) -> Regressio
         single, leaves = condition.astype(np.float32), value.astype(np.float32)
     if not np.isfinite(single).all():
         raise FormatError(path, f"the conditions of {place} must be finite")
+    sets = {}
+    for split, codes in found.sets.items():
+        named = to_whole_numbers(codes, len(codes), 0, MOST_FEATURES, path, f"the categories of {place}")
+        sets[split] = code_set(named, path, place)
+    threshold = below_as_float32(single)
+    threshold[list(sets)] = np.nan
     splits = Splits(
-        np.array(found.feature, ROW), below_as_float32(single), np.array(found.missing_left, np.bool_),
-        found.left, found.right, gain,
+        np.array(found.feature, ROW), threshold, np.array(found.missing_left, np.bool_),
+        found.left, found.right, gain, sets,
     )  # fmt: skip
     return make_tree(splits, leaves.astype(SCORE), None, path, place)

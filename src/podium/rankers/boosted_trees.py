@@ -257,7 +257,8 @@ class TreeRanker(Ranker):
                 "A model that goes on from another ranker's scores cannot be exported; export both apart."
             )
         trees = tuple(self.trees_[: self.best_iteration_])
-        return TreeSum(trees, float(self.base_score_), self.n_features_in_, name_tuple(self), type(self).__name__)
+        names, categories = name_tuple(self), {} if self._categories is None else self._categories.values
+        return TreeSum(trees, float(self.base_score_), self.n_features_in_, names, type(self).__name__, categories)
 
     def _learned(self) -> dict[str, Any]:
         return {

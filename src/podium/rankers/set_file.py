@@ -26,7 +26,7 @@ def sets_from_columns(
     columns: dict[str, Any],
     feature: Array,
     n_splits: Array,
-    categorical: Collection[int],
+    categorical: Collection[int] | None,
     path: str | PathLike[str],
 ) -> list[dict[str, Array]]:
     """Return `set_of` and `sets` of each tree, each value checked; without such columns no split has a set.
@@ -40,13 +40,13 @@ def sets_from_columns(
     n_splits : ndarray of int64
         Splits of each tree.
     categorical : collection of int
-        The features that sets split.
+        The features that sets split, in all their splits; None for any splits.
     path : str or path-like
         For messages.
     """
     set_of = to_floats(columns.get("set_of", [-1] * len(feature)), path, "set_of")
-    by_set = np.isin(feature, list(categorical))
-    if not np.array_equal(set_of >= 0, by_set):
+    by_set = set_of >= 0 if categorical is None else np.isin(feature, list(categorical))
+    if len(set_of) != len(feature) or not np.array_equal(set_of >= 0, by_set):
         raise FormatError(path, "sets must split the categorical features, and no others")
     words = to_floats(columns.get("sets", []), path, "sets")
     whole = (words >= 0) & (words < 2**32) & (words == np.floor(words))

@@ -39,9 +39,12 @@ def to_columns(trees: Sequence[RegressionTree]) -> dict[str, Any]:
 
 
 def from_columns(
-    columns: Any, path: str | PathLike[str], n_features: int, categorical: Collection[int] = ()
+    columns: Any, path: str | PathLike[str], n_features: int, categorical: Collection[int] | None = None
 ) -> list[RegressionTree]:
-    """Return the trees that `to_columns` wrote, each value checked; `categorical` features are split by sets."""
+    """Return the trees that `to_columns` wrote, each value checked.
+
+    The features in `categorical`, and no others, must be split by sets; without it any may be.
+    """
     if not isinstance(columns, dict) or not {"n_leaves", *KINDS} <= columns.keys():
         raise FormatError(path, "the trees of the model are incomplete")
     value = to_floats(columns["value"], path, "value")
@@ -63,7 +66,7 @@ def from_columns(
     if not is_shape_of_trees(read["left"], read["right"], n_leaves):
         raise FormatError(path, "the splits of a tree do not form a tree with leaves from left to right")
     sets = sets_from_columns(columns, read["feature"], n_leaves - 1, categorical, path)
-    by_number = ~np.isin(read["feature"], list(categorical))
+    by_number = np.concatenate([np.empty(0, np.bool_), *(own["set_of"] < 0 for own in sets)])
     if np.isnan(read["threshold"][by_number]).any() or np.isnan(read["gain"]).any() or not np.isfinite(value).all():
         raise FormatError(path, "a split has no threshold or gain, or a leaf no finite value")
     return _cut_into_trees(read, n_leaves, sets)
