@@ -163,7 +163,6 @@ WRONG_SAMPLES = [
     ("svor", "learned/dual_coef_", 3, "dual_coef_ must be a list of numbers"),
     ("svor", "learned/n_iter_", 1.5, "n_iter_ must be a whole number"),
     ("svor", "learned/gap_", np.inf, "gap_ must be a finite number"),
-    ("extended_binary", "parameters", {"encoding": "number"}, "missing 1 required positional argument: 'estimator'"),
     ("extended_binary", "parameters/encoding", "number", "the estimator must have 5 features; it has 7"),
     ("extended_binary", "learned/not_monotone_", None, "not_monotone_ is missing"),
     ("extended_binary", "learned/estimator/learned/classes", np.array([0, 1]), "must tell -1 and 1 apart"),
