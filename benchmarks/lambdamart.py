@@ -169,6 +169,14 @@ def table(args):
             print(f"| {rows:,} | {leaves} | {docs} | {threads} | " + " | ".join(cells) + " |", flush=True)
 
 
+LEAVES = {
+    "podium": lambda model: np.mean([tree.n_leaves for tree in model.trees_]),
+    "lightgbm": lambda model: np.mean([tree["num_leaves"] for tree in model.dump_model()["tree_info"]]),
+    "xgboost": lambda model: np.mean([tree.count("leaf=") for tree in model.get_dump()]),
+}
+"""Mean number of leaves of a model's trees: fewer than allowed where few rows were learned from."""
+
+
 def score(args):
     X, y, qid, sizes = made_data(args.rows, args.docs)
     few = sizes[: max(40, len(sizes) // 10)]
@@ -178,7 +186,8 @@ def score(args):
     models["podium"].predict(X[:100])
     contestants = {name: lambda name=name: predict(name, models[name], X) for name in names}
     best, _ = best_times(contestants, args.repeat, CLOCKS[args.clock])
-    print_times(f"Scoring, {len(X)} rows, {args.trees} trees of {args.leaves} leaves", best, {})
+    more = {name: f"{LEAVES[name](models[name]):.0f} leaves a tree" for name in names}
+    print_times(f"Scoring, {len(X)} rows, {args.trees} trees", best, more)
     one_query(args, models, np.ascontiguousarray(X[:100]))
 
 

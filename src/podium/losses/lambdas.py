@@ -241,7 +241,6 @@ def _fill_lambdas(
     """
     longest = len(units)
     wide, narrow = np.empty((4, longest)), np.empty((6, longest + 7), np.float32)
-    flat = np.empty(STATE_ROWS * (longest + 1))
     for query in range(first, last):
         start, stop = offsets[query], offsets[query + 1]
         n = stop - start
@@ -257,8 +256,7 @@ def _fill_lambdas(
             weighted = weighted or weights[i] != 1.0
             near[i] = np.float32(sigma * 0.5 * (ordered[i] - ordered[0]))
         near[n:], small[n:], pull[:], bend[:] = near[n - 1], 0.0, 0.0, 0.0
-        state = flat[: STATE_ROWS * (n + 1)].reshape((STATE_ROWS, n + 1))
-        state[:] = 0.0
+        state = np.zeros((STATE_ROWS, n + 1))
         scale = fill_state(seen, units[:n], truncation, state)
         for i in range(min(truncation, n - 1)):
             fill_row(i, seen, units[:n], state, scale, delta)

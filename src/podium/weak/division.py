@@ -290,13 +290,18 @@ def _divide_leaf(
     """Part a leaf's rows and search its children of at least so many rows, the smaller first; return the left rows."""
     n_left = _partition_rows(codes, column, table, rows, spare)
     n_right = len(rows) - n_left
-    rows[n_left:] = spare[:n_right]
-    found_out[:, 0] = -1.0
-    wanted = np.array([min(n_left, n_right) >= least, max(n_left, n_right) >= least])
+    for i in range(n_right):
+        rows[n_left + i] = spare[i]
+    wanted, ordered = np.empty(2, np.bool_), np.empty((2, 2))
+    wanted[0], wanted[1] = min(n_left, n_right) >= least, max(n_left, n_right) >= least
+    found_out[0, 0] = found_out[1, 0] = -1.0
     if wanted[1]:
         left_first = n_left < n_right
         smaller = rows[:n_left] if left_first else rows[n_left:]
-        ordered = bounds if left_first else bounds[::-1].copy()
+        for child in range(2):
+            side = child if left_first else 1 - child
+            # numbers, not rows: to assign rows, the text of an error about shapes is compiled, which takes 2 s
+            ordered[child, 0], ordered[child, 1] = bounds[side, 0], bounds[side, 1]
         _search_children(
             words, used, features, smaller, planes, smaller_out, node_out, wanted, layout, units, n_bins, first_cut,
             monotone, limits, ordered, found_out,

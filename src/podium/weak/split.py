@@ -121,15 +121,14 @@ def search_splits(
     found_out[0] = -1.0
     if len(features) == 0:
         return
-    cells = histogram.reshape((len(histogram), -1, BINS))
-    node = _node_terms(cells[:, features[0]], layout, units, limits)
-    sums = np.empty((2, BINS), np.uint64)
-    tops, lows = sums[0], sums[len(cells) - 1]
+    node = _node_terms(histogram, features[0], layout, units, limits)
+    n_planes, sums = len(histogram), np.empty((2, BINS), np.uint64)
+    tops, lows = sums[0], sums[n_planes - 1]
     for feature in features:
-        size = n_bins[feature] + 1
-        _running_sums(cells[0, feature, :size], np.uint64(1) << np.uint64(layout[4]), tops)
-        if len(cells) == 2:
-            _running_sums(cells[1, feature, :size], np.uint64(0), lows)
+        half, column, size = feature // 8, feature % 8, n_bins[feature] + 1
+        _running_sums(histogram[0, half, column, :size], np.uint64(1) << np.uint64(layout[4]), tops)
+        if n_planes == 2:
+            _running_sums(histogram[1, half, column, :size], np.uint64(0), lows)
         missing = lows[0] & np.uint64(layout[3])
         direction = monotone[feature] if len(monotone) > 0 else FREE
         for side in range(2 if missing > 0 else 1):
@@ -147,7 +146,7 @@ def search_splits(
 
 
 @compiled
-def _node_terms(cells: Array, layout: Array, units: Array, limits: Array) -> tuple[float, ...]:
+def _node_terms(histogram: Array, feature: int, layout: Array, units: Array, limits: Array) -> tuple[float, ...]:
     """What the gains of a node's cuts have in common, gradients and curvatures in multiples of their units.
 
     With a = H_left + λ, S = H + 2λ, and μ = G/S, the gain of a cut is S r + G²/S - G²/(H + λ) for
@@ -163,8 +162,8 @@ def _node_terms(cells: Array, layout: Array, units: Array, limits: Array) -> tup
     """
     top, low = np.int64(0), np.int64(0)
     for code in range(BINS):
-        top += cells[0, code]
-        low += cells[len(cells) - 1, code]
+        top += histogram[0, feature // 8, feature % 8, code]
+        low += histogram[len(histogram) - 1, feature // 8, feature % 8, code]
     G, H = np.float64(top >> layout[0]), np.float64((low >> layout[1]) & layout[2])
     ridge = limits[2] / units[1]
     S = H + 2.0 * ridge
