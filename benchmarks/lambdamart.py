@@ -303,16 +303,6 @@ COMMANDS = {
 }
 
 
-COMMANDS = {
-    "train": train,
-    "table": table,
-    "score": score,
-    "memory": memory,
-    "pieces": pieces,
-    "categories": categories,
-}
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=COMMANDS)
