@@ -1,346 +1,273 @@
-"""Division of a tree's leaves: partition of the rows, histograms of the children, search of their best splits.
+"""Growth of a tree inside one kernel: partition of the rows, histograms, search of the best splits, leaf values.
 
 Each division costs the histogram of the smaller child; the larger child's is the difference to their parent's.
-Threads share out the features of a large leaf, and in its partition runs of rows; of small leaves each thread
-takes one as a whole, because starting threads costs as much as 2,000 rows.
+
+One thread leads: it decides which leaf comes next, and lays out the work of a division as items, such as "sums and
+splits of these sixteen features". Helpers take items while there are some, and look out for more. The leader takes
+items too, so that no helper has to come. A thread that Python calls begins 100 to 200 µs later, as long as a small leaf
+takes; one that looks out begins at once: so helpers are called once a tree.
+
+Kernels take tuples of arrays:
+
+- data: codes and words of the features, packed planes, gradient, curvature, used halves, ranges of halves and features;
+- terms: of `search_splits`, from the layout to the limits;
+- room: rows, spare rows, gathered planes, histograms;
+- desk: counters, task, table, bounds, sizes, found: what threads tell one another;
+- tree: leaves, their bounds, best splits, tables of sets and values; splits made and the ways to them.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from podium._compiled import ROW, SCORE, compiled, prefetch, run_threads
+from podium._compiled import ROW, atomic_add, atomic_load, atomic_store, compiled, give_way, prefetch
 from podium._validation import Array
-from podium.binning import BLOCK, BlockBins
-from podium.weak.category_split import CategorySplits
-from podium.weak.category_walk import tables_of
-from podium.weak.histogram import BINS, HALF, Packed, fill_histograms, subtract_histograms
-from podium.weak.split import FIELDS, Limits, Split, child_bounds, search_splits
-from podium.weak.sums import half_blocks
+from podium.binning import BLOCK
+from podium.weak.histogram import BINS, fill_histograms, subtract_histograms
+from podium.weak.split import fill_child_bounds, search_splits
 
-LONG = 16_384
-"""Rows of a leaf from which threads share its features and rows."""
-NEVER = 2**62
-"""More rows than a leaf has."""
-
-
-@dataclass(slots=True)
-class Leaf:
-    """A leaf while the tree grows.
-
-    Attributes
-    ----------
-    start, stop : int
-        Its rows stand there in the divider's row list.
-    slot : int
-        Place of its histograms.
-    depth : int
-    bounds : ndarray of float64
-        Lowest and highest value allowed.
-    parent : int
-        Split above it, -1 for the root; `on_left` says on which side.
-    split : Split or None
-        Its best split.
-    children : pair of leaves or None
-        What it was divided into; the tree takes them only when it is this leaf's turn.
-    """
-
-    start: int
-    stop: int
-    slot: int
-    depth: int
-    bounds: Array
-    parent: int = -1
-    on_left: bool = False
-    split: Split | None = None
-    children: tuple[Leaf, Leaf] | None = None
-
-    @property
-    def count(self) -> int:
-        """Number of rows."""
-        return self.stop - self.start
-
-    @property
-    def known_split(self) -> Split:
-        """Its best split, which it must have."""
-        if self.split is None:
-            raise ValueError("a leaf without a split was to be divided")
-        return self.split
-
-    @property
-    def known_children(self) -> tuple[Leaf, Leaf]:
-        """What it was divided into, which it must have been."""
-        if self.children is None:
-            raise ValueError("a leaf was to be divided and was not")
-        return self.children
-
-
-class Divider:
-    """Divides leaves.
-
-    Parameters
-    ----------
-    bins : BlockBins
-    limits : Limits
-    max_depth : int
-    monotone : ndarray of int8
-        1, -1 or 0 for each feature; empty if none is constrained.
-    n_threads : int
-    categories : CategorySplits, optional
-        Finds the splits of categorical features.
-    """
-
-    def __init__(
-        self,
-        bins: BlockBins,
-        limits: Limits,
-        max_depth: int,
-        monotone: Array,
-        n_threads: int,
-        categories: CategorySplits | None = None,
-    ) -> None:
-        self.bins, self.limits, self.max_depth, self.n_threads = bins, limits, max_depth, n_threads
-        self.monotone, self.words = monotone, half_blocks(bins)
-        self.least = max(2, 2 * limits.min_child_samples)
-        self.categories = categories
-        self._limits = limits.as_array()
-        self._slots: list[Array] = []
-        self._spare = np.empty(bins.n_rows, np.uint32)
-
-    def root(self, packed: Packed, rows: Array, features: Array) -> Leaf:
-        """Begin a tree on some rows, which the divider reorders, and features: return its first leaf."""
-        self.packed, self.rows = packed, rows
-        cuts = self.bins.cuts
-        self._terms = packed.layout, packed.units, cuts.n_bins, cuts.first, self.monotone, self._limits
-        halves = np.unique(features // HALF)
-        numeric = features if self.categories is None else self.categories.take(features, packed)
-        self._whole = self._share(numeric, halves)
-        self._shares = [self._share(numeric, part) for part in np.array_split(halves, self.n_threads) if len(part)]
-        self._slots_used = 0
-        leaf = Leaf(0, len(rows), self._new_slot(), 0, np.array([-np.inf, np.inf]))
-        self._search_together([leaf])
-        return leaf
-
-    def divide(self, leaves: list[Leaf], searched: bool) -> None:
-        """Give leaves that have a split their children, and these, if wanted, their best splits."""
-        if self.n_threads > 1 and len(leaves) == 1 and leaves[0].count >= LONG:
-            self._divide_together(leaves[0], searched)
-        else:
-            self._divide_apart(leaves, searched)
-
-    def _share(self, features: Array, halves: Array) -> tuple[Array, Array]:
-        """Return which halves of blocks are among `halves`, and the features in them."""
-        used = np.zeros(2 * len(self.words), np.bool_)
-        used[halves] = True
-        return used, features[used[features // HALF]].astype(np.int64)
-
-    def _new_slot(self) -> int:
-        """Return the number of a place for histograms, made when first asked for and used again by later trees."""
-        if len(self._slots) == self._slots_used:
-            shape = len(self.packed.planes), 2 * len(self.words), HALF, BINS
-            self._slots.append(np.empty(shape, np.int64))
-        self._slots_used += 1
-        return self._slots_used - 1
-
-    def _divide_apart(self, leaves: list[Leaf], searched: bool) -> None:
-        """Divide each leaf in one call."""
-        found = np.empty((len(leaves), 2, FIELDS), SCORE)
-        made = [self._children(leaf) for leaf in leaves]
-        calls = [
-            (
-                *self._partition_call(leaf, leaf.start, leaf.stop), self.words, *self._whole, self.packed.planes,
-                self._slots[left.slot], self._slots[right.slot], self.least if self._deeper(left, searched) else NEVER,
-                *self._terms, np.array([left.bounds, right.bounds]), out,
-            )
-            for leaf, (left, right), out in zip(leaves, made, found, strict=True)
-        ]  # fmt: skip
-        sizes = run_threads(_divide_leaf, calls, self.n_threads)
-        for leaf, (left, right), size, out in zip(leaves, made, sizes, found, strict=True):
-            self._settle(leaf, left, right, size)
-            smaller, larger = by_size(left, right)
-            smaller.split, larger.split = split_of(out[0]), split_of(out[1])
-            if self._deeper(left, searched):
-                self._search_categories([smaller, larger])
-
-    def _divide_together(self, leaf: Leaf, searched: bool) -> None:
-        """Divide a leaf by all threads."""
-        left, right = self._children(leaf)
-        bounds = [leaf.start + leaf.count * part // self.n_threads for part in range(self.n_threads + 1)]
-        calls = [self._partition_call(leaf, a, b) for a, b in pairwise(bounds)]
-        sizes = run_threads(_partition_rows, calls, self.n_threads)
-        self._settle(leaf, left, right, _join_parts(self.rows, self._spare, bounds, sizes))
-        if self._deeper(left, searched):
-            self._search_together(list(by_size(left, right)))
-
-    def _children(self, leaf: Leaf) -> tuple[Leaf, Leaf]:
-        """Return the children of a leaf, whose rows are not parted yet."""
-        split = leaf.known_split
-        direction = 0 if len(self.monotone) == 0 else int(self.monotone[int(split.feature)])
-        below, above = child_bounds(split, direction, self.limits.reg_lambda, leaf.bounds)
-        left = Leaf(leaf.start, leaf.stop, leaf.slot, leaf.depth + 1, below)
-        return left, Leaf(leaf.start, leaf.stop, self._new_slot(), leaf.depth + 1, above)
-
-    def _settle(self, leaf: Leaf, left: Leaf, right: Leaf, n_left: int) -> None:
-        """Part a leaf's rows; the larger child keeps the place of its parent's histograms."""
-        left.stop = right.start = leaf.start + n_left
-        if right.count > left.count:
-            left.slot, right.slot = right.slot, left.slot
-        leaf.children = left, right
-
-    def _deeper(self, leaf: Leaf, searched: bool) -> bool:
-        """Say whether a leaf may be divided again as far as its depth goes."""
-        return searched and leaf.depth < self.max_depth
-
-    def _search_together(self, leaves: list[Leaf]) -> None:
-        """Find the best splits of one leaf, or of two (the smaller first) whose histograms add up to the second's."""
-        slots = [self._slots[leaf.slot] for leaf in leaves]
-        wanted = np.array([leaf.count >= self.least for leaf in leaves])
-        found = np.empty((len(self._shares), len(leaves), FIELDS), SCORE)
-        shared = (self.rows[leaves[0].start : leaves[0].stop], self.packed.planes, slots[0], slots[-1], wanted)
-        bounds = np.array([leaf.bounds for leaf in leaves])
-        calls = [
-            (self.words, *share, *shared, *self._terms, bounds, out)
-            for share, out in zip(self._shares, found, strict=True)
-        ]
-        run_threads(_search_children, calls, self.n_threads)
-        for i, leaf in enumerate(leaves):
-            leaf.split = split_of(found[np.argmax(found[:, i, 0]), i])
-        self._search_categories(leaves)
-
-    def _search_categories(self, leaves: list[Leaf]) -> None:
-        """Replace the best splits of leaves by better ones of categorical features."""
-        if self.categories is not None:
-            searched = [leaf for leaf in leaves if leaf.count >= self.least]
-            nodes = [(self._slots[leaf.slot], leaf.bounds) for leaf in searched]
-            for leaf, found in zip(searched, self.categories.search(nodes, self._limits), strict=True):
-                leaf.split = first_of_best(leaf.split, found)
-
-    def _partition_call(self, leaf: Leaf, start: int, stop: int) -> tuple[Any, ...]:
-        """Return the arguments of `_partition_rows` for some of a leaf's rows."""
-        split = leaf.known_split
-        block, column = divmod(int(split.feature), BLOCK)
-        return self.bins.codes[block], column, goes_left(split), self.rows[start:stop], self._spare[start:stop]
-
-
-def by_size(left: Leaf, right: Leaf) -> tuple[Leaf, Leaf]:
-    """Return the smaller leaf, then the larger; of equal ones the right, then the left."""
-    return (right, left) if right.count <= left.count else (left, right)
-
-
-def split_of(found: Array) -> Split | None:
-    """Return what a search has written as a split, if it is one."""
-    return Split(*found.tolist()) if found[0] > 0 else None
-
-
-def first_of_best(one: Split | None, other: Split | None) -> Split | None:
-    """Return the split of the higher gain, of equal ones that of the first feature."""
-    given = [split for split in (one, other) if split is not None]
-    return max(given, key=lambda split: (split.gain, -split.feature), default=None)
-
-
-def goes_left(split: Split) -> Array:
-    """For each code whether its rows go left."""
-    if split.left_set is not None:
-        return tables_of(split.left_set[None], np.array([split.missing_left > 0])).ravel()
-    table = np.arange(BINS) <= split.cut
-    table[0] = split.missing_left > 0
-    return table
-
-
-def _join_parts(rows: Array, spare: Array, bounds: list[int], sizes: list[int]) -> int:
-    """Join the left parts, then the right parts, of runs that were partitioned apart; return the left rows."""
-    place = bounds[0]
-    for (start, _), size in zip(pairwise(bounds), sizes, strict=True):
-        rows[place : place + size] = rows[start : start + size]
-        place += size
-    n_left = place - bounds[0]
-    for (start, stop), size in zip(pairwise(bounds), sizes, strict=True):
-        rows[place : place + stop - start - size] = spare[start : stop - size]
-        place += stop - start - size
-    return n_left
+START, STOP, SLOT, DEPTH, PARENT, ON_LEFT, LEAF_FIELDS = range(7)
+"""Columns of the leaves: their rows, place of their histograms, depth, the split above and whether they are on its
+left."""
+LEFT, DONE, OVER, COUNTERS = 0, 8, 16, 24
+"""Counters: items not taken yet, items done, whether the leader has left; each in a cache line of its own."""
+KIND, N_ITEMS, NUMBER, FIRST, LAST, FEATURE, SMALLER, LARGER, CHILDREN, LEAST, SHARED, TASK_FIELDS = range(12)
+"""The task: kind and number of items, which task it is, rows, feature to part by, places of histograms, number of
+children, rows that a child must have to be searched, and rows from which threads share what is done row by row."""
+PARTITION, GATHER, SEARCH, VALUES = range(4)
+"""Kinds of items."""
+LOOKS = 256
+"""Looks for an item after which a helper gives way to others who want its processor: on a busy machine it would use up
+its time by looking, and be stopped in the middle of an item."""
+GROWN, STOPPED, FULL = range(3)
+"""How a leader ends: no leaf is left to divide, as many divisions as allowed are done, more room is needed."""
 
 
 @compiled
-def _divide_leaf(
-    codes: Array,
-    column: int,
-    table: Array,
-    rows: Array,
-    spare: Array,
-    words: Array,
-    used: Array,
-    features: Array,
-    planes: Array,
-    node_out: Array,
-    smaller_out: Array,
+def lead(
+    data: Any, terms: Any, room: Any, desk: Any, tree: Any, n_leaves: int, limits: Array, n_steps: int, n_helpers: int
+) -> tuple[int, int, int]:
+    """Divide the leaf of the largest gain, the first of equals, again and again; return how it ended.
+
+    Parameters
+    ----------
+    data, terms, room, desk, tree : tuples of arrays
+    n_leaves : int
+        Leaves of the tree so far; 0 begins it, which counts as a step.
+    limits : int64[3]
+        Most leaves, most depth, least rows of a leaf that is searched.
+    n_steps : int
+        Divisions to make at most.
+    n_helpers : int
+
+    Returns
+    -------
+    end : int
+        `GROWN`, `STOPPED` or `FULL`.
+    n_leaves : int
+    place : int
+        The last leaf that was divided.
+    """
+    place, best = 0, np.empty(2)
+    for _ in range(n_steps):
+        if n_leaves == 0:
+            _begin(data, terms, room, desk, tree, limits[2], best, n_helpers)
+            n_leaves = 1
+            continue
+        chosen = _next_leaf(tree[2][:n_leaves]) if n_leaves < limits[0] else -1
+        if chosen < 0:
+            desk[1][KIND] = VALUES
+            _share_out(n_leaves, data, terms, room, desk, tree, best, n_helpers)
+            return GROWN, n_leaves, place
+        searched = n_leaves + 1 < limits[0] and tree[0][chosen, DEPTH] + 1 < limits[1]
+        if searched and n_leaves == len(room[3]):
+            return FULL, n_leaves, place
+        place = chosen
+        _divide(data, terms, room, desk, tree, place, n_leaves, searched, limits[2], best, n_helpers)
+        n_leaves += 1
+    return STOPPED, n_leaves, place
+
+
+@compiled
+def help_leader(data: Any, terms: Any, room: Any, desk: Any, tree: Any) -> None:
+    """Take items until the leader has left."""
+    counters, task, best, number = desk[0], desk[1], np.empty(2), np.int64(-1)
+    looks = 0
+    while atomic_load(counters, OVER) == 0:
+        looks += 1
+        if looks % LOOKS == 0:
+            give_way()
+        if atomic_load(counters, LEFT) > 0:
+            left = atomic_add(counters, LEFT, -1)
+            if left > 0:  # the task stays as it is until this item is done
+                if task[NUMBER] != number:
+                    number = task[NUMBER]
+                    best[0] = best[1] = -1.0
+                _do_item(task[N_ITEMS] - left, data, terms, room, desk, tree, best)
+                atomic_add(counters, DONE, 1)
+
+
+@compiled
+def _share_out(
+    n_items: int, data: Any, terms: Any, room: Any, desk: Any, tree: Any, best: Array, n_helpers: int
+) -> None:
+    """Do all items of the task, with the helpers that are there."""
+    counters, task = desk[0], desk[1]
+    best[0] = best[1] = -1.0
+    if n_helpers == 0 or n_items == 1:
+        for item in range(n_items):
+            _do_item(item, data, terms, room, desk, tree, best)
+        return
+    task[N_ITEMS] = n_items
+    task[NUMBER] += 1
+    atomic_store(counters, DONE, 0)
+    atomic_store(counters, LEFT, n_items)
+    left = atomic_add(counters, LEFT, -1)
+    while left > 0:
+        _do_item(n_items - left, data, terms, room, desk, tree, best)
+        atomic_add(counters, DONE, 1)
+        left = atomic_add(counters, LEFT, -1)
+    while atomic_load(counters, DONE) < n_items:
+        give_way()
+
+
+@compiled
+def _do_item(item: int, data: Any, terms: Any, room: Any, desk: Any, tree: Any, best: Array) -> None:
+    """Do one item of the task."""
+    task = desk[1]
+    if task[KIND] == PARTITION:
+        first, last = _chunk(task, desk[4], item)
+        block, column = task[FEATURE] // BLOCK, task[FEATURE] % BLOCK
+        desk[4][item] = _partition_rows(data[0][block], column, desk[2], room[0][first:last], room[1][first:last])
+    elif task[KIND] == GATHER:
+        first, last = _chunk(task, desk[4], item)
+        for plane in range(len(data[2])):
+            _gather(data[2][plane], room[0][first:last], room[2][plane, first:last])
+    elif task[KIND] == SEARCH:
+        _search_range(item, data, terms, room, desk, best)
+    else:
+        tree[4][item] = _leaf_value(item, data, terms, room, tree)
+
+
+@compiled
+def _begin(data: Any, terms: Any, room: Any, desk: Any, tree: Any, least: int, best: Array, n_helpers: int) -> None:
+    """Make the first leaf and find its best split."""
+    leaves, bounds, splits = tree[0], tree[1], tree[2]
+    n_rows = len(room[0])
+    leaves[0, START], leaves[0, STOP], leaves[0, SLOT], leaves[0, DEPTH] = 0, n_rows, 0, 0
+    leaves[0, PARENT], leaves[0, ON_LEFT] = -1, 0
+    bounds[0, 0], bounds[0, 1] = -np.inf, np.inf
+    splits[0, 0] = -1.0
+    if n_rows >= least:
+        task = desk[1]
+        task[SMALLER], task[CHILDREN], task[LEAST] = 0, 1, least
+        _search(0, n_rows, data, terms, room, desk, tree, best, n_helpers)
+        _take_best(desk[5], len(data[6]), 0, splits[0])
+
+
+@compiled
+def _divide(
+    data: Any,
+    terms: Any,
+    room: Any,
+    desk: Any,
+    tree: Any,
+    place: int,
+    n_leaves: int,
+    searched: bool,
     least: int,
-    layout: Array,
-    units: Array,
-    n_bins: Array,
-    first_cut: Array,
-    monotone: Array,
-    limits: Array,
-    bounds: Array,
-    found_out: Array,
+    best: Array,
+    n_helpers: int,
+) -> None:
+    """Divide a leaf: its left child takes its place, its right one that after all others; find their best splits."""
+    leaves, bounds, splits = tree[0], tree[1], tree[2]
+    number, right = n_leaves - 1, n_leaves
+    _copy(splits[place], tree[5][number])
+    tree[6][number, 0], tree[6][number, 1] = leaves[place, PARENT], leaves[place, ON_LEFT]
+    start, stop = leaves[place, START], leaves[place, STOP]
+    middle = start + _part_rows(start, stop, data, terms, room, desk, tree, place, best, n_helpers)
+    leaves[place, PARENT], leaves[place, ON_LEFT] = number, 1
+    leaves[place, DEPTH] += 1
+    _copy(leaves[place], leaves[right])
+    leaves[right, ON_LEFT] = 0
+    leaves[place, STOP] = leaves[right, START] = middle
+    monotone = terms[4]
+    direction = np.int64(monotone[np.int64(splits[place, 1])]) if len(monotone) > 0 else 0
+    _copy(bounds[place], bounds[right])
+    fill_child_bounds(splits[place], direction, terms[5][2], bounds[place], bounds[right])
+    splits[place, 0] = splits[right, 0] = -1.0
+    smaller, larger = (place, right) if middle - start < stop - middle else (right, place)
+    if searched and leaves[larger, STOP] - leaves[larger, START] >= least:
+        leaves[smaller, SLOT] = n_leaves  # the larger child keeps the place of its parent's histograms
+        task, both = desk[1], desk[3]
+        task[SMALLER], task[LARGER], task[CHILDREN], task[LEAST] = n_leaves, leaves[larger, SLOT], 2, least
+        _copy(bounds[smaller], both[0])
+        _copy(bounds[larger], both[1])
+        _search(leaves[smaller, START], leaves[smaller, STOP], data, terms, room, desk, tree, best, n_helpers)
+        _take_best(desk[5], len(data[6]), 0, splits[smaller])
+        _take_best(desk[5], len(data[6]), 1, splits[larger])
+
+
+@compiled
+def _next_leaf(splits: Array) -> int:
+    """Return the leaf of the largest gain above 0, the first of equals; -1 if there is none."""
+    chosen, largest = -1, 0.0
+    for place in range(len(splits)):
+        if splits[place, 0] > largest:
+            chosen, largest = place, splits[place, 0]
+    return chosen
+
+
+@compiled
+def _copy(source: Array, out: Array) -> None:
+    """Do ``out[:] = source``, without the text of an error about shapes, which would take 2 s to compile."""
+    for i in range(len(source)):
+        out[i] = source[i]
+
+
+@compiled
+def _chunk(task: Array, sizes: Array, item: int) -> tuple[int, int]:
+    """Return the rows of one of as many equal parts of the task's rows as there are sizes."""
+    n_rows = task[LAST] - task[FIRST]
+    return task[FIRST] + n_rows * item // len(sizes), task[FIRST] + n_rows * (item + 1) // len(sizes)
+
+
+@compiled
+def _part_rows(
+    start: int,
+    stop: int,
+    data: Any,
+    terms: Any,
+    room: Any,
+    desk: Any,
+    tree: Any,
+    place: int,
+    best: Array,
+    n_helpers: int,
 ) -> int:
-    """Part a leaf's rows and search its children of at least so many rows, the smaller first; return the left rows."""
-    n_left = _partition_rows(codes, column, table, rows, spare)
-    n_right = len(rows) - n_left
-    for i in range(n_right):
-        rows[n_left + i] = spare[i]
-    wanted, ordered = np.empty(2, np.bool_), np.empty((2, 2))
-    wanted[0], wanted[1] = min(n_left, n_right) >= least, max(n_left, n_right) >= least
-    found_out[0, 0] = found_out[1, 0] = -1.0
-    if wanted[1]:
-        left_first = n_left < n_right
-        smaller = rows[:n_left] if left_first else rows[n_left:]
-        for child in range(2):
-            side = child if left_first else 1 - child
-            # numbers, not rows: to assign rows, the text of an error about shapes is compiled, which takes 2 s
-            ordered[child, 0], ordered[child, 1] = bounds[side, 0], bounds[side, 1]
-        _search_children(
-            words, used, features, smaller, planes, smaller_out, node_out, wanted, layout, units, n_bins, first_cut,
-            monotone, limits, ordered, found_out,
-        )  # fmt: skip
+    """Order a leaf's rows, those that go left first; return how many these are."""
+    rows, spare, task, sizes = room[0], room[1], desk[1], desk[4]
+    feature = np.int64(tree[2][place, 1])
+    _fill_table(tree[2][place], tree[3][min(place, len(tree[3]) - 1)], desk[2])
+    task[KIND], task[FIRST], task[LAST], task[FEATURE] = PARTITION, start, stop, feature
+    if n_helpers > 0 and stop - start >= task[SHARED]:
+        _share_out(len(sizes), data, terms, room, desk, tree, best, n_helpers)
+        return int(_join_chunks(task, sizes, rows, spare))
+    codes = data[0][feature // BLOCK]
+    n_left = _partition_rows(codes, feature % BLOCK, desk[2], rows[start:stop], spare[start:stop])
+    for i in range(stop - start - n_left):
+        rows[start + n_left + i] = spare[start + i]
     return int(n_left)
 
 
 @compiled
-def _search_children(
-    words: Array,
-    used: Array,
-    features: Array,
-    rows: Array,
-    planes: Array,
-    smaller_out: Array,
-    larger_out: Array,
-    wanted: Array,
-    layout: Array,
-    units: Array,
-    n_bins: Array,
-    first_cut: Array,
-    monotone: Array,
-    limits: Array,
-    bounds: Array,
-    found_out: Array,
-) -> None:
-    """Do one thread's share of features: histograms of the smaller child, of the larger, and both searches."""
-    for plane in range(len(planes)):
-        fill_histograms(words, used, rows, planes[plane], smaller_out[plane])
-        if len(wanted) == 2:
-            subtract_histograms(smaller_out[plane], used, larger_out[plane])
-    for child in range(len(wanted)):
-        histogram = smaller_out if child == 0 else larger_out
-        found_out[child, 0] = -1.0
-        if wanted[child]:
-            search_splits(
-                histogram, layout, units, features, n_bins, first_cut, monotone, limits, bounds[child],
-                found_out[child],
-            )  # fmt: skip
+def _fill_table(split: Array, by_set: Array, table_out: Array) -> None:
+    """Write for each code whether its rows go left."""
+    for code in range(BINS):
+        table_out[code] = by_set[code] if split[2] < 0.0 else code <= split[2]
+    table_out[0] = split[3] > 0.0
 
 
 @compiled
@@ -360,3 +287,91 @@ def _partition_rows(codes: Array, column: int, table: Array, rows: Array, spare_
         n_left += left
         n_right += not left
     return int(n_left)
+
+
+@compiled
+def _join_chunks(task: Array, sizes: Array, rows: Array, spare: Array) -> int:
+    """Join the left rows, then the right rows, of parts that were partitioned apart; return the number of the left."""
+    place = task[FIRST]
+    for item in range(len(sizes)):
+        first, _ = _chunk(task, sizes, item)
+        for i in range(sizes[item]):
+            rows[place + i] = rows[first + i]
+        place += sizes[item]
+    n_left = place - task[FIRST]
+    for item in range(len(sizes)):
+        first, last = _chunk(task, sizes, item)
+        n_right = last - first - sizes[item]
+        for i in range(n_right):
+            rows[place + i] = spare[first + i]
+        place += n_right
+    return int(n_left)
+
+
+@compiled
+def _gather(plane: Array, rows: Array, values_out: Array) -> None:
+    """Do ``values_out[:] = plane[rows]``."""
+    for i in range(len(rows)):
+        values_out[i] = plane[rows[i]]
+
+
+@compiled
+def _search(
+    first: int, last: int, data: Any, terms: Any, room: Any, desk: Any, tree: Any, best: Array, n_helpers: int
+) -> None:
+    """Find the best splits of one leaf, or of two whose histograms add up to their parent's."""
+    task, sizes = desk[1], desk[4]
+    task[KIND], task[FIRST], task[LAST] = GATHER, first, last
+    if n_helpers > 0 and last - first >= task[SHARED]:
+        _share_out(len(sizes), data, terms, room, desk, tree, best, n_helpers)
+    else:
+        for plane in range(len(data[2])):
+            _gather(data[2][plane], room[0][first:last], room[2][plane, first:last])
+    task[KIND] = SEARCH
+    _share_out(len(data[6]), data, terms, room, desk, tree, best, n_helpers)
+
+
+@compiled
+def _search_range(item: int, data: Any, terms: Any, room: Any, desk: Any, best: Array) -> None:
+    """Do some halves of blocks: histograms of the smaller child, of the larger, and both searches.
+
+    Only splits better than the best that this thread has found in lower features are written.
+    """
+    words, used, ranges, features, task, found = data[1], data[5], data[6], data[7], desk[1], desk[5][item]
+    layout, units, n_bins, first_cut, monotone, limits = terms
+    first, last, n_children = task[FIRST], task[LAST], task[CHILDREN]
+    start, stop = ranges[item, 0], ranges[item, 1]
+    smaller, larger = room[3][task[SMALLER]], room[3][task[LARGER]]
+    for plane in range(len(data[2])):
+        values = room[2][plane, first:last]
+        fill_histograms(words, used, room[0][first:last], values, start, stop, smaller[plane])
+        if n_children == 2:
+            subtract_histograms(smaller[plane], used, start, stop, larger[plane])
+    own = features[ranges[item, 2] : ranges[item, 3]]
+    for child in range(n_children):
+        found[child, 0], found[child, 1] = best[child], -1.0
+        if child == 1 or last - first >= task[LEAST]:
+            histogram = smaller if child == 0 else larger
+            search_splits(
+                histogram, layout, units, own, n_bins, first_cut, monotone, limits, desk[3][child], found[child]
+            )  # fmt: skip
+            best[child] = found[child, 0]
+
+
+@compiled
+def _take_best(found: Array, n_items: int, child: int, split_out: Array) -> None:
+    """Write the split of the largest gain, of equals that of the first features."""
+    for item in range(n_items):
+        if found[item, child, 1] >= 0.0 and found[item, child, 0] > split_out[0]:
+            _copy(found[item, child], split_out)
+
+
+@compiled
+def _leaf_value(leaf: int, data: Any, terms: Any, room: Any, tree: Any) -> float:
+    """Return Newton's value ``-gradient[own].sum() / (curvature[own].sum() + λ)``, within the leaf's bounds."""
+    gradient, curvature, ridge, g, h = data[3], data[4], terms[5][2], 0.0, 0.0
+    for row in room[0][tree[0][leaf, START] : tree[0][leaf, STOP]]:
+        g += gradient[row]
+        h += curvature[row]
+    value = -g / (h + ridge) if h + ridge > 0.0 else 0.0
+    return float(min(max(value, tree[1][leaf, 0]), tree[1][leaf, 1]))
