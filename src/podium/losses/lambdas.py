@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numba import njit, types
 
-from podium._compiled import ROW, SCORE, atomic_add, compiled, even_chunks, run_threads
+from podium._compiled import ROW, atomic_add, compiled, even_chunks, run_threads
 from podium._validation import Array
 from podium.feedback import Graded, Pairs
 from podium.measures.binary import relevance
@@ -25,7 +25,7 @@ from podium.measures.conventions import Rules
 from podium.measures.graded import custom_gains, scaled_gains_and_best, stop_probabilities
 from podium.measures.record import RowValues, labels_and_best
 from podium.measures.swaps import STATE_ROWS, SWAPS, place_units
-from podium.measures.ties import ranked, sort_descending
+from podium.measures.ties import as_given, sort_descending
 
 FAR = np.float32(6.0)
 """Half of sigma (s_i - s_j) beyond which a pair counts as settled: tanh there is 1 - 1e-5."""
@@ -134,9 +134,7 @@ class SumOfLosses:
 
 def _values(feedback: Graded, rules: Rules, units: Array, row_values: RowValues) -> Array:
     """What the measure sees of each row: relevance, stop probability or label."""
-    labels = feedback.labels
-    places = ranked(labels, -np.arange(len(labels), dtype=SCORE), feedback.offsets, "stable")
-    return np.ascontiguousarray(row_values(places, rules).values)
+    return np.ascontiguousarray(row_values(as_given(feedback.labels, feedback.offsets), rules).values)
 
 
 def _gain_shares(feedback: Graded, rules: Rules, units: Array, row_values: RowValues) -> Array:
@@ -145,23 +143,21 @@ def _gain_shares(feedback: Graded, rules: Rules, units: Array, row_values: RowVa
         gains = custom_gains(feedback.labels, rules.gain)
         feedback = Graded(gains, feedback.offsets, feedback.row_weight, feedback.query_weight)
         rules = Rules(gain="linear")
-    gains = _values(feedback, rules, units, row_values)
-    shares = np.zeros_like(gains)
-    _divide_by_best(gains, feedback.offsets, units, shares)
+    rows = row_values(as_given(feedback.labels, feedback.offsets), rules)
+    shares = np.zeros_like(rows.values)
+    _divide_by_best(rows.values, rows.best, feedback.offsets, units, shares)
     return shares
 
 
 @compiled
-def _divide_by_best(gains: Array, offsets: Array, units: Array, shares_out: Array) -> None:
-    """Do ``shares[q] = gains[q] / (np.sort(gains[q])[::-1] @ units)`` for each query q."""
+def _divide_by_best(gains: Array, best: Array, offsets: Array, units: Array, shares_out: Array) -> None:
+    """Do ``shares[q] = gains[q] / (best[q] @ units)`` for each query q, `best` from the highest down."""
     for query in range(len(offsets) - 1):
-        own = gains[offsets[query] : offsets[query + 1]]
-        best = np.sort(own)
-        ideal = 0.0
-        for i in range(len(best)):
-            ideal += best[len(best) - 1 - i] * units[i]
-        for i in range(len(own)):
-            shares_out[offsets[query] + i] = own[i] / ideal if ideal > 0.0 else 0.0
+        start, stop, ideal = offsets[query], offsets[query + 1], 0.0
+        for row in range(start, stop):
+            ideal += best[row] * units[row - start]
+        for row in range(start, stop):
+            shares_out[row] = gains[row] / ideal if ideal > 0.0 else 0.0
 
 
 @compiled

@@ -2,10 +2,10 @@
 
 Each division costs the histogram of the smaller child; the larger child's is the difference to their parent's.
 
-One thread leads: it decides which leaf comes next, and lays out the work of a division as items, such as "sums and
-splits of these sixteen features". Helpers take items while there are some, and look out for more. The leader takes
-items too, so that no helper has to come. A thread that Python calls begins 100 to 200 µs later, as long as a small leaf
-takes; one that looks out begins at once: so helpers are called once a tree.
+One thread leads: it decides what comes next, and lays it out as a task of some items, such as "sums and splits of these
+sixteen features". Helpers take items while there are some, and look out for more. The leader takes items too, so that
+no helper has to come. A thread that Python calls begins 100 to 200 µs later, as long as a small leaf takes; one that
+looks out begins at once: so helpers are called once a tree.
 
 Kernels take tuples of arrays:
 
@@ -14,6 +14,8 @@ Kernels take tuples of arrays:
 - room: rows, spare rows, gathered planes, histograms;
 - desk: counters, task, table, bounds, sizes, found: what threads tell one another;
 - tree: leaves, their bounds, best splits, tables of sets and values; splits made and the ways to them.
+
+Calls are few levels deep on purpose: what a kernel calls is compiled again with it.
 """
 
 from __future__ import annotations
@@ -33,68 +35,50 @@ START, STOP, SLOT, DEPTH, PARENT, ON_LEFT, LEAF_FIELDS = range(7)
 left."""
 LEFT, DONE, OVER, COUNTERS = 0, 8, 16, 24
 """Counters: items not taken yet, items done, whether the leader has left; each in a cache line of its own."""
-KIND, N_ITEMS, NUMBER, FIRST, LAST, FEATURE, SMALLER, LARGER, CHILDREN, LEAST, SHARED, TASK_FIELDS = range(12)
-"""The task: kind and number of items, which task it is, rows, feature to part by, places of histograms, number of
-children, rows that a child must have to be searched, and rows from which threads share what is done row by row."""
-PARTITION, GATHER, SEARCH, VALUES = range(4)
-"""Kinds of items."""
+NOTHING, PARTITION, GATHER, SEARCH, VALUES = range(5)
+"""Kinds of tasks."""
+KIND, N_ITEMS, NUMBER, FIRST, LAST, FEATURE, MIDDLE, SMALLER, LARGER, N_LEAVES, PLACE, STEPS, END = range(13)
+"""The task: its kind, number of items, and which task it is; its rows; the feature to part by, and where the right
+rows begin; the leaves searched, the larger one -1 for the root. Then the tree: its leaves, the leaf that was divided
+last, how many steps are left, and how the growth has ended."""
+MAX_LEAVES, MAX_DEPTH, LEAST, SHARED, TASK_FIELDS = range(13, 18)
+"""What the tree may become: leaves, depth, rows that a leaf must have to be searched; and the rows from which threads
+share what is done row by row."""
+GROWN, STOPPED, FULL = range(3)
+"""How a growth ends: no leaf is left to divide, as many steps as allowed are done, more room is needed."""
 LOOKS = 256
 """Looks for an item after which a helper gives way to others who want its processor: on a busy machine it would use up
 its time by looking, and be stopped in the middle of an item."""
-GROWN, STOPPED, FULL = range(3)
-"""How a leader ends: no leaf is left to divide, as many divisions as allowed are done, more room is needed."""
 
 
 @compiled
-def lead(
-    data: Any, terms: Any, room: Any, desk: Any, tree: Any, n_leaves: int, limits: Array, n_steps: int, n_helpers: int
-) -> tuple[int, int, int]:
-    """Divide the leaf of the largest gain, the first of equals, again and again; return how it ended.
-
-    Parameters
-    ----------
-    data, terms, room, desk, tree : tuples of arrays
-    n_leaves : int
-        Leaves of the tree so far; 0 begins it, which counts as a step.
-    limits : int64[3]
-        Most leaves, most depth, least rows of a leaf that is searched.
-    n_steps : int
-        Divisions to make at most.
-    n_helpers : int
-
-    Returns
-    -------
-    end : int
-        `GROWN`, `STOPPED` or `FULL`.
-    n_leaves : int
-    place : int
-        The last leaf that was divided.
-    """
-    place, best = 0, np.empty(2)
-    for _ in range(n_steps):
-        if n_leaves == 0:
-            _begin(data, terms, room, desk, tree, limits[2], best, n_helpers)
-            n_leaves = 1
-            continue
-        chosen = _next_leaf(tree[2][:n_leaves]) if n_leaves < limits[0] else -1
-        if chosen < 0:
-            desk[1][KIND] = VALUES
-            _share_out(n_leaves, data, terms, room, desk, tree, best, n_helpers)
-            return GROWN, n_leaves, place
-        searched = n_leaves + 1 < limits[0] and tree[0][chosen, DEPTH] + 1 < limits[1]
-        if searched and n_leaves == len(room[3]):
-            return FULL, n_leaves, place
-        place = chosen
-        _divide(data, terms, room, desk, tree, place, n_leaves, searched, limits[2], best, n_helpers)
-        n_leaves += 1
-    return STOPPED, n_leaves, place
+def lead(data: Any, terms: Any, room: Any, desk: Any, tree: Any, n_helpers: int) -> None:
+    """Divide the leaf of the largest gain, the first of equals, again and again, until the task says how it ended."""
+    counters, task, best = desk[0], desk[1], np.empty(2)
+    n_items = _next_task(len(data[6]), terms, room, desk, tree)
+    while n_items > 0:
+        best[0] = best[1] = -1.0
+        shared = n_helpers > 0 and n_items > 1
+        left = n_items
+        if shared:
+            task[NUMBER] += 1
+            atomic_store(counters, DONE, 0)
+            atomic_store(counters, LEFT, n_items)
+            left = atomic_add(counters, LEFT, -1)
+        while left > 0:
+            _do_item(n_items - left, data, terms, room, desk, tree, best)
+            if shared:
+                atomic_add(counters, DONE, 1)
+            left = atomic_add(counters, LEFT, -1) if shared else left - 1
+        while shared and atomic_load(counters, DONE) < n_items:
+            give_way()
+        n_items = _next_task(len(data[6]), terms, room, desk, tree)
 
 
 @compiled
 def help_leader(data: Any, terms: Any, room: Any, desk: Any, tree: Any) -> None:
     """Take items until the leader has left."""
-    counters, task, best, number = desk[0], desk[1], np.empty(2), np.int64(-1)
-    looks = 0
+    counters, task, best, number, looks = desk[0], desk[1], np.empty(2), np.int64(-1), 0
     while atomic_load(counters, OVER) == 0:
         looks += 1
         if looks % LOOKS == 0:
@@ -110,114 +94,168 @@ def help_leader(data: Any, terms: Any, room: Any, desk: Any, tree: Any) -> None:
 
 
 @compiled
-def _share_out(
-    n_items: int, data: Any, terms: Any, room: Any, desk: Any, tree: Any, best: Array, n_helpers: int
-) -> None:
-    """Do all items of the task, with the helpers that are there."""
-    counters, task = desk[0], desk[1]
-    best[0] = best[1] = -1.0
-    if n_helpers == 0 or n_items == 1:
-        for item in range(n_items):
-            _do_item(item, data, terms, room, desk, tree, best)
-        return
-    task[N_ITEMS] = n_items
-    task[NUMBER] += 1
-    atomic_store(counters, DONE, 0)
-    atomic_store(counters, LEFT, n_items)
-    left = atomic_add(counters, LEFT, -1)
-    while left > 0:
-        _do_item(n_items - left, data, terms, room, desk, tree, best)
-        atomic_add(counters, DONE, 1)
-        left = atomic_add(counters, LEFT, -1)
-    while atomic_load(counters, DONE) < n_items:
-        give_way()
-
-
-@compiled
 def _do_item(item: int, data: Any, terms: Any, room: Any, desk: Any, tree: Any, best: Array) -> None:
-    """Do one item of the task."""
-    task = desk[1]
+    """Do one item of the task.
+
+    In a search only splits better than the best that this thread has found in lower features are written.
+    """
+    rows, spare, values, histograms = room
+    layout, units, n_bins, first_cut, monotone, limits = terms
+    task, found = desk[1], desk[5]
+    first, last = _chunk(task, item) if task[KIND] != SEARCH else (task[FIRST], task[LAST])
     if task[KIND] == PARTITION:
-        first, last = _chunk(task, desk[4], item)
-        block, column = task[FEATURE] // BLOCK, task[FEATURE] % BLOCK
-        desk[4][item] = _partition_rows(data[0][block], column, desk[2], room[0][first:last], room[1][first:last])
+        codes, column = data[0][task[FEATURE] // BLOCK], task[FEATURE] % BLOCK
+        desk[4][item] = _partition_rows(codes, column, desk[2], rows[first:last], spare[first:last])
     elif task[KIND] == GATHER:
-        first, last = _chunk(task, desk[4], item)
-        for plane in range(len(data[2])):
-            _gather(data[2][plane], room[0][first:last], room[2][plane, first:last])
-    elif task[KIND] == SEARCH:
-        _search_range(item, data, terms, room, desk, best)
+        for plane in range(len(values)):
+            for i in range(first, last):
+                values[plane, i] = data[2][plane, rows[i]]
+    elif task[KIND] == VALUES:
+        tree[4][item] = _leaf_value(item, data[3], data[4], limits[2], rows, tree)
     else:
-        tree[4][item] = _leaf_value(item, data, terms, room, tree)
+        used, ranges = data[5], data[6]
+        start, stop, feature, end = ranges[item, 0], ranges[item, 1], ranges[item, 2], ranges[item, 3]
+        n_children = 1 if task[LARGER] < 0 else 2
+        smaller = histograms[tree[0][task[SMALLER], SLOT]]
+        larger = histograms[tree[0][max(task[LARGER], 0), SLOT]]
+        for plane in range(len(values)):
+            fill_histograms(
+                data[1], used, rows[first:last], values[plane, first:last], start, stop, smaller[plane]
+            )  # fmt: skip
+            if n_children == 2:
+                subtract_histograms(smaller[plane], used, start, stop, larger[plane])
+        for child in range(n_children):
+            found[item, child, 0], found[item, child, 1] = best[child], -1.0
+            if child == 1 or last - first >= task[LEAST]:
+                search_splits(
+                    smaller if child == 0 else larger, layout, units, data[7][feature:end], n_bins, first_cut,
+                    monotone, limits, desk[3][child], found[item, child],
+                )  # fmt: skip
+                best[child] = found[item, child, 0]
 
 
 @compiled
-def _begin(data: Any, terms: Any, room: Any, desk: Any, tree: Any, least: int, best: Array, n_helpers: int) -> None:
-    """Make the first leaf and find its best split."""
-    leaves, bounds, splits = tree[0], tree[1], tree[2]
-    n_rows = len(room[0])
+def _next_task(n_ranges: int, terms: Any, room: Any, desk: Any, tree: Any) -> int:
+    """Finish the task that was done, lay out the next one, and return the number of its items; 0 at the end.
+
+    Tasks follow one another: partition of a leaf's rows, gathering of the smaller child's gradients, search of both
+    children, the next leaf; at the end the leaves' values.
+    """
+    leaves, bounds, splits, tables, _, made, ways = tree
+    _, task, table, both, sizes, found = desk
+    n_items, n_chunks = 0, len(sizes)
+    if task[KIND] == NOTHING and task[N_LEAVES] == 0:
+        n_items = _begin(len(room[0]), n_chunks, task, leaves, bounds, splits, both)
+    elif task[KIND] == PARTITION:
+        _join_chunks(sizes, room[0], room[1], task)
+        n_items = _settle(terms[4], terms[5][2], n_chunks, task, leaves, bounds, splits, made, ways, both)
+    elif task[KIND] == GATHER:
+        task[KIND], n_items = SEARCH, n_ranges
+    elif task[KIND] == SEARCH:
+        _take_best(found, n_ranges, 0, splits[task[SMALLER]])
+        if task[LARGER] >= 0:
+            _take_best(found, n_ranges, 1, splits[task[LARGER]])
+    if n_items == 0 and task[KIND] != VALUES:
+        n_items = _next_leaf(leaves, splits, tables, len(room[3]), n_chunks, task, table)
+    elif n_items == 0:
+        task[END] = GROWN
+    task[N_ITEMS] = n_items
+    return n_items
+
+
+@compiled
+def _begin(n_rows: int, n_chunks: int, task: Array, leaves: Array, bounds: Array, splits: Array, both: Array) -> int:
+    """Make the first leaf, and lay out the search of its best split, if it may have one."""
     leaves[0, START], leaves[0, STOP], leaves[0, SLOT], leaves[0, DEPTH] = 0, n_rows, 0, 0
     leaves[0, PARENT], leaves[0, ON_LEFT] = -1, 0
-    bounds[0, 0], bounds[0, 1] = -np.inf, np.inf
-    splits[0, 0] = -1.0
-    if n_rows >= least:
-        task = desk[1]
-        task[SMALLER], task[CHILDREN], task[LEAST] = 0, 1, least
-        _search(0, n_rows, data, terms, room, desk, tree, best, n_helpers)
-        _take_best(desk[5], len(data[6]), 0, splits[0])
+    bounds[0, 0], bounds[0, 1], splits[0, 0] = -np.inf, np.inf, -1.0
+    task[N_LEAVES] = 1
+    task[STEPS] -= 1
+    return _lay_out_search(0, -1, n_chunks, leaves, bounds, task, both) if n_rows >= task[LEAST] else 0
 
 
 @compiled
-def _divide(
-    data: Any,
-    terms: Any,
-    room: Any,
-    desk: Any,
-    tree: Any,
-    place: int,
-    n_leaves: int,
-    searched: bool,
-    least: int,
-    best: Array,
-    n_helpers: int,
-) -> None:
-    """Divide a leaf: its left child takes its place, its right one that after all others; find their best splits."""
-    leaves, bounds, splits = tree[0], tree[1], tree[2]
-    number, right = n_leaves - 1, n_leaves
-    _copy(splits[place], tree[5][number])
-    tree[6][number, 0], tree[6][number, 1] = leaves[place, PARENT], leaves[place, ON_LEFT]
-    start, stop = leaves[place, START], leaves[place, STOP]
-    middle = start + _part_rows(start, stop, data, terms, room, desk, tree, place, best, n_helpers)
-    leaves[place, PARENT], leaves[place, ON_LEFT] = number, 1
-    leaves[place, DEPTH] += 1
-    _copy(leaves[place], leaves[right])
-    leaves[right, ON_LEFT] = 0
-    leaves[place, STOP] = leaves[right, START] = middle
-    monotone = terms[4]
-    direction = np.int64(monotone[np.int64(splits[place, 1])]) if len(monotone) > 0 else 0
-    _copy(bounds[place], bounds[right])
-    fill_child_bounds(splits[place], direction, terms[5][2], bounds[place], bounds[right])
-    splits[place, 0] = splits[right, 0] = -1.0
-    smaller, larger = (place, right) if middle - start < stop - middle else (right, place)
-    if searched and leaves[larger, STOP] - leaves[larger, START] >= least:
-        leaves[smaller, SLOT] = n_leaves  # the larger child keeps the place of its parent's histograms
-        task, both = desk[1], desk[3]
-        task[SMALLER], task[LARGER], task[CHILDREN], task[LEAST] = n_leaves, leaves[larger, SLOT], 2, least
-        _copy(bounds[smaller], both[0])
-        _copy(bounds[larger], both[1])
-        _search(leaves[smaller, START], leaves[smaller, STOP], data, terms, room, desk, tree, best, n_helpers)
-        _take_best(desk[5], len(data[6]), 0, splits[smaller])
-        _take_best(desk[5], len(data[6]), 1, splits[larger])
+def _lay_out_search(
+    smaller: int, larger: int, n_chunks: int, leaves: Array, bounds: Array, task: Array, both: Array
+) -> int:
+    """Lay out the gathering of the smaller leaf's gradients, which the search of both follows."""
+    task[KIND], task[SMALLER], task[LARGER] = GATHER, smaller, larger
+    task[FIRST], task[LAST] = leaves[smaller, START], leaves[smaller, STOP]
+    for side in range(2):
+        both[0, side], both[1, side] = bounds[smaller, side], bounds[max(larger, 0), side]
+    return n_chunks if task[LAST] - task[FIRST] >= task[SHARED] else 1
 
 
 @compiled
-def _next_leaf(splits: Array) -> int:
-    """Return the leaf of the largest gain above 0, the first of equals; -1 if there is none."""
+def _next_leaf(
+    leaves: Array, splits: Array, tables: Array, n_slots: int, n_chunks: int, task: Array, table: Array
+) -> int:
+    """Lay out the partition of the leaf of the largest gain; if none is left, the values; 0 if it must end here."""
     chosen, largest = -1, 0.0
-    for place in range(len(splits)):
+    for place in range(task[N_LEAVES] if task[N_LEAVES] < task[MAX_LEAVES] else 0):
         if splits[place, 0] > largest:
             chosen, largest = place, splits[place, 0]
-    return chosen
+    full = chosen >= 0 and task[N_LEAVES] == n_slots and _searched(task, leaves[chosen, DEPTH])
+    if full or task[STEPS] == 0:
+        task[KIND], task[END] = NOTHING, FULL if full else STOPPED
+        return 0
+    if chosen < 0:
+        task[KIND] = VALUES
+        return int(task[N_LEAVES])
+    task[STEPS] -= 1
+    task[KIND], task[PLACE], task[FEATURE] = PARTITION, chosen, np.int64(splits[chosen, 1])
+    task[FIRST], task[LAST] = leaves[chosen, START], leaves[chosen, STOP]
+    for code in range(BINS):
+        by_set = tables[min(chosen, len(tables) - 1), code]
+        table[code] = by_set if splits[chosen, 2] < 0.0 else code <= splits[chosen, 2]
+    table[0] = splits[chosen, 3] > 0.0
+    return n_chunks if task[LAST] - task[FIRST] >= task[SHARED] else 1
+
+
+@compiled
+def _searched(task: Array, depth: int) -> bool:
+    """Say whether the children of a leaf of such a depth may be divided."""
+    return bool(task[N_LEAVES] + 1 < task[MAX_LEAVES] and depth + 1 < task[MAX_DEPTH])
+
+
+@compiled
+def _settle(
+    monotone: Array,
+    reg_lambda: float,
+    n_chunks: int,
+    task: Array,
+    leaves: Array,
+    bounds: Array,
+    splits: Array,
+    made: Array,
+    ways: Array,
+    both: Array,
+) -> int:
+    """Put the children of a parted leaf into the tree and lay out their search, if they may be divided.
+
+    The left child takes the leaf's place, the right one that after all others.
+    """
+    left, right, middle = task[PLACE], task[N_LEAVES], task[MIDDLE]
+    number, searched = right - 1, _searched(task, leaves[left, DEPTH])
+    _copy(splits[left], made[number])
+    ways[number, 0], ways[number, 1] = leaves[left, PARENT], leaves[left, ON_LEFT]
+    leaves[left, PARENT], leaves[left, ON_LEFT] = number, 1
+    leaves[left, DEPTH] += 1
+    for field in range(LEAF_FIELDS):
+        leaves[right, field] = leaves[left, field]
+    leaves[right, ON_LEFT] = 0
+    leaves[left, STOP] = leaves[right, START] = middle
+    _copy(bounds[left], bounds[right])
+    direction = np.int64(monotone[task[FEATURE]]) if len(monotone) > 0 else 0
+    fill_child_bounds(splits[left], direction, reg_lambda, bounds[left], bounds[right])
+    splits[left, 0] = splits[right, 0] = -1.0
+    task[N_LEAVES] += 1
+    left_is_smaller = middle - task[FIRST] < task[LAST] - middle
+    smaller, larger = (left, right) if left_is_smaller else (right, left)
+    if not searched or leaves[larger, STOP] - leaves[larger, START] < task[LEAST]:
+        return 0
+    leaves[smaller, SLOT] = right  # the larger child keeps the place of its parent's histograms
+    return int(_lay_out_search(smaller, larger, n_chunks, leaves, bounds, task, both))
 
 
 @compiled
@@ -228,46 +266,10 @@ def _copy(source: Array, out: Array) -> None:
 
 
 @compiled
-def _chunk(task: Array, sizes: Array, item: int) -> tuple[int, int]:
-    """Return the rows of one of as many equal parts of the task's rows as there are sizes."""
-    n_rows = task[LAST] - task[FIRST]
-    return task[FIRST] + n_rows * item // len(sizes), task[FIRST] + n_rows * (item + 1) // len(sizes)
-
-
-@compiled
-def _part_rows(
-    start: int,
-    stop: int,
-    data: Any,
-    terms: Any,
-    room: Any,
-    desk: Any,
-    tree: Any,
-    place: int,
-    best: Array,
-    n_helpers: int,
-) -> int:
-    """Order a leaf's rows, those that go left first; return how many these are."""
-    rows, spare, task, sizes = room[0], room[1], desk[1], desk[4]
-    feature = np.int64(tree[2][place, 1])
-    _fill_table(tree[2][place], tree[3][min(place, len(tree[3]) - 1)], desk[2])
-    task[KIND], task[FIRST], task[LAST], task[FEATURE] = PARTITION, start, stop, feature
-    if n_helpers > 0 and stop - start >= task[SHARED]:
-        _share_out(len(sizes), data, terms, room, desk, tree, best, n_helpers)
-        return int(_join_chunks(task, sizes, rows, spare))
-    codes = data[0][feature // BLOCK]
-    n_left = _partition_rows(codes, feature % BLOCK, desk[2], rows[start:stop], spare[start:stop])
-    for i in range(stop - start - n_left):
-        rows[start + n_left + i] = spare[start + i]
-    return int(n_left)
-
-
-@compiled
-def _fill_table(split: Array, by_set: Array, table_out: Array) -> None:
-    """Write for each code whether its rows go left."""
-    for code in range(BINS):
-        table_out[code] = by_set[code] if split[2] < 0.0 else code <= split[2]
-    table_out[0] = split[3] > 0.0
+def _chunk(task: Array, item: int) -> tuple[int, int]:
+    """Return the rows of one of the equal parts of the task's rows."""
+    n_rows, n_items = task[LAST] - task[FIRST], task[N_ITEMS]
+    return task[FIRST] + n_rows * item // n_items, task[FIRST] + n_rows * (item + 1) // n_items
 
 
 @compiled
@@ -290,72 +292,21 @@ def _partition_rows(codes: Array, column: int, table: Array, rows: Array, spare_
 
 
 @compiled
-def _join_chunks(task: Array, sizes: Array, rows: Array, spare: Array) -> int:
-    """Join the left rows, then the right rows, of parts that were partitioned apart; return the number of the left."""
+def _join_chunks(sizes: Array, rows: Array, spare: Array, task: Array) -> None:
+    """Join the left rows, then the right rows, of parts that were partitioned apart."""
     place = task[FIRST]
-    for item in range(len(sizes)):
-        first, _ = _chunk(task, sizes, item)
-        for i in range(sizes[item]):
-            rows[place + i] = rows[first + i]
+    for item in range(task[N_ITEMS]):
+        first, _ = _chunk(task, item)
+        if first > place:
+            for i in range(sizes[item]):
+                rows[place + i] = rows[first + i]
         place += sizes[item]
-    n_left = place - task[FIRST]
-    for item in range(len(sizes)):
-        first, last = _chunk(task, sizes, item)
-        n_right = last - first - sizes[item]
-        for i in range(n_right):
+    task[MIDDLE] = place
+    for item in range(task[N_ITEMS]):
+        first, last = _chunk(task, item)
+        for i in range(last - first - sizes[item]):
             rows[place + i] = spare[first + i]
-        place += n_right
-    return int(n_left)
-
-
-@compiled
-def _gather(plane: Array, rows: Array, values_out: Array) -> None:
-    """Do ``values_out[:] = plane[rows]``."""
-    for i in range(len(rows)):
-        values_out[i] = plane[rows[i]]
-
-
-@compiled
-def _search(
-    first: int, last: int, data: Any, terms: Any, room: Any, desk: Any, tree: Any, best: Array, n_helpers: int
-) -> None:
-    """Find the best splits of one leaf, or of two whose histograms add up to their parent's."""
-    task, sizes = desk[1], desk[4]
-    task[KIND], task[FIRST], task[LAST] = GATHER, first, last
-    if n_helpers > 0 and last - first >= task[SHARED]:
-        _share_out(len(sizes), data, terms, room, desk, tree, best, n_helpers)
-    else:
-        for plane in range(len(data[2])):
-            _gather(data[2][plane], room[0][first:last], room[2][plane, first:last])
-    task[KIND] = SEARCH
-    _share_out(len(data[6]), data, terms, room, desk, tree, best, n_helpers)
-
-
-@compiled
-def _search_range(item: int, data: Any, terms: Any, room: Any, desk: Any, best: Array) -> None:
-    """Do some halves of blocks: histograms of the smaller child, of the larger, and both searches.
-
-    Only splits better than the best that this thread has found in lower features are written.
-    """
-    words, used, ranges, features, task, found = data[1], data[5], data[6], data[7], desk[1], desk[5][item]
-    layout, units, n_bins, first_cut, monotone, limits = terms
-    first, last, n_children = task[FIRST], task[LAST], task[CHILDREN]
-    start, stop = ranges[item, 0], ranges[item, 1]
-    smaller, larger = room[3][task[SMALLER]], room[3][task[LARGER]]
-    for plane in range(len(data[2])):
-        values = room[2][plane, first:last]
-        fill_histograms(words, used, room[0][first:last], values, start, stop, smaller[plane])
-        if n_children == 2:
-            subtract_histograms(smaller[plane], used, start, stop, larger[plane])
-    own = features[ranges[item, 2] : ranges[item, 3]]
-    for child in range(n_children):
-        found[child, 0], found[child, 1] = best[child], -1.0
-        if child == 1 or last - first >= task[LEAST]:
-            histogram = smaller if child == 0 else larger
-            search_splits(
-                histogram, layout, units, own, n_bins, first_cut, monotone, limits, desk[3][child], found[child]
-            )  # fmt: skip
-            best[child] = found[child, 0]
+        place += last - first - sizes[item]
 
 
 @compiled
@@ -367,11 +318,11 @@ def _take_best(found: Array, n_items: int, child: int, split_out: Array) -> None
 
 
 @compiled
-def _leaf_value(leaf: int, data: Any, terms: Any, room: Any, tree: Any) -> float:
+def _leaf_value(leaf: int, gradient: Array, curvature: Array, ridge: float, rows: Array, tree: Any) -> float:
     """Return Newton's value ``-gradient[own].sum() / (curvature[own].sum() + λ)``, within the leaf's bounds."""
-    gradient, curvature, ridge, g, h = data[3], data[4], terms[5][2], 0.0, 0.0
-    for row in room[0][tree[0][leaf, START] : tree[0][leaf, STOP]]:
-        g += gradient[row]
-        h += curvature[row]
+    g, h = 0.0, 0.0
+    for i in range(tree[0][leaf, START], tree[0][leaf, STOP]):
+        g += gradient[rows[i]]
+        h += curvature[rows[i]]
     value = -g / (h + ridge) if h + ridge > 0.0 else 0.0
     return float(min(max(value, tree[1][leaf, 0]), tree[1][leaf, 1]))

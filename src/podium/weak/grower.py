@@ -15,20 +15,28 @@ from podium.weak.category_walk import tables_of
 from podium.weak.division import (
     COUNTERS,
     DEPTH,
+    END,
     FULL,
     GROWN,
     LEAF_FIELDS,
+    LEAST,
+    MAX_DEPTH,
+    MAX_LEAVES,
+    N_LEAVES,
     ON_LEFT,
     OVER,
     PARENT,
+    PLACE,
     SHARED,
     SLOT,
     START,
+    STEPS,
     STOP,
+    STOPPED,
     TASK_FIELDS,
     help_leader,
     lead,
-)
+)  # fmt: skip
 from podium.weak.histogram import BINS, HALF, Packed, pack
 from podium.weak.regression_tree import RegressionTree
 from podium.weak.split import FIELDS, Limits, Split
@@ -97,7 +105,7 @@ class TreeGrower:
         self.monotone = given if given.any() else np.empty(0, np.int8)
         self.words, self.limits = half_blocks(bins), limits.as_array()
         depth = max_leaves if max_depth is None else max_depth
-        self.growth = np.array([self.max_leaves, depth, max(2, 2 * limits.min_child_samples)], ROW)
+        self.growth = self.max_leaves, depth, max(2, 2 * limits.min_child_samples)
         self._spare = np.empty(bins.n_rows, np.uint32)
         self._values = np.empty((0, bins.n_rows), np.int64)
         self._histograms = np.empty((0, 1, 2 * len(self.words), HALF, BINS), np.int64)
@@ -161,7 +169,7 @@ class Growing:
     def __init__(
         self, grower: TreeGrower, packed: Packed, rows: Array, features: Array, gradient: Array, curvature: Array
     ) -> None:
-        self.grower, self.packed, self.rows, self.n_leaves = grower, packed, rows, 0
+        self.grower, self.packed, self.rows = grower, packed, rows
         cells = len(rows) * len(features)
         n_threads = min(grower.n_threads, processors()) if cells >= SHARED_CELLS and not JIT_DISABLED else 1
         self.n_helpers = n_threads - 1
@@ -172,11 +180,12 @@ class Growing:
             bins.codes, grower.words, packed.planes, gradient, curvature, used, ranges, numeric.astype(np.int64)
         )  # fmt: skip
         self._terms = packed.layout, packed.units, bins.cuts.n_bins, bins.cuts.first, grower.monotone, grower.limits
+        self._task = np.zeros(TASK_FIELDS, np.int64)
+        self._task[[MAX_LEAVES, MAX_DEPTH, LEAST, SHARED]] = *grower.growth, SHARED_ROWS
         self._desk = (
-            np.zeros(COUNTERS, np.int64), np.zeros(TASK_FIELDS, np.int64), np.empty(BINS, np.bool_),
+            np.zeros(COUNTERS, np.int64), self._task, np.empty(BINS, np.bool_),
             np.array([[-np.inf, np.inf]] * 2), np.empty(2 * n_threads, np.int64), np.empty((len(ranges), 2, FIELDS)),
         )  # fmt: skip
-        self._desk[1][SHARED] = SHARED_ROWS
         self.leaves, self.bounds, self.best = np.empty((n, LEAF_FIELDS), ROW), np.empty((n, 2)), np.empty((n, FIELDS))
         self.tables = np.empty((1 if grower.categories is None else n, BINS), np.bool_)
         self.values, self.splits, self.ways = np.empty(n), np.empty((n, FIELDS)), np.empty((n, 2), ROW)
@@ -201,25 +210,28 @@ class Growing:
 
     def run(self) -> None:
         """Divide leaves until the tree is grown; after each division look for sets of categories, if there are any."""
-        n_slots = min(self.grower.max_leaves, FIRST_SLOTS)
-        end, place = -1, 0
-        while end != GROWN:
+        n_slots, categories = min(self.grower.max_leaves, FIRST_SLOTS), self.grower.categories
+        self._task[END] = STOPPED
+        while self._task[END] != GROWN:
             before = self.n_leaves
-            end, self.n_leaves, place = self._lead(n_slots)
-            if end == FULL:
+            self._task[STEPS] = UNLIMITED if categories is None else 1
+            self._lead(n_slots)
+            if self._task[END] == FULL:
                 n_slots = min(2 * n_slots, self.grower.max_leaves)
-            if self.grower.categories is not None and self.n_leaves > before:
-                self._search_categories(self.grower.categories, place)
+            if categories is not None and self.n_leaves > before:
+                self._search_categories(categories, int(self._task[PLACE]))
 
-    def _lead(self, n_slots: int) -> tuple[int, int, int]:
+    @property
+    def n_leaves(self) -> int:
+        """Leaves so far."""
+        return int(self._task[N_LEAVES])
+
+    def _lead(self, n_slots: int) -> None:
         """Let one thread lead and the others help it."""
-        grower = self.grower
-        room = (self.rows, grower._spare, *grower.room(len(self.packed.planes), n_slots))
+        room = (self.rows, self.grower._spare, *self.grower.room(len(self.packed.planes), n_slots))
         tree = self.leaves, self.bounds, self.best, self.tables, self.values, self.splits, self.ways
         shared: tuple[Any, ...] = (self._data, self._terms, room, self._desk, tree)
-        n_steps = UNLIMITED if grower.categories is None else 1
         counters = self._desk[0]
-        ends: list[tuple[int, int, int]] = []
         counters[:] = 0
 
         def take_part(number: int) -> None:
@@ -228,19 +240,18 @@ class Growing:
                 help_leader(*shared)
                 return
             try:
-                ends.append(lead(*shared, self.n_leaves, grower.growth, n_steps, self.n_helpers))
+                lead(*shared, self.n_helpers)
             finally:
                 counters[OVER] = 1
 
         run_threads(take_part, [(number,) for number in range(self.n_helpers + 1)], self.n_helpers + 1)
-        return ends[0]
 
     def _search_categories(self, categories: CategorySplits, place: int) -> None:
         """Replace the best splits of the newest leaves by better ones of categorical features."""
         newest = [0] if self.n_leaves == 1 else [place, self.n_leaves - 1]
         if self.n_leaves > 1 and (left_set := self.sets.pop(place, None)) is not None:
             self.split_sets.append(left_set)
-        max_leaves, max_depth, least = self.grower.growth
+        max_leaves, max_depth, least = self._task[[MAX_LEAVES, MAX_DEPTH, LEAST]]
         counts = self.leaves[:, STOP] - self.leaves[:, START]
         wanted = [
             one
