@@ -8,6 +8,7 @@ import scipy.sparse as sp
 
 import podium
 from podium import PodiumError, RankBoost
+from podium._compiled import JIT_DISABLED
 from podium.export import TreeSum, certify, export_model
 from podium.export.certificate import compare_scores
 from podium.export.ensemble import split_tree
