@@ -55,7 +55,7 @@ its time by looking, and be stopped in the middle of an item."""
 def lead(data: Any, terms: Any, room: Any, desk: Any, tree: Any, n_helpers: int) -> None:
     """Divide the leaf of the largest gain, the first of equals, again and again, until the task says how it ended."""
     counters, task, best = desk[0], desk[1], np.empty(2)
-    n_items = _next_task(len(data[6]), terms, room, desk, tree)
+    n_items = _next_task(data, terms, room, desk, tree)
     while n_items > 0:
         best[0] = best[1] = -1.0
         shared = n_helpers > 0 and n_items > 1
@@ -72,7 +72,7 @@ def lead(data: Any, terms: Any, room: Any, desk: Any, tree: Any, n_helpers: int)
             left = atomic_add(counters, LEFT, -1) if shared else left - 1
         while shared and atomic_load(counters, DONE) < n_items:
             give_way()
-        n_items = _next_task(len(data[6]), terms, room, desk, tree)
+        n_items = _next_task(data, terms, room, desk, tree)
 
 
 @compiled
@@ -99,43 +99,43 @@ def _do_item(item: int, data: Any, terms: Any, room: Any, desk: Any, tree: Any, 
 
     In a search only splits better than the best that this thread has found in lower features are written.
     """
-    rows, spare, values, histograms = room
+    codes, words, planes, gradient, curvature, used, ranges, features = data
     layout, units, n_bins, first_cut, monotone, limits = terms
-    task, found = desk[1], desk[5]
+    rows, spare, values, histograms = room
+    _, task, table, both, sizes, found = desk
+    leaves, bounds, leaf_values = tree[0], tree[1], tree[4]
     first, last = _chunk(task, item) if task[KIND] != SEARCH else (task[FIRST], task[LAST])
     if task[KIND] == PARTITION:
-        codes, column = data[0][task[FEATURE] // BLOCK], task[FEATURE] % BLOCK
-        desk[4][item] = _partition_rows(codes, column, desk[2], rows[first:last], spare[first:last])
+        block, column = task[FEATURE] // BLOCK, task[FEATURE] % BLOCK
+        sizes[item] = _partition_rows(codes[block], column, table, rows[first:last], spare[first:last])
     elif task[KIND] == GATHER:
-        for plane in range(len(values)):
+        for plane in range(len(planes)):
             for i in range(first, last):
-                values[plane, i] = data[2][plane, rows[i]]
+                values[plane, i] = planes[plane, rows[i]]
     elif task[KIND] == VALUES:
-        tree[4][item] = _leaf_value(item, data[3], data[4], limits[2], rows, tree)
+        own = rows[leaves[item, START] : leaves[item, STOP]]
+        leaf_values[item] = _leaf_value(own, gradient, curvature, limits[2], bounds[item])
     else:
-        used, ranges = data[5], data[6]
-        start, stop, feature, end = ranges[item, 0], ranges[item, 1], ranges[item, 2], ranges[item, 3]
+        start, stop = ranges[item, 0], ranges[item, 1]
         n_children = 1 if task[LARGER] < 0 else 2
-        smaller = histograms[tree[0][task[SMALLER], SLOT]]
-        larger = histograms[tree[0][max(task[LARGER], 0), SLOT]]
-        for plane in range(len(values)):
-            fill_histograms(
-                data[1], used, rows[first:last], values[plane, first:last], start, stop, smaller[plane]
-            )  # fmt: skip
+        smaller, larger = histograms[leaves[task[SMALLER], SLOT]], histograms[leaves[max(task[LARGER], 0), SLOT]]
+        for plane in range(len(planes)):
+            own_values = values[plane, first:last]
+            fill_histograms(words, used, rows[first:last], own_values, start, stop, smaller[plane])
             if n_children == 2:
                 subtract_histograms(smaller[plane], used, start, stop, larger[plane])
         for child in range(n_children):
             found[item, child, 0], found[item, child, 1] = best[child], -1.0
             if child == 1 or last - first >= task[LEAST]:
                 search_splits(
-                    smaller if child == 0 else larger, layout, units, data[7][feature:end], n_bins, first_cut,
-                    monotone, limits, desk[3][child], found[item, child],
+                    smaller if child == 0 else larger, layout, units, features[ranges[item, 2] : ranges[item, 3]],
+                    n_bins, first_cut, monotone, limits, both[child], found[item, child],
                 )  # fmt: skip
                 best[child] = found[item, child, 0]
 
 
 @compiled
-def _next_task(n_ranges: int, terms: Any, room: Any, desk: Any, tree: Any) -> int:
+def _next_task(data: Any, terms: Any, room: Any, desk: Any, tree: Any) -> int:
     """Finish the task that was done, lay out the next one, and return the number of its items; 0 at the end.
 
     Tasks follow one another: partition of a leaf's rows, gathering of the smaller child's gradients, search of both
@@ -143,7 +143,7 @@ def _next_task(n_ranges: int, terms: Any, room: Any, desk: Any, tree: Any) -> in
     """
     leaves, bounds, splits, tables, _, made, ways = tree
     _, task, table, both, sizes, found = desk
-    n_items, n_chunks = 0, len(sizes)
+    n_items, n_chunks, n_ranges = 0, len(sizes), len(data[6])
     if task[KIND] == NOTHING and task[N_LEAVES] == 0:
         n_items = _begin(len(room[0]), n_chunks, task, leaves, bounds, splits, both)
     elif task[KIND] == PARTITION:
@@ -318,11 +318,11 @@ def _take_best(found: Array, n_items: int, child: int, split_out: Array) -> None
 
 
 @compiled
-def _leaf_value(leaf: int, gradient: Array, curvature: Array, ridge: float, rows: Array, tree: Any) -> float:
-    """Return Newton's value ``-gradient[own].sum() / (curvature[own].sum() + λ)``, within the leaf's bounds."""
+def _leaf_value(rows: Array, gradient: Array, curvature: Array, ridge: float, bounds: Array) -> float:
+    """Return Newton's value ``-gradient[rows].sum() / (curvature[rows].sum() + λ)``, within bounds."""
     g, h = 0.0, 0.0
-    for i in range(tree[0][leaf, START], tree[0][leaf, STOP]):
-        g += gradient[rows[i]]
-        h += curvature[rows[i]]
+    for row in rows:
+        g += gradient[row]
+        h += curvature[row]
     value = -g / (h + ridge) if h + ridge > 0.0 else 0.0
-    return float(min(max(value, tree[1][leaf, 0]), tree[1][leaf, 1]))
+    return float(min(max(value, bounds[0]), bounds[1]))
