@@ -1,7 +1,7 @@
 """LambdaMART against its peers: training, scoring, one query, memory, and where the time of a tree goes.
 
     python benchmarks/lambdamart.py train  [--rows 300000] [--trees 100] [--leaves 31] [--docs 120] [--threads 1]
-    python benchmarks/lambdamart.py table  [--trees 100] [--repeat 3] [--only 30000]
+    python benchmarks/lambdamart.py table  [--trees 100] [--repeat 3] [--only 30000] [--on 2]
     python benchmarks/lambdamart.py score  [--rows 300000] [--trees 500] [--leaves 31] [--threads 1]
     python benchmarks/lambdamart.py memory [--rows 300000] [--trees 100]
     python benchmarks/lambdamart.py pieces [--rows 300000]
@@ -9,7 +9,7 @@
 
 Contestants run by turns in one process; each figure is the best of `--repeat` turns, binning included. `--clock cpu`
 counts processor time instead of wall time, for a machine that others use too (with one thread only).
-`table` trains every combination of CASES; `--only` keeps those of so many rows.
+`table` trains every combination of CASES; `--only` keeps those of so many rows, `--on` those on so many threads.
 """
 
 import argparse
@@ -158,7 +158,7 @@ def table(args):
     print("| rows | leaves | docs | threads | seconds | " + " | ".join(f"/ {name}" for name in list(MODELS)[1:]) + " |")
     print("|" + "---|" * (4 + len(MODELS)))
     for rows, leaves, docs, threads in CASES:
-        if args.only in (0, rows):
+        if args.only in (0, rows) and args.on in (0, threads):
             case = {"rows": rows, "leaves": leaves, "docs": docs, "threads": threads}
             best, quality = race(argparse.Namespace(**{**vars(args), **case}))
             cells = [f"{best['podium']:.2f} ({quality['podium']:.4f})"]
@@ -303,20 +303,10 @@ COMMANDS = {
 }
 
 
-COMMANDS = {
-    "train": train,
-    "table": table,
-    "score": score,
-    "memory": memory,
-    "pieces": pieces,
-    "categories": categories,
-}
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=COMMANDS)
-    defaults = {"rows": 300_000, "trees": 100, "leaves": 31, "docs": 120, "threads": 1, "repeat": 3, "only": 0}
+    defaults = {"rows": 300_000, "trees": 100, "leaves": 31, "docs": 120, "threads": 1, "repeat": 3, "only": 0, "on": 0}
     for name, default in defaults.items():
         parser.add_argument(f"--{name}", type=int, default=default)
     parser.add_argument("--clock", choices=CLOCKS, default="wall")

@@ -9,8 +9,7 @@ from podium._compiled import JIT_DISABLED
 from podium.binning import as_blocks, bin_features
 from podium.weak.category_split import CategorySplits
 from podium.weak.category_walk import tables_of
-from podium.weak.division import first_of_best
-from podium.weak.grower import TreeGrower
+from podium.weak.grower import TreeGrower, beats
 from podium.weak.regression_tree import Forest
 from podium.weak.split import Limits, Split
 from reference import trees as twin
@@ -115,18 +114,18 @@ def test_categories_that_a_node_lacks_go_the_way_of_missing_values():
 
 
 def test_of_equal_gains_the_first_feature_wins_whatever_its_kind():
-    by_cut = Split(2.0, 3, 1, 1, 5, 0.0, 1.0, 0.0, 1.0)
-    by_set = by_cut._replace(feature=2, cut=-1, left_set=np.ones(8, np.uint32))
-    assert first_of_best(by_cut, by_set) is by_set
-    assert first_of_best(by_cut, by_set._replace(feature=4)) is by_cut
-    assert first_of_best(by_cut._replace(gain=3.0), by_set).feature == 3
-    assert first_of_best(None, by_set) is by_set
-    assert first_of_best(None, None) is None
+    by_cut, by_set = np.array([2.0, 3.0, 1.0, 1.0]), Split(2.0, 2, -1, 1, 5, 0.0, 1.0, 0.0, 1.0)
+    assert beats(by_set, by_cut)
+    assert not beats(by_set._replace(feature=4), by_cut)
+    assert beats(by_set._replace(feature=4, gain=2.5), by_cut)
+    assert not beats(by_set, np.array([3.0, 3.0]))
+    assert beats(by_set, np.array([-1.0, np.nan]))
 
 
 @pytest.mark.parametrize("exact", [False, True])
 def test_threads_change_no_bit_of_a_tree_with_sets(exact, monkeypatch):
-    monkeypatch.setattr("podium.weak.division.LONG", 100)
+    monkeypatch.setattr("podium.weak.grower.SHARED_CELLS", 1)
+    monkeypatch.setattr("podium.weak.grower.SHARED_ROWS", 100)
     X, gradient, curvature = table(8, 600, 40, numbers=20)
     one, three = (grow(X, gradient, curvature, 40, 5.0, exact=exact, n_threads=n)[0].tree for n in (1, 3))
     assert len(one.sets)

@@ -75,6 +75,18 @@ def test_evaluate_reads_csv_and_query_sizes(run, tmp_path):
     assert json.loads(out[1])["measures"]["mrr"]["mean"] == 0.75
 
 
+def test_a_csv_file_of_grades_needs_no_queries(run, tmp_path):
+    pytest.importorskip("pyarrow")
+    (tmp_path / "stars.csv").write_text("stars,a\n" + "".join(f"{1 + i // 4},{i}\n" for i in range(12)))
+    options = ["--label", "stars", "--qid", "", "--ranker", "ORStump", "-o", "m.podium"]
+    assert run("train", "stars.csv", *options)[0] == 0
+    code, out, _ = run("score", "m.podium", "stars.csv", *options[:4])
+    assert (code, out.split()) == (0, sorted(out.split()))
+    code, _, err = run("train", "stars.csv", *options[:2], *options[4:])
+    assert code == 2
+    assert "there is no column 'qid'" in err
+
+
 def test_evaluate_run_scores_a_trec_run(run, tmp_path):
     (tmp_path / "qrels").write_text("1 0 a 1\n1 0 b 0\n")
     (tmp_path / "run").write_text("1 Q0 b 1 2.0 t\n1 Q0 a 2 1.0 t\n")

@@ -1,12 +1,25 @@
-"""Threads as scikit-learn counts them, work shared out whole, and a prefetch that changes no result."""
+"""Threads as scikit-learn counts them, work shared out whole, counters of several threads, prefetches."""
 
+import multiprocessing
 import threading
 import time
 
 import numpy as np
 import pytest
 
-from podium._compiled import compiled, even_chunks, prefetch, processors, run_threads, thread_count, threads_for
+from podium._compiled import (
+    atomic_add,
+    atomic_load,
+    atomic_store,
+    compiled,
+    even_chunks,
+    give_way,
+    prefetch,
+    processors,
+    run_threads,
+    thread_count,
+    threads_for,
+)  # fmt: skip
 from podium._validation import PodiumError
 
 pytestmark = pytest.mark.plain
@@ -58,6 +71,47 @@ def test_after_an_error_nothing_runs_on():
     with pytest.raises(IndexError):
         run_threads(fail_or_wait, [(i,) for i in range(8)], 3)
     assert running == []
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="this system copies no process")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_threads_work_in_a_copy_of_the_process():
+    run_threads(abs, [(-1,), (-2,)], 2)
+    copy = multiprocessing.get_context("fork").Process(target=run_threads, args=(abs, [(-1,), (-2,)], 2))
+    copy.start()
+    copy.join(20)
+    code = copy.exitcode
+    copy.kill()
+    assert code == 0
+
+
+@compiled
+def count_up(counter, n):
+    seen = 0
+    for _ in range(n):
+        seen = max(seen, atomic_add(counter, 1, 1))
+    return seen
+
+
+def test_no_count_of_several_threads_is_lost():
+    counter = np.zeros(2, np.int64)
+    seen = run_threads(count_up, [(counter, 20_000)] * 8, 4)
+    assert counter.tolist() == [0, 160_000]
+    assert max(seen) == 159_999
+
+
+@compiled
+def wait_for(counters, place, number):
+    while atomic_load(counters, place) != number:
+        give_way()
+    atomic_store(counters, 1 - place, number + 1)
+
+
+def test_a_thread_sees_what_another_has_stored():
+    counters = np.zeros(2, np.int64)
+    counters[0] = 1
+    run_threads(wait_for, [(counters, 1, 2), (counters, 0, 1)], 2)
+    assert counters.tolist() == [3, 2]
 
 
 @pytest.mark.parametrize("n_chunks", [1, 2, 3, 50])

@@ -7,13 +7,11 @@ import json
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
 import podium
 from podium import MART, LambdaMART, NearestNeighbor, PodiumError, PreferenceRegression, RankBoost, VectorSimilarity
 from podium._compiled import JIT_DISABLED
-from podium.export import FORMATS, TreeSum, certify, export_model
-from podium.export.certificate import compare_scores
+from podium.export import FORMATS, TreeSum, export_model
 from podium.export.ensemble import leaf_tree, split_tree
 from podium.export.sql import DEEPEST
 from podium.weak.regression_tree import RegressionTree
@@ -335,133 +333,6 @@ def test_a_scorecard_of_stumps_with_two_values_has_a_constant(tmp_path):
     export_model(record, tmp_path / "m.csv", "scorecard")
     X = np.array([[0.5], [0.6], [np.nan]])
     assert read.scorecard((tmp_path / "m.csv").read_text(), X, ("x",)) == record.score(X).tolist() == [2.25, 4.25, 2.25]
-
-
-def test_a_report_finds_nothing_where_nothing_changes(rankers, data):
-    X, _, qid = data
-    report = podium.export_report(rankers["RankBoost"], X, "lightgbm", qid=qid)
-    assert report.same_order
-    assert (report.changed_scores, report.changed_pairs, report.example, report.pair) == (0, 0, None, None)
-    assert (report.n_rows, report.n_queries) == (len(X), 15)
-    assert str(report).startswith(f"lightgbm: 0 of {len(X)} scores change")
-    assert json.loads(json.dumps(report.to_dict()))["same_order"] is True
-
-
-def test_a_report_names_the_split_at_which_a_missing_value_goes_elsewhere():
-    record = stumps(0.5, -0.5, missing_left=True, names=("price", "age"))
-    X = np.array([[np.nan, 0.0], [0.0, 0.0], [1.0, 0.0]])
-    report = certify(record, X, record.score(X), np.zeros(3, int), "ranklib")
-    assert (report.changed_scores, report.changed_pairs, report.newly_tied_pairs) == (1, 1, 1)
-    assert report.pair == (0, 1)
-    assert (report.example.row, report.example.ours, report.example.theirs) == (0, 0.0, 1.0)
-    assert report.example.why == (
-        "in tree 2 price = nan goes left at -0.5 here and right there, where a missing value counts as 0"
-    )
-    assert "Row 0 scores 0 here and 1 there: in tree 2 price = nan" in str(report)
-
-
-def test_a_report_names_the_split_at_which_float32_goes_elsewhere():
-    record = stumps(0.1)
-    X = np.array([[0.1, 0.0], [0.1 + 1e-12, 0.0]])
-    report = certify(record, X, record.score(X), np.zeros(2, int), "onnx")
-    assert (report.changed_scores, report.newly_tied_pairs, report.changed_queries) == (1, 1, 1)
-    assert report.example.row == 1
-    assert report.example.why == (
-        "in tree 1 f0 = 0.10000000000100001 goes right at 0.1 here and left there, "
-        "where 0.10000000149011612 is compared with 0.10000000149011612"
-    )
-
-
-def test_a_report_says_where_only_sums_differ():
-    values = [1.0, 1e-9, 0.5]
-    record = TreeSum(
-        tuple(split_tree(0, 0.1 * i, True, 0.0, v) for i, v in enumerate(values)), 0.0, 1, None, "RankBoost"
-    )
-    X = np.array([[0.05], [0.15], [0.25]])
-    report = certify(record, X, record.score(X), np.zeros(3, int), "onnx")
-    assert (report.changed_scores, report.newly_tied_pairs, report.pair) == (0, 1, (0, 1))
-    assert report.example.why == "it adds up in float32"
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_pairs_are_counted_as_all_pairs_of_a_query_one_by_one(seed):
-    rng = np.random.default_rng(seed)
-    ours, theirs = rng.integers(0, 5, 60).astype(float), rng.integers(0, 5, 60).astype(np.float32)
-    query = rng.permutation(np.repeat([3, 1, 7, 9], [1, 20, 30, 9]))
-    expected = {"reversed": 0, "tied": 0, "parted": 0}
-    changed, farthest = set(), -1.0
-    for i in range(60):
-        for j in range(i):
-            here, there = np.sign(ours[i] - ours[j]), np.sign(theirs[i] - theirs[j])
-            if query[i] == query[j] and here != there:
-                expected["tied" if there == 0 else "parted" if here == 0 else "reversed"] += 1
-                changed.add(query[i])
-                farthest = max(farthest, abs(ours[i] - ours[j]))
-    report = compare_scores("x", ours, theirs, query)
-    assert (report.reversed_pairs, report.newly_tied_pairs, report.newly_parted_pairs) == tuple(expected.values())
-    assert (report.n_pairs, report.n_queries, report.changed_queries) == (190 + 435 + 36, 4, len(changed))
-    one, two = report.pair
-    assert query[one] == query[two]
-    assert abs(ours[one] - ours[two]) == farthest
-    assert np.sign(ours[one] - ours[two]) != np.sign(theirs[one] - theirs[two])
-
-
-@pytest.mark.parametrize("name", ["xgboost-json", "solr", "onnx", "ranklib"])
-def test_leaves_beyond_float32_are_refused_where_sums_are_float32(tmp_path, name):
-    tree = split_tree(0, 0.5, True, 1e39, 2e39)
-    record = TreeSum((tree, tree), 0.0, 2, None, "MART")
-    X = np.array([[0.0, 1.0], [1.0, 1.0]])
-    reason = f"The format {name} adds up in float32, up to 3.4e.38, but this MART has to add 2e.39; .*lightgbm, sql"
-    with pytest.raises(PodiumError, match=reason):
-        export_model(record, tmp_path / "m", name)
-    with pytest.raises(PodiumError, match=reason):
-        certify(record, X, record.score(X), np.zeros(2, int), name)
-    assert list(tmp_path.iterdir()) == []
-    export_model(TreeSum((split_tree(0, 0.5, True, 0.0, 1e39),), 0.0, 2, None, "RankBoost"), tmp_path / "m", "ranklib")
-    assert "1e+39" in (tmp_path / "m").read_text()  # whose weights of stumps are float64
-
-
-@pytest.mark.parametrize("name", ["xgboost-json", "solr", "onnx"])
-def test_sums_beyond_float32_are_counted_as_the_ties_they_become(name):
-    trees = tuple(split_tree(0, t, True, 2e38, 3e38) for t in (0.5, 1.5))
-    record = TreeSum(trees, 0.0, 1, None, "MART")
-    X = np.array([[0.0], [1.0], [2.0]])
-    report = certify(record, X, record.score(X), np.zeros(3, int), name)
-    assert (report.newly_tied_pairs, report.changed_scores, report.largest_difference) == (3, 3, np.inf)
-
-
-def test_leaves_in_ranklib_are_the_float32_that_it_reads(tmp_path):
-    middle = 1 + 2.0**-24 + 2.0**-60  # its decimals end above the middle of two float32, the float64 on it
-    record = TreeSum((split_tree(0, 0.5, True, 0.1, middle),), 0.0, 1, None, "MART")
-    export_model(record, tmp_path / "m", "ranklib")
-    leaves = [line.split()[1] for line in (tmp_path / "m").read_text().splitlines() if line.startswith("<output>")]
-    assert leaves == [repr(float(np.float32(value))) for value in (0.1, middle)]
-
-
-def test_a_tie_that_parts_is_a_changed_pair():
-    report = compare_scores("x", np.array([1.0, 2.0, 1.0]), np.array([1.0, 2.0, 1.5]), np.zeros(3, int))
-    assert (report.newly_parted_pairs, report.changed_pairs, report.pair) == (1, 1, (0, 2))
-
-
-def test_a_query_of_a_hundred_thousand_rows_is_counted():
-    ours = np.arange(2000.0 if JIT_DISABLED else 100_000.0)
-    report = compare_scores("x", ours, -ours, np.zeros(len(ours), int))
-    assert report.reversed_pairs == report.n_pairs == len(ours) * (len(ours) - 1) // 2
-    assert report.pair == (0, len(ours) - 1)
-
-
-def test_a_shift_of_all_scores_changes_no_order():
-    ours = np.arange(5.0)
-    report = compare_scores("x", ours, ours + 100, np.zeros(5, int))
-    assert (report.changed_scores, report.largest_difference, report.same_order) == (5, 100.0, True)
-
-
-def test_a_report_takes_sparse_rows_as_missing(data):
-    X, y, qid = data
-    sparse = sp.csr_matrix(np.nan_to_num(X))
-    model = RankBoost(n_estimators=3).fit(sparse, y, qid=qid)
-    assert podium.export_report(model, sparse, "xgboost-json", qid=qid).same_order
-    assert podium.export_report(model, sparse, "xgboost-json").n_queries == 1
 
 
 def test_every_format_is_named_in_the_docstring_of_export():

@@ -1,5 +1,7 @@
 """Histogram trees against brute force: packing, histograms, splits, partition, leaves, scoring."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -80,10 +82,10 @@ def test_histograms_equal_the_twin_and_differences_are_the_other_child(n_feature
     parts = [np.sort(part).astype(np.uint32) for part in np.split(rng.permutation(40), [15])]
     found = [np.full((len(used), 8, 256), -7) for _ in range(3)]
     for rows, out in zip((*parts, np.arange(40, dtype=np.uint32)), found, strict=True):
-        fill_histograms(words, used, rows, packed.planes[0], out)
+        fill_histograms(words, used, rows, packed.planes[0][rows], 0, len(used), out)
         expected = twin.histogram(codes, rows, packed.planes[0])
         np.testing.assert_array_equal(out.reshape(-1, 256)[:n_features], expected)
-    subtract_histograms(found[0], used, found[2])
+    subtract_histograms(found[0], used, 0, len(used), found[2])
     np.testing.assert_array_equal(found[2], found[1])
 
 
@@ -152,28 +154,51 @@ def test_rows_and_features_may_be_chosen():
     np.testing.assert_array_equal(found, [twin.leaf(grown.tree, X[i]) for i in others])
 
 
+@pytest.fixture
+def helpers(monkeypatch):
+    """Let threads help with the smallest trees and leaves."""
+    for name in ("SHARED_CELLS", "SHARED_ROWS"):
+        monkeypatch.setattr(f"podium.weak.grower.{name}", 1)
+    monkeypatch.setattr("podium.weak.grower.processors", lambda: 8)
+
+
+@pytest.mark.parametrize("n_features", [3, 30, 300])
 @pytest.mark.parametrize("exact", [False, True])
-def test_threads_change_no_bit_of_a_tree(exact):
+@pytest.mark.usefixtures("helpers")
+def test_threads_change_no_bit_of_a_tree(exact, n_features):
+    X, gradient, curvature = table(8, 400, n_features)
+    one, *others = (grow(X, gradient, curvature, exact=exact, n_threads=n) for n in (1, 2, 3))
+    for other in others:
+        np.testing.assert_array_equal(one.rows, other.rows)
+        for name in ("feature", "threshold", "missing_left", "left", "right", "value", "gain", "count"):
+            np.testing.assert_array_equal(getattr(one.tree, name), getattr(other.tree, name))
+
+
+@pytest.mark.usefixtures("helpers")
+def test_of_equal_gains_the_first_feature_wins_for_any_number_of_threads():
+    X, gradient, curvature = table(8, 200, 1)
+    alike = np.repeat(X, 40, axis=1)
+    for n_threads in (1, 2, 4):
+        assert not grow(alike, gradient, curvature, n_threads=n_threads).tree.feature.any()
+
+
+@pytest.mark.usefixtures("helpers")
+def test_several_callers_at_once_grow_the_same_trees():
     X, gradient, curvature = table(8, 400, 30)
-    one, three = (grow(X, gradient, curvature, exact=exact, n_threads=n).tree for n in (1, 3))
-    for name in ("feature", "threshold", "missing_left", "left", "right", "value", "gain", "count"):
-        np.testing.assert_array_equal(getattr(one, name), getattr(three, name))
+    one = grow(X, gradient, curvature).tree
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: grow(X, gradient, curvature, n_threads=3).tree, range(12)))
+    for tree in found:
+        np.testing.assert_array_equal(tree.value, one.value)
 
 
-def test_partition_by_threads_keeps_the_order_of_rows(monkeypatch):
-    monkeypatch.setattr("podium.weak.division.LONG", 10)
-    X, gradient, curvature = table(9, 300)
-    one, two = (grow(X, gradient, curvature, n_threads=n) for n in (1, 2))
-    np.testing.assert_array_equal(one.rows, two.rows)
-
-
-@pytest.mark.parametrize("max_leaves", range(2, 13, 2))
-def test_leaves_divided_before_their_turn_change_nothing(max_leaves):
+def test_room_is_made_for_more_leaves(monkeypatch):
     X, gradient, curvature = table(13, 200)
-    one, four = (grow(X, gradient, curvature, max_leaves=max_leaves, n_threads=n) for n in (1, 4))
-    np.testing.assert_array_equal(one.rows, four.rows)
-    np.testing.assert_array_equal(one.offsets, four.offsets)
-    np.testing.assert_array_equal(one.tree.value, four.tree.value)
+    one = grow(X, gradient, curvature, max_leaves=40).tree
+    monkeypatch.setattr("podium.weak.grower.FIRST_SLOTS", 2)
+    two = grow(X, gradient, curvature, max_leaves=40).tree
+    assert one.n_leaves == 40
+    np.testing.assert_array_equal(one.value, two.value)
 
 
 def test_a_monotone_tree_never_falls():

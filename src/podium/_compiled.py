@@ -6,6 +6,7 @@ Kernels stand in the module of the object they compute; this module holds only w
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, wait
 from functools import lru_cache
@@ -71,6 +72,10 @@ def _pool(n_threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(n_threads, thread_name_prefix="podium")
 
 
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)  # threads do not live on in a process's copy
+
+
 def run_threads(function: Callable[..., Any], calls: Iterable[tuple[Any, ...]], n_threads: int) -> list[Any]:
     """Call `function(*arguments)` for each tuple of `calls` and return the results in that order.
 
@@ -120,6 +125,26 @@ if JIT_DISABLED:
     def prefetch(array: np.ndarray, index: Any) -> None:
         """Do nothing: plain Python has no cache lines to ask for."""
 
+    def give_way() -> None:
+        """Do nothing: plain kernels do not wait for other threads."""
+
+    def atomic_load(array: np.ndarray, index: Any) -> Any:
+        """Return ``array[index]``."""
+        return array[index]
+
+    def atomic_store(array: np.ndarray, index: Any, number: Any) -> None:
+        """Do ``array[index] = number``."""
+        array[index] = number
+
+    def atomic_add(array: np.ndarray, index: Any, number: Any) -> Any:
+        """Add to ``array[index]`` and return what it was, before any other thread sees it."""
+        with _ONE_AT_A_TIME:
+            before = array[index]
+            array[index] = before + number
+        return before
+
+    _ONE_AT_A_TIME = threading.Lock()
+
 else:
 
     @intrinsic
@@ -127,6 +152,26 @@ else:
         """Ask for the cache line of ``array[index]`` (flat) to be loaded; no effect on any result."""
         signature = types.void(array, index)
         return signature, _emit_prefetch
+
+    @intrinsic
+    def give_way(typing_context: Any) -> Any:
+        """Let another thread or program that waits for this processor have it."""
+        return types.void(), _emit_give_way
+
+    @intrinsic
+    def atomic_load(typing_context: Any, array: Any, index: Any) -> Any:
+        """Return ``array[index]``, an int64, as it is now, and with it all that its writer had written before."""
+        return types.int64(array, index), _emit_load
+
+    @intrinsic
+    def atomic_store(typing_context: Any, array: Any, index: Any, number: Any) -> Any:
+        """Do ``array[index] = number``, an int64, after all that was written before."""
+        return types.void(array, index, types.int64), _emit_store
+
+    @intrinsic
+    def atomic_add(typing_context: Any, array: Any, index: Any, number: Any) -> Any:
+        """Add to ``array[index]``, an int64, and return what it was, before any other thread sees it."""
+        return types.int64(array, index, types.int64), _emit_add
 
 
 def _emit_prefetch(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -141,3 +186,33 @@ def _emit_prefetch(context: Any, builder: Any, signature: Any, arguments: Any) -
     function = builder.module.declare_intrinsic("llvm.prefetch", [address.type], kind)
     builder.call(function, [address, integer(0), integer(3), integer(1)])
     return context.get_dummy_value()
+
+
+def _emit_give_way(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    """Emit a call of POSIX's sched_yield; nothing on Windows, which has it by another name."""
+    from llvmlite import ir
+    from numba.core import cgutils
+
+    if os.name == "posix":
+        kind = ir.FunctionType(ir.IntType(32), [])
+        builder.call(cgutils.get_or_insert_function(builder.module, kind, "sched_yield"), [])
+    return context.get_dummy_value()
+
+
+def _emit_load(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    """Emit an atomic load."""
+    array = context.make_array(signature.args[0])(context, builder, arguments[0])
+    return builder.load_atomic(builder.gep(array.data, [arguments[1]]), "seq_cst", 8)
+
+
+def _emit_store(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    """Emit an atomic store."""
+    array = context.make_array(signature.args[0])(context, builder, arguments[0])
+    builder.store_atomic(arguments[2], builder.gep(array.data, [arguments[1]]), "seq_cst", 8)
+    return context.get_dummy_value()
+
+
+def _emit_add(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    """Emit an atomic addition."""
+    array = context.make_array(signature.args[0])(context, builder, arguments[0])
+    return builder.atomic_rmw("add", builder.gep(array.data, [arguments[1]]), arguments[2], "seq_cst")

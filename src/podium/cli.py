@@ -38,7 +38,7 @@ app = typer.Typer(
 DataFile = Annotated[Path, typer.Argument(help="LETOR/SVMlight, CSV or Parquet file, plain or .gz.")]
 Format = Annotated[str, typer.Option("--format", help="auto (by the file's ending), letor, csv or parquet.")]
 Label = Annotated[str, typer.Option(help="Column of the labels, in CSV and Parquet.")]
-Qid = Annotated[str, typer.Option(help="Column of the query ids, in CSV and Parquet.")]
+Qid = Annotated[str, typer.Option(help="Column of the query ids, in CSV and Parquet; '' if there is none.")]
 Sizes = Annotated[Path | None, typer.Option("--query-sizes", help="File of query sizes, one a line.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 Measures = Annotated[list[str], typer.Option("--measure", "-m", help="A measure, such as ndcg@10; repeat for several.")]

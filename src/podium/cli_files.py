@@ -24,14 +24,15 @@ def load_table(
 ) -> RankingTable:
     """Read a data file of any of our formats; query sizes of a side file become query ids.
 
-    `n_features` and `sparse` make a LETOR file read like the one that a model was trained on.
+    An empty `qid` says that a CSV or Parquet file has no queries. `n_features` and `sparse` make a LETOR file read
+    like the one that a model was trained on.
     """
     kind = check_choice(file_format, FORMATS, "--format")
     kind = _format_of(path) if kind == "auto" else kind
     if kind == "letor":
         table = read_letor(path, n_features=n_features, sparse=sparse)
     else:
-        table = (read_csv if kind == "csv" else read_parquet)(path, label=label, qid=qid)
+        table = (read_csv if kind == "csv" else read_parquet)(path, label=label, qid=qid or None)
     if query_sizes is None:
         return table
     sizes = read_query_sizes(query_sizes)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numba import njit, types
 
-from podium._compiled import SCORE, compiled
+from podium._compiled import ROW, atomic_add, compiled, even_chunks, run_threads
 from podium._validation import Array
 from podium.feedback import Graded, Pairs
 from podium.measures.binary import relevance
@@ -25,12 +25,14 @@ from podium.measures.conventions import Rules
 from podium.measures.graded import custom_gains, scaled_gains_and_best, stop_probabilities
 from podium.measures.record import RowValues, labels_and_best
 from podium.measures.swaps import STATE_ROWS, SWAPS, place_units
-from podium.measures.ties import by_query_threads, ranked, sort_descending
+from podium.measures.ties import as_given, sort_descending
 
 FAR = np.float32(6.0)
 """Half of sigma (s_i - s_j) beyond which a pair counts as settled: tanh there is 1 - 1e-5."""
 FEW_MOVES, SHORT = 12, 1000
 """Places that rows of a query may move on average, and rows that it may have, before they are sorted anew."""
+RUNS = 16
+"""Runs of queries for each thread; a thread takes one when it has done another."""
 LEAST = 0.01
 """Added to the distance of a pair's scores before |ΔZ| is divided by it."""
 
@@ -79,6 +81,7 @@ class LambdaLoss:
         self.values = self.form.values_of(feedback, rules, self.units, self.form.row_values)
         self.gradient, self.curvature = np.zeros(len(feedback.labels)), np.zeros(len(feedback.labels))
         self._order = np.arange(len(feedback.labels)) - np.repeat(feedback.offsets[:-1], sizes)
+        self._runs = np.array(even_chunks(feedback.offsets, RUNS * n_threads), ROW).reshape(-1, 2)
 
     def start(self) -> float:
         """All rows begin at 0."""
@@ -87,12 +90,12 @@ class LambdaLoss:
     def derivatives(self, scores: Array, number: int = 0) -> tuple[Array, Array]:
         """Return gradient and curvature of each row at these scores."""
         feedback = self.feedback
-        by_query_threads(
-            _query_loop(), feedback.offsets, self.n_threads,
+        call = (
             self.form.fill_state, self.form.row, scores, self.values, feedback.row_weight, feedback.query_weight,
             feedback.offsets, self.units, self.truncation, self.sigma, self.normalize,
-            self._order, self.gradient, self.curvature,
+            self._order, self.gradient, self.curvature, self._runs, np.zeros(1, ROW),
         )  # fmt: skip
+        run_threads(_query_loop(), [call] * self.n_threads, self.n_threads)
         return self.gradient, self.curvature
 
 
@@ -131,9 +134,7 @@ class SumOfLosses:
 
 def _values(feedback: Graded, rules: Rules, units: Array, row_values: RowValues) -> Array:
     """What the measure sees of each row: relevance, stop probability or label."""
-    labels = feedback.labels
-    places = ranked(labels, -np.arange(len(labels), dtype=SCORE), feedback.offsets, "stable")
-    return np.ascontiguousarray(row_values(places, rules).values)
+    return np.ascontiguousarray(row_values(as_given(feedback.labels, feedback.offsets), rules).values)
 
 
 def _gain_shares(feedback: Graded, rules: Rules, units: Array, row_values: RowValues) -> Array:
@@ -142,23 +143,21 @@ def _gain_shares(feedback: Graded, rules: Rules, units: Array, row_values: RowVa
         gains = custom_gains(feedback.labels, rules.gain)
         feedback = Graded(gains, feedback.offsets, feedback.row_weight, feedback.query_weight)
         rules = Rules(gain="linear")
-    gains = _values(feedback, rules, units, row_values)
-    shares = np.zeros_like(gains)
-    _divide_by_best(gains, feedback.offsets, units, shares)
+    rows = row_values(as_given(feedback.labels, feedback.offsets), rules)
+    shares = np.zeros_like(rows.values)
+    _divide_by_best(rows.values, rows.best, feedback.offsets, units, shares)
     return shares
 
 
 @compiled
-def _divide_by_best(gains: Array, offsets: Array, units: Array, shares_out: Array) -> None:
-    """Do ``shares[q] = gains[q] / (np.sort(gains[q])[::-1] @ units)`` for each query q."""
+def _divide_by_best(gains: Array, best: Array, offsets: Array, units: Array, shares_out: Array) -> None:
+    """Do ``shares[q] = gains[q] / (best[q] @ units)`` for each query q, `best` from the highest down."""
     for query in range(len(offsets) - 1):
-        own = gains[offsets[query] : offsets[query + 1]]
-        best = np.sort(own)
-        ideal = 0.0
-        for i in range(len(best)):
-            ideal += best[len(best) - 1 - i] * units[i]
-        for i in range(len(own)):
-            shares_out[offsets[query] + i] = own[i] / ideal if ideal > 0.0 else 0.0
+        start, stop, ideal = offsets[query], offsets[query + 1], 0.0
+        for row in range(start, stop):
+            ideal += best[row] * units[row - start]
+        for row in range(start, stop):
+            shares_out[row] = gains[row] / ideal if ideal > 0.0 else 0.0
 
 
 @compiled
@@ -213,7 +212,9 @@ def _query_loop() -> Any:
     state = types.FunctionType(types.float64(floats, floats, whole, table))
     row = types.FunctionType(types.void(whole, floats, floats, table, types.float64, floats))
     arguments = (floats, floats, floats, floats, types.int64[::1], floats, whole, types.float64, types.boolean)
-    signature = types.void(state, row, *arguments, types.int64[::1], floats, floats, whole, whole)
+    signature = types.void(
+        state, row, *arguments, types.int64[::1], floats, floats, types.int64[:, ::1], types.int64[::1]
+    )
     return njit(signature, nogil=True, cache=True, error_model="numpy")(_fill_lambdas)
 
 
@@ -232,39 +233,42 @@ def _fill_lambdas(
     order_out: Array,
     gradient_out: Array,
     curvature_out: Array,
-    first: int,
-    last: int,
+    runs: Array,
+    n_taken: Array,
 ) -> None:
-    """Fill gradient and curvature of the queries `first` to `last`, and the order of their rows.
+    """Fill gradient and curvature of runs of queries, and the order of their rows, until all runs are taken.
 
     Slow line: ``for i, j with y_i > y_j: λ = σ |ΔZ| w / (1 + exp(σ (s_i - s_j))); g_i -= λ; g_j += λ``.
     """
     longest = len(units)
     wide, narrow = np.empty((4, longest)), np.empty((6, longest + 7), np.float32)
-    for query in range(first, last):
-        start, stop = offsets[query], offsets[query + 1]
-        n = stop - start
-        # seven more places, where nothing changes: rows of pairs are filled up to a multiple of eight
-        ordered, seen, weights, delta = wide[0, :n], wide[1, :n], wide[2, :n], wide[3, :n]
-        near, small, pull, bend = narrow[0, : n + 7], narrow[1, : n + 7], narrow[2, : n + 7], narrow[3, : n + 7]
-        scratch, order, weighted = narrow[4:], order_out[start:stop], False
-        if not _sort_again(scores[start:stop], order, ordered):
-            sort_descending(scores[start:stop], order, ordered)
-        for i in range(n):
-            seen[i] = values[start + order[i]]
-            weights[i] = row_weight[start + order[i]]
-            weighted = weighted or weights[i] != 1.0
-            near[i] = np.float32(sigma * 0.5 * (ordered[i] - ordered[0]))
-        near[n:], small[n:], pull[:], bend[:] = near[n - 1], 0.0, 0.0, 0.0
-        state = np.zeros((STATE_ROWS, n + 1))
-        scale = fill_state(seen, units[:n], truncation, state)
-        for i in range(min(truncation, n - 1)):
-            fill_row(i, seen, units[:n], state, scale, delta)
-            _as_float32(delta[i + 1 : n], weights[i], weights[i + 1 :], weighted, small[i + 1 :])
-            _add_pairs(i, (n - 1 - i + 7) // 8 * 8, near, small, damp, scratch, pull, bend)
-        for i in range(n):
-            gradient_out[start + order[i]] = query_weight[query] * sigma * 0.5 * pull[i]
-            curvature_out[start + order[i]] = query_weight[query] * sigma * sigma * 0.25 * bend[i]
+    run = atomic_add(n_taken, 0, 1)
+    while run < len(runs):
+        for query in range(runs[run, 0], runs[run, 1]):
+            start, stop = offsets[query], offsets[query + 1]
+            n = stop - start
+            # seven more places, where nothing changes: rows of pairs are filled up to a multiple of eight
+            ordered, seen, weights, delta = wide[0, :n], wide[1, :n], wide[2, :n], wide[3, :n]
+            near, small, pull, bend = narrow[0, : n + 7], narrow[1, : n + 7], narrow[2, : n + 7], narrow[3, : n + 7]
+            scratch, order, weighted = narrow[4:], order_out[start:stop], False
+            if not _sort_again(scores[start:stop], order, ordered):
+                sort_descending(scores[start:stop], order, ordered)
+            for i in range(n):
+                seen[i] = values[start + order[i]]
+                weights[i] = row_weight[start + order[i]]
+                weighted = weighted or weights[i] != 1.0
+                near[i] = np.float32(sigma * 0.5 * (ordered[i] - ordered[0]))
+            near[n:], small[n:], pull[:], bend[:] = near[n - 1], 0.0, 0.0, 0.0
+            state = np.zeros((STATE_ROWS, n + 1))
+            scale = fill_state(seen, units[:n], truncation, state)
+            for i in range(min(truncation, n - 1)):
+                fill_row(i, seen, units[:n], state, scale, delta)
+                _as_float32(delta[i + 1 : n], weights[i], weights[i + 1 :], weighted, small[i + 1 :])
+                _add_pairs(i, (n - 1 - i + 7) // 8 * 8, near, small, damp, scratch, pull, bend)
+            for i in range(n):
+                gradient_out[start + order[i]] = query_weight[query] * sigma * 0.5 * pull[i]
+                curvature_out[start + order[i]] = query_weight[query] * sigma * sigma * 0.25 * bend[i]
+        run = atomic_add(n_taken, 0, 1)
 
 
 @compiled

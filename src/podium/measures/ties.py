@@ -115,6 +115,14 @@ def ranked(labels: Array, scores: Array, offsets: Array, ties: str = "expected",
     return Ranking(in_rank_order, order, offsets, ends, n_blocks, ties, n_threads)
 
 
+def as_given(labels: Array, offsets: Array) -> Ranking:
+    """Return the ranking in which every query stands as it is given."""
+    places = np.arange(len(labels), dtype=ROW)
+    sizes = np.diff(offsets)
+    ends = places - np.repeat(offsets[:-1], sizes) + 1
+    return Ranking(np.ascontiguousarray(labels, SCORE), places, offsets, ends, sizes, "stable")
+
+
 def tie_rule(ties: str) -> int:
     """Code of a tie rule, or the sentence that lists them."""
     if not isinstance(ties, str) or ties not in TIE_RULES:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from podium._compiled import compiled, even_chunks, run_threads
+from podium._compiled import compiled, even_chunks, run_threads, threads_for
 from podium._validation import Array
 from podium.losses import Loss
 from podium.rounds import Monitor
@@ -103,9 +103,10 @@ def boost_trees(
 
 def add_tree(tree: RegressionTree, grown: Grown, rows: Array | None, grower: TreeGrower, scores_out: Array) -> None:
     """Add a tree to the scores of the training rows: by leaf, or by codes where a row was not drawn."""
-    parts = even_chunks(grown.offsets, grower.n_threads)
+    n_threads = threads_for(grower.n_threads, 4 * len(grown.rows))  # a row takes as long as 4 cells of a histogram
+    parts = even_chunks(grown.offsets, n_threads)
     calls = [(grown.rows, grown.offsets, tree.value, scores_out, first, last) for first, last in parts]
-    run_threads(_add_leaves, calls, grower.n_threads)
+    run_threads(_add_leaves, calls, n_threads)
     if rows is not None:
         others = np.ones(len(scores_out), np.bool_)
         others[rows] = False

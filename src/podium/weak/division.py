@@ -1,346 +1,275 @@
-"""Division of a tree's leaves: partition of the rows, histograms of the children, search of their best splits.
+"""Growth of a tree inside one kernel: partition of the rows, histograms, search of the best splits, leaf values.
 
 Each division costs the histogram of the smaller child; the larger child's is the difference to their parent's.
-Threads share out the features of a large leaf, and in its partition runs of rows; of small leaves each thread
-takes one as a whole, because starting threads costs as much as 2,000 rows.
+
+One thread leads: it decides what comes next, and lays it out as a task of some items, such as "sums and splits of these
+sixteen features". Helpers take items while there are some, and look out for more. The leader takes items too, so that
+no helper has to come. A thread that Python calls begins 100 to 200 µs later, as long as a small leaf takes; one that
+looks out begins at once: so helpers are called once a tree.
+
+Kernels take tuples of arrays:
+
+- data: codes and words of the features, packed planes, gradient, curvature, used halves, ranges of halves and features;
+- terms: of `search_splits`, from the layout to the limits;
+- room: rows, spare rows, gathered planes, histograms;
+- desk: counters, task, table, bounds, sizes, found: what threads tell one another;
+- tree: leaves, their bounds, best splits, tables of sets and values; splits made and the ways to them.
+
+Calls are few levels deep on purpose: what a kernel calls is compiled again with it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from podium._compiled import ROW, SCORE, compiled, prefetch, run_threads
+from podium._compiled import ROW, atomic_add, atomic_load, atomic_store, compiled, give_way, prefetch
 from podium._validation import Array
-from podium.binning import BLOCK, BlockBins
-from podium.weak.category_split import CategorySplits
-from podium.weak.category_walk import tables_of
-from podium.weak.histogram import BINS, HALF, Packed, fill_histograms, subtract_histograms
-from podium.weak.split import FIELDS, Limits, Split, child_bounds, search_splits
-from podium.weak.sums import half_blocks
+from podium.binning import BLOCK
+from podium.weak.histogram import BINS, fill_histograms, subtract_histograms
+from podium.weak.split import fill_child_bounds, search_splits
 
-LONG = 16_384
-"""Rows of a leaf from which threads share its features and rows."""
-NEVER = 2**62
-"""More rows than a leaf has."""
-
-
-@dataclass(slots=True)
-class Leaf:
-    """A leaf while the tree grows.
-
-    Attributes
-    ----------
-    start, stop : int
-        Its rows stand there in the divider's row list.
-    slot : int
-        Place of its histograms.
-    depth : int
-    bounds : ndarray of float64
-        Lowest and highest value allowed.
-    parent : int
-        Split above it, -1 for the root; `on_left` says on which side.
-    split : Split or None
-        Its best split.
-    children : pair of leaves or None
-        What it was divided into; the tree takes them only when it is this leaf's turn.
-    """
-
-    start: int
-    stop: int
-    slot: int
-    depth: int
-    bounds: Array
-    parent: int = -1
-    on_left: bool = False
-    split: Split | None = None
-    children: tuple[Leaf, Leaf] | None = None
-
-    @property
-    def count(self) -> int:
-        """Number of rows."""
-        return self.stop - self.start
-
-    @property
-    def known_split(self) -> Split:
-        """Its best split, which it must have."""
-        if self.split is None:
-            raise ValueError("a leaf without a split was to be divided")
-        return self.split
-
-    @property
-    def known_children(self) -> tuple[Leaf, Leaf]:
-        """What it was divided into, which it must have been."""
-        if self.children is None:
-            raise ValueError("a leaf was to be divided and was not")
-        return self.children
-
-
-class Divider:
-    """Divides leaves.
-
-    Parameters
-    ----------
-    bins : BlockBins
-    limits : Limits
-    max_depth : int
-    monotone : ndarray of int8
-        1, -1 or 0 for each feature; empty if none is constrained.
-    n_threads : int
-    categories : CategorySplits, optional
-        Finds the splits of categorical features.
-    """
-
-    def __init__(
-        self,
-        bins: BlockBins,
-        limits: Limits,
-        max_depth: int,
-        monotone: Array,
-        n_threads: int,
-        categories: CategorySplits | None = None,
-    ) -> None:
-        self.bins, self.limits, self.max_depth, self.n_threads = bins, limits, max_depth, n_threads
-        self.monotone, self.words = monotone, half_blocks(bins)
-        self.least = max(2, 2 * limits.min_child_samples)
-        self.categories = categories
-        self._limits = limits.as_array()
-        self._slots: list[Array] = []
-        self._spare = np.empty(bins.n_rows, np.uint32)
-
-    def root(self, packed: Packed, rows: Array, features: Array) -> Leaf:
-        """Begin a tree on some rows, which the divider reorders, and features: return its first leaf."""
-        self.packed, self.rows = packed, rows
-        cuts = self.bins.cuts
-        self._terms = packed.layout, packed.units, cuts.n_bins, cuts.first, self.monotone, self._limits
-        halves = np.unique(features // HALF)
-        numeric = features if self.categories is None else self.categories.take(features, packed)
-        self._whole = self._share(numeric, halves)
-        self._shares = [self._share(numeric, part) for part in np.array_split(halves, self.n_threads) if len(part)]
-        self._slots_used = 0
-        leaf = Leaf(0, len(rows), self._new_slot(), 0, np.array([-np.inf, np.inf]))
-        self._search_together([leaf])
-        return leaf
-
-    def divide(self, leaves: list[Leaf], searched: bool) -> None:
-        """Give leaves that have a split their children, and these, if wanted, their best splits."""
-        if self.n_threads > 1 and len(leaves) == 1 and leaves[0].count >= LONG:
-            self._divide_together(leaves[0], searched)
-        else:
-            self._divide_apart(leaves, searched)
-
-    def _share(self, features: Array, halves: Array) -> tuple[Array, Array]:
-        """Return which halves of blocks are among `halves`, and the features in them."""
-        used = np.zeros(2 * len(self.words), np.bool_)
-        used[halves] = True
-        return used, features[used[features // HALF]].astype(np.int64)
-
-    def _new_slot(self) -> int:
-        """Return the number of a place for histograms, made when first asked for and used again by later trees."""
-        if len(self._slots) == self._slots_used:
-            shape = len(self.packed.planes), 2 * len(self.words), HALF, BINS
-            self._slots.append(np.empty(shape, np.int64))
-        self._slots_used += 1
-        return self._slots_used - 1
-
-    def _divide_apart(self, leaves: list[Leaf], searched: bool) -> None:
-        """Divide each leaf in one call."""
-        found = np.empty((len(leaves), 2, FIELDS), SCORE)
-        made = [self._children(leaf) for leaf in leaves]
-        calls = [
-            (
-                *self._partition_call(leaf, leaf.start, leaf.stop), self.words, *self._whole, self.packed.planes,
-                self._slots[left.slot], self._slots[right.slot], self.least if self._deeper(left, searched) else NEVER,
-                *self._terms, np.array([left.bounds, right.bounds]), out,
-            )
-            for leaf, (left, right), out in zip(leaves, made, found, strict=True)
-        ]  # fmt: skip
-        sizes = run_threads(_divide_leaf, calls, self.n_threads)
-        for leaf, (left, right), size, out in zip(leaves, made, sizes, found, strict=True):
-            self._settle(leaf, left, right, size)
-            smaller, larger = by_size(left, right)
-            smaller.split, larger.split = split_of(out[0]), split_of(out[1])
-            if self._deeper(left, searched):
-                self._search_categories([smaller, larger])
-
-    def _divide_together(self, leaf: Leaf, searched: bool) -> None:
-        """Divide a leaf by all threads."""
-        left, right = self._children(leaf)
-        bounds = [leaf.start + leaf.count * part // self.n_threads for part in range(self.n_threads + 1)]
-        calls = [self._partition_call(leaf, a, b) for a, b in pairwise(bounds)]
-        sizes = run_threads(_partition_rows, calls, self.n_threads)
-        self._settle(leaf, left, right, _join_parts(self.rows, self._spare, bounds, sizes))
-        if self._deeper(left, searched):
-            self._search_together(list(by_size(left, right)))
-
-    def _children(self, leaf: Leaf) -> tuple[Leaf, Leaf]:
-        """Return the children of a leaf, whose rows are not parted yet."""
-        split = leaf.known_split
-        direction = 0 if len(self.monotone) == 0 else int(self.monotone[int(split.feature)])
-        below, above = child_bounds(split, direction, self.limits.reg_lambda, leaf.bounds)
-        left = Leaf(leaf.start, leaf.stop, leaf.slot, leaf.depth + 1, below)
-        return left, Leaf(leaf.start, leaf.stop, self._new_slot(), leaf.depth + 1, above)
-
-    def _settle(self, leaf: Leaf, left: Leaf, right: Leaf, n_left: int) -> None:
-        """Part a leaf's rows; the larger child keeps the place of its parent's histograms."""
-        left.stop = right.start = leaf.start + n_left
-        if right.count > left.count:
-            left.slot, right.slot = right.slot, left.slot
-        leaf.children = left, right
-
-    def _deeper(self, leaf: Leaf, searched: bool) -> bool:
-        """Say whether a leaf may be divided again as far as its depth goes."""
-        return searched and leaf.depth < self.max_depth
-
-    def _search_together(self, leaves: list[Leaf]) -> None:
-        """Find the best splits of one leaf, or of two (the smaller first) whose histograms add up to the second's."""
-        slots = [self._slots[leaf.slot] for leaf in leaves]
-        wanted = np.array([leaf.count >= self.least for leaf in leaves])
-        found = np.empty((len(self._shares), len(leaves), FIELDS), SCORE)
-        shared = (self.rows[leaves[0].start : leaves[0].stop], self.packed.planes, slots[0], slots[-1], wanted)
-        bounds = np.array([leaf.bounds for leaf in leaves])
-        calls = [
-            (self.words, *share, *shared, *self._terms, bounds, out)
-            for share, out in zip(self._shares, found, strict=True)
-        ]
-        run_threads(_search_children, calls, self.n_threads)
-        for i, leaf in enumerate(leaves):
-            leaf.split = split_of(found[np.argmax(found[:, i, 0]), i])
-        self._search_categories(leaves)
-
-    def _search_categories(self, leaves: list[Leaf]) -> None:
-        """Replace the best splits of leaves by better ones of categorical features."""
-        if self.categories is not None:
-            searched = [leaf for leaf in leaves if leaf.count >= self.least]
-            nodes = [(self._slots[leaf.slot], leaf.bounds) for leaf in searched]
-            for leaf, found in zip(searched, self.categories.search(nodes, self._limits), strict=True):
-                leaf.split = first_of_best(leaf.split, found)
-
-    def _partition_call(self, leaf: Leaf, start: int, stop: int) -> tuple[Any, ...]:
-        """Return the arguments of `_partition_rows` for some of a leaf's rows."""
-        split = leaf.known_split
-        block, column = divmod(int(split.feature), BLOCK)
-        return self.bins.codes[block], column, goes_left(split), self.rows[start:stop], self._spare[start:stop]
-
-
-def by_size(left: Leaf, right: Leaf) -> tuple[Leaf, Leaf]:
-    """Return the smaller leaf, then the larger; of equal ones the right, then the left."""
-    return (right, left) if right.count <= left.count else (left, right)
-
-
-def split_of(found: Array) -> Split | None:
-    """Return what a search has written as a split, if it is one."""
-    return Split(*found.tolist()) if found[0] > 0 else None
-
-
-def first_of_best(one: Split | None, other: Split | None) -> Split | None:
-    """Return the split of the higher gain, of equal ones that of the first feature."""
-    given = [split for split in (one, other) if split is not None]
-    return max(given, key=lambda split: (split.gain, -split.feature), default=None)
-
-
-def goes_left(split: Split) -> Array:
-    """For each code whether its rows go left."""
-    if split.left_set is not None:
-        return tables_of(split.left_set[None], np.array([split.missing_left > 0])).ravel()
-    table = np.arange(BINS) <= split.cut
-    table[0] = split.missing_left > 0
-    return table
-
-
-def _join_parts(rows: Array, spare: Array, bounds: list[int], sizes: list[int]) -> int:
-    """Join the left parts, then the right parts, of runs that were partitioned apart; return the left rows."""
-    place = bounds[0]
-    for (start, _), size in zip(pairwise(bounds), sizes, strict=True):
-        rows[place : place + size] = rows[start : start + size]
-        place += size
-    n_left = place - bounds[0]
-    for (start, stop), size in zip(pairwise(bounds), sizes, strict=True):
-        rows[place : place + stop - start - size] = spare[start : stop - size]
-        place += stop - start - size
-    return n_left
+START, STOP, SLOT, DEPTH, PARENT, ON_LEFT, LEAF_FIELDS = range(7)
+"""Columns of the leaves: their rows, place of their histograms, depth, the split above and whether they are on its
+left."""
+LEFT, DONE, OVER, COUNTERS = 0, 8, 16, 24
+"""Counters: items not taken yet, items done, whether the leader has left; each in a cache line of its own."""
+NOTHING, PARTITION, GATHER, SEARCH, VALUES = range(5)
+"""Kinds of tasks."""
+KIND, N_ITEMS, NUMBER, FIRST, LAST, FEATURE, MIDDLE, SMALLER, LARGER, N_LEAVES, PLACE, STEPS, END = range(13)
+"""The task: its kind, number of items, and which task it is; its rows; the feature to part by, and where the right
+rows begin; the leaves searched, the larger one -1 for the root. Then the tree: its leaves, the leaf that was divided
+last, how many steps are left, and how the growth has ended."""
+MAX_LEAVES, MAX_DEPTH, LEAST, SHARED, TASK_FIELDS = range(13, 18)
+"""What the tree may become: leaves, depth, rows that a leaf must have to be searched; and the rows from which threads
+share what is done row by row."""
+GROWN, STOPPED, FULL = range(3)
+"""How a growth ends: no leaf is left to divide, as many steps as allowed are done, more room is needed."""
+LOOKS = 256
+"""Looks for an item after which a helper gives way to others who want its processor: on a busy machine it would use up
+its time by looking, and be stopped in the middle of an item."""
 
 
 @compiled
-def _divide_leaf(
-    codes: Array,
-    column: int,
-    table: Array,
-    rows: Array,
-    spare: Array,
-    words: Array,
-    used: Array,
-    features: Array,
-    planes: Array,
-    node_out: Array,
-    smaller_out: Array,
-    least: int,
-    layout: Array,
-    units: Array,
-    n_bins: Array,
-    first_cut: Array,
-    monotone: Array,
-    limits: Array,
-    bounds: Array,
-    found_out: Array,
+def lead(data: Any, terms: Any, room: Any, desk: Any, tree: Any, n_helpers: int) -> None:
+    """Divide the leaf of the largest gain, the first of equals, again and again, until the task says how it ended."""
+    counters, task, best = desk[0], desk[1], np.empty(2)
+    n_items = _next_task(data, terms, room, desk, tree)
+    while n_items > 0:
+        best[0] = best[1] = -1.0
+        shared = n_helpers > 0 and n_items > 1
+        left = n_items
+        if shared:
+            task[NUMBER] += 1
+            atomic_store(counters, DONE, 0)
+            atomic_store(counters, LEFT, n_items)
+            left = atomic_add(counters, LEFT, -1)
+        while left > 0:
+            _do_item(n_items - left, data, terms, room, desk, tree, best)
+            if shared:
+                atomic_add(counters, DONE, 1)
+            left = atomic_add(counters, LEFT, -1) if shared else left - 1
+        while shared and atomic_load(counters, DONE) < n_items:
+            give_way()
+        n_items = _next_task(data, terms, room, desk, tree)
+
+
+@compiled
+def help_leader(data: Any, terms: Any, room: Any, desk: Any, tree: Any) -> None:
+    """Take items until the leader has left."""
+    counters, task, best, number, looks = desk[0], desk[1], np.empty(2), np.int64(-1), 0
+    while atomic_load(counters, OVER) == 0:
+        looks += 1
+        if looks % LOOKS == 0:
+            give_way()
+        if atomic_load(counters, LEFT) > 0:
+            left = atomic_add(counters, LEFT, -1)
+            if left > 0:  # the task stays as it is until this item is done
+                if task[NUMBER] != number:
+                    number = task[NUMBER]
+                    best[0] = best[1] = -1.0
+                _do_item(task[N_ITEMS] - left, data, terms, room, desk, tree, best)
+                atomic_add(counters, DONE, 1)
+
+
+@compiled
+def _do_item(item: int, data: Any, terms: Any, room: Any, desk: Any, tree: Any, best: Array) -> None:
+    """Do one item of the task.
+
+    In a search only splits better than the best that this thread has found in lower features are written.
+    """
+    codes, words, planes, gradient, curvature, used, ranges, features = data
+    layout, units, n_bins, first_cut, monotone, limits = terms
+    rows, spare, values, histograms = room
+    _, task, table, both, sizes, found = desk
+    leaves, bounds, leaf_values = tree[0], tree[1], tree[4]
+    first, last = _chunk(task, item) if task[KIND] != SEARCH else (task[FIRST], task[LAST])
+    if task[KIND] == PARTITION:
+        block, column = task[FEATURE] // BLOCK, task[FEATURE] % BLOCK
+        sizes[item] = _partition_rows(codes[block], column, table, rows[first:last], spare[first:last])
+    elif task[KIND] == GATHER:
+        for plane in range(len(planes)):
+            for i in range(first, last):
+                values[plane, i] = planes[plane, rows[i]]
+    elif task[KIND] == VALUES:
+        own = rows[leaves[item, START] : leaves[item, STOP]]
+        leaf_values[item] = _leaf_value(own, gradient, curvature, limits[2], bounds[item])
+    else:
+        start, stop = ranges[item, 0], ranges[item, 1]
+        n_children = 1 if task[LARGER] < 0 else 2
+        smaller, larger = histograms[leaves[task[SMALLER], SLOT]], histograms[leaves[max(task[LARGER], 0), SLOT]]
+        for plane in range(len(planes)):
+            own_values = values[plane, first:last]
+            fill_histograms(words, used, rows[first:last], own_values, start, stop, smaller[plane])
+            if n_children == 2:
+                subtract_histograms(smaller[plane], used, start, stop, larger[plane])
+        for child in range(n_children):
+            found[item, child, 0], found[item, child, 1] = best[child], -1.0
+            if child == 1 or last - first >= task[LEAST]:
+                search_splits(
+                    smaller if child == 0 else larger, layout, units, features[ranges[item, 2] : ranges[item, 3]],
+                    n_bins, first_cut, monotone, limits, both[child], found[item, child],
+                )  # fmt: skip
+                best[child] = found[item, child, 0]
+
+
+@compiled
+def _next_task(data: Any, terms: Any, room: Any, desk: Any, tree: Any) -> int:
+    """Finish the task that was done, lay out the next one, and return the number of its items; 0 at the end.
+
+    Tasks follow one another: partition of a leaf's rows, gathering of the smaller child's gradients, search of both
+    children, the next leaf; at the end the leaves' values.
+    """
+    leaves, bounds, splits, tables, _, made, ways = tree
+    _, task, table, both, sizes, found = desk
+    n_items, n_chunks, n_ranges = 0, len(sizes), len(data[6])
+    if task[KIND] == NOTHING and task[N_LEAVES] == 0:
+        n_items = _begin(len(room[0]), n_chunks, task, leaves, bounds, splits, both)
+    elif task[KIND] == PARTITION:
+        _join_chunks(sizes, room[0], room[1], task)
+        n_items = _settle(terms[4], terms[5][2], n_chunks, task, leaves, bounds, splits, made, ways, both)
+    elif task[KIND] == GATHER:
+        task[KIND], n_items = SEARCH, n_ranges
+    elif task[KIND] == SEARCH:
+        _take_best(found, n_ranges, 0, splits[task[SMALLER]])
+        if task[LARGER] >= 0:
+            _take_best(found, n_ranges, 1, splits[task[LARGER]])
+    if n_items == 0 and task[KIND] != VALUES:
+        n_items = _next_leaf(leaves, splits, tables, len(room[3]), n_chunks, task, table)
+    elif n_items == 0:
+        task[END] = GROWN
+    task[N_ITEMS] = n_items
+    return n_items
+
+
+@compiled
+def _begin(n_rows: int, n_chunks: int, task: Array, leaves: Array, bounds: Array, splits: Array, both: Array) -> int:
+    """Make the first leaf, and lay out the search of its best split, if it may have one."""
+    leaves[0, START], leaves[0, STOP], leaves[0, SLOT], leaves[0, DEPTH] = 0, n_rows, 0, 0
+    leaves[0, PARENT], leaves[0, ON_LEFT] = -1, 0
+    bounds[0, 0], bounds[0, 1], splits[0, 0] = -np.inf, np.inf, -1.0
+    task[N_LEAVES] = 1
+    task[STEPS] -= 1
+    return _lay_out_search(0, -1, n_chunks, leaves, bounds, task, both) if n_rows >= task[LEAST] else 0
+
+
+@compiled
+def _lay_out_search(
+    smaller: int, larger: int, n_chunks: int, leaves: Array, bounds: Array, task: Array, both: Array
 ) -> int:
-    """Part a leaf's rows and search its children of at least so many rows, the smaller first; return the left rows."""
-    n_left = _partition_rows(codes, column, table, rows, spare)
-    n_right = len(rows) - n_left
-    for i in range(n_right):
-        rows[n_left + i] = spare[i]
-    wanted, ordered = np.empty(2, np.bool_), np.empty((2, 2))
-    wanted[0], wanted[1] = min(n_left, n_right) >= least, max(n_left, n_right) >= least
-    found_out[0, 0] = found_out[1, 0] = -1.0
-    if wanted[1]:
-        left_first = n_left < n_right
-        smaller = rows[:n_left] if left_first else rows[n_left:]
-        for child in range(2):
-            side = child if left_first else 1 - child
-            # numbers, not rows: to assign rows, the text of an error about shapes is compiled, which takes 2 s
-            ordered[child, 0], ordered[child, 1] = bounds[side, 0], bounds[side, 1]
-        _search_children(
-            words, used, features, smaller, planes, smaller_out, node_out, wanted, layout, units, n_bins, first_cut,
-            monotone, limits, ordered, found_out,
-        )  # fmt: skip
-    return int(n_left)
+    """Lay out the gathering of the smaller leaf's gradients, which the search of both follows."""
+    task[KIND], task[SMALLER], task[LARGER] = GATHER, smaller, larger
+    task[FIRST], task[LAST] = leaves[smaller, START], leaves[smaller, STOP]
+    for side in range(2):
+        both[0, side], both[1, side] = bounds[smaller, side], bounds[max(larger, 0), side]
+    return n_chunks if task[LAST] - task[FIRST] >= task[SHARED] else 1
 
 
 @compiled
-def _search_children(
-    words: Array,
-    used: Array,
-    features: Array,
-    rows: Array,
-    planes: Array,
-    smaller_out: Array,
-    larger_out: Array,
-    wanted: Array,
-    layout: Array,
-    units: Array,
-    n_bins: Array,
-    first_cut: Array,
+def _next_leaf(
+    leaves: Array, splits: Array, tables: Array, n_slots: int, n_chunks: int, task: Array, table: Array
+) -> int:
+    """Lay out the partition of the leaf of the largest gain; if none is left, the values; 0 if it must end here."""
+    chosen, largest = -1, 0.0
+    for place in range(task[N_LEAVES] if task[N_LEAVES] < task[MAX_LEAVES] else 0):
+        if splits[place, 0] > largest:
+            chosen, largest = place, splits[place, 0]
+    full = chosen >= 0 and task[N_LEAVES] == n_slots and _searched(task, leaves[chosen, DEPTH])
+    if full or task[STEPS] == 0:
+        task[KIND], task[END] = NOTHING, FULL if full else STOPPED
+        return 0
+    if chosen < 0:
+        task[KIND] = VALUES
+        return int(task[N_LEAVES])
+    task[STEPS] -= 1
+    task[KIND], task[PLACE], task[FEATURE] = PARTITION, chosen, np.int64(splits[chosen, 1])
+    task[FIRST], task[LAST] = leaves[chosen, START], leaves[chosen, STOP]
+    for code in range(BINS):
+        by_set = tables[min(chosen, len(tables) - 1), code]
+        table[code] = by_set if splits[chosen, 2] < 0.0 else code <= splits[chosen, 2]
+    table[0] = splits[chosen, 3] > 0.0
+    return n_chunks if task[LAST] - task[FIRST] >= task[SHARED] else 1
+
+
+@compiled
+def _searched(task: Array, depth: int) -> bool:
+    """Say whether the children of a leaf of such a depth may be divided."""
+    return bool(task[N_LEAVES] + 1 < task[MAX_LEAVES] and depth + 1 < task[MAX_DEPTH])
+
+
+@compiled
+def _settle(
     monotone: Array,
-    limits: Array,
+    reg_lambda: float,
+    n_chunks: int,
+    task: Array,
+    leaves: Array,
     bounds: Array,
-    found_out: Array,
-) -> None:
-    """Do one thread's share of features: histograms of the smaller child, of the larger, and both searches."""
-    for plane in range(len(planes)):
-        fill_histograms(words, used, rows, planes[plane], smaller_out[plane])
-        if len(wanted) == 2:
-            subtract_histograms(smaller_out[plane], used, larger_out[plane])
-    for child in range(len(wanted)):
-        histogram = smaller_out if child == 0 else larger_out
-        found_out[child, 0] = -1.0
-        if wanted[child]:
-            search_splits(
-                histogram, layout, units, features, n_bins, first_cut, monotone, limits, bounds[child],
-                found_out[child],
-            )  # fmt: skip
+    splits: Array,
+    made: Array,
+    ways: Array,
+    both: Array,
+) -> int:
+    """Put the children of a parted leaf into the tree and lay out their search, if they may be divided.
+
+    The left child takes the leaf's place, the right one that after all others.
+    """
+    left, right, middle = task[PLACE], task[N_LEAVES], task[MIDDLE]
+    number, searched = right - 1, _searched(task, leaves[left, DEPTH])
+    _copy(splits[left], made[number])
+    ways[number, 0], ways[number, 1] = leaves[left, PARENT], leaves[left, ON_LEFT]
+    leaves[left, PARENT], leaves[left, ON_LEFT] = number, 1
+    leaves[left, DEPTH] += 1
+    for field in range(LEAF_FIELDS):
+        leaves[right, field] = leaves[left, field]
+    leaves[right, ON_LEFT] = 0
+    leaves[left, STOP] = leaves[right, START] = middle
+    _copy(bounds[left], bounds[right])
+    direction = np.int64(monotone[task[FEATURE]]) if len(monotone) > 0 else 0
+    fill_child_bounds(splits[left], direction, reg_lambda, bounds[left], bounds[right])
+    splits[left, 0] = splits[right, 0] = -1.0
+    task[N_LEAVES] += 1
+    left_is_smaller = middle - task[FIRST] < task[LAST] - middle
+    smaller, larger = (left, right) if left_is_smaller else (right, left)
+    if not searched or leaves[larger, STOP] - leaves[larger, START] < task[LEAST]:
+        return 0
+    leaves[smaller, SLOT] = right  # the larger child keeps the place of its parent's histograms
+    return int(_lay_out_search(smaller, larger, n_chunks, leaves, bounds, task, both))
+
+
+@compiled
+def _copy(source: Array, out: Array) -> None:
+    """Do ``out[:] = source``, without the text of an error about shapes, which would take 2 s to compile."""
+    for i in range(len(source)):
+        out[i] = source[i]
+
+
+@compiled
+def _chunk(task: Array, item: int) -> tuple[int, int]:
+    """Return the rows of one of the equal parts of the task's rows."""
+    n_rows, n_items = task[LAST] - task[FIRST], task[N_ITEMS]
+    return task[FIRST] + n_rows * item // n_items, task[FIRST] + n_rows * (item + 1) // n_items
 
 
 @compiled
@@ -360,3 +289,40 @@ def _partition_rows(codes: Array, column: int, table: Array, rows: Array, spare_
         n_left += left
         n_right += not left
     return int(n_left)
+
+
+@compiled
+def _join_chunks(sizes: Array, rows: Array, spare: Array, task: Array) -> None:
+    """Join the left rows, then the right rows, of parts that were partitioned apart."""
+    place = task[FIRST]
+    for item in range(task[N_ITEMS]):
+        first, _ = _chunk(task, item)
+        if first > place:
+            for i in range(sizes[item]):
+                rows[place + i] = rows[first + i]
+        place += sizes[item]
+    task[MIDDLE] = place
+    for item in range(task[N_ITEMS]):
+        first, last = _chunk(task, item)
+        for i in range(last - first - sizes[item]):
+            rows[place + i] = spare[first + i]
+        place += last - first - sizes[item]
+
+
+@compiled
+def _take_best(found: Array, n_items: int, child: int, split_out: Array) -> None:
+    """Write the split of the largest gain, of equals that of the first features."""
+    for item in range(n_items):
+        if found[item, child, 1] >= 0.0 and found[item, child, 0] > split_out[0]:
+            _copy(found[item, child], split_out)
+
+
+@compiled
+def _leaf_value(rows: Array, gradient: Array, curvature: Array, ridge: float, bounds: Array) -> float:
+    """Return Newton's value ``-gradient[rows].sum() / (curvature[rows].sum() + λ)``, within bounds."""
+    g, h = 0.0, 0.0
+    for row in rows:
+        g += gradient[row]
+        h += curvature[row]
+    value = -g / (h + ridge) if h + ridge > 0.0 else 0.0
+    return float(min(max(value, bounds[0]), bounds[1]))

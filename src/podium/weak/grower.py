@@ -2,54 +2,54 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from heapq import heappop, heappush, nsmallest
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from podium._compiled import SCORE, compiled, even_chunks, run_threads
+from podium._compiled import JIT_DISABLED, ROW, processors, run_threads
 from podium._validation import Array
 from podium.binning import BlockBins
 from podium.weak.category_split import WORDS, CategorySplits
-from podium.weak.division import LONG, Divider, Leaf
-from podium.weak.histogram import pack
+from podium.weak.category_walk import tables_of
+from podium.weak.division import (
+    COUNTERS,
+    DEPTH,
+    END,
+    FULL,
+    GROWN,
+    LEAF_FIELDS,
+    LEAST,
+    MAX_DEPTH,
+    MAX_LEAVES,
+    N_LEAVES,
+    ON_LEFT,
+    OVER,
+    PARENT,
+    PLACE,
+    SHARED,
+    SLOT,
+    START,
+    STEPS,
+    STOP,
+    STOPPED,
+    TASK_FIELDS,
+    help_leader,
+    lead,
+)  # fmt: skip
+from podium.weak.histogram import BINS, HALF, Packed, pack
 from podium.weak.regression_tree import RegressionTree
 from podium.weak.split import FIELDS, Limits, Split
+from podium.weak.sums import half_blocks
 
-EARLY = 2
-"""Leaves for each thread that are divided at a time: with more, more are divided whose turn never comes."""
-
-
-@dataclass(frozen=True, eq=False)
-class Growing:
-    """A tree that grows.
-
-    Attributes
-    ----------
-    leaves : list of Leaf
-    splits : list
-        Of each division its split, the number of the split above and whether it is on its left.
-    queue : list of (float, int)
-        Heap of the leaves that may be divided: less the gain, place among the leaves.
-    """
-
-    leaves: list[Leaf] = field(default_factory=list)
-    splits: list[tuple[Split, int, bool]] = field(default_factory=list)
-    queue: list[tuple[float, int]] = field(default_factory=list)
-
-    def put(self, leaf: Leaf, place: int) -> None:
-        """Put a leaf at its place, and into the queue if it may be divided."""
-        self.leaves[place : place + 1] = [leaf]
-        if leaf.split is not None:
-            heappush(self.queue, (-leaf.split.gain, place))
-
-    def replace(self, place: int, children: tuple[Leaf, Leaf]) -> None:
-        """Put a leaf's children into the tree: the left one at its place, the right one after all others."""
-        leaf, number = self.leaves[place], len(self.splits)
-        self.splits.append((leaf.known_split, leaf.parent, leaf.on_left))
-        for child, at in zip(children, (place, len(self.leaves)), strict=True):
-            child.parent, child.on_left = number, at == place
-            self.put(child, at)
+SHARED_CELLS = 100_000
+"""Rows times features from which helpers are called."""
+SHARED_ROWS = 4096
+"""Rows of a leaf from which threads share what is done row by row."""
+FIRST_SLOTS = 64
+"""Leaves that there is room for at first; 255 leaves of 136 features need 80 MB."""
+UNLIMITED = 2**62
+"""More divisions than a tree can have."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,12 +99,16 @@ class TreeGrower:
         n_threads: int = 1,
         categories: CategorySplits | None = None,
     ) -> None:
-        self.bins, self.limits, self.exact, self.n_threads = bins, limits, exact, n_threads
+        self.bins, self.exact, self.n_threads, self.categories = bins, exact, n_threads, categories
         self.max_leaves = min(max_leaves, max(bins.n_rows, 1))
         given = np.empty(0, np.int8) if monotone is None else np.asarray(monotone, np.int8)
-        constrained = given if given.any() else np.empty(0, np.int8)
+        self.monotone = given if given.any() else np.empty(0, np.int8)
+        self.words, self.limits = half_blocks(bins), limits.as_array()
         depth = max_leaves if max_depth is None else max_depth
-        self.divider = Divider(bins, limits, depth, constrained, n_threads, categories)
+        self.growth = self.max_leaves, depth, max(2, 2 * limits.min_child_samples)
+        self._spare = np.empty(bins.n_rows, np.uint32)
+        self._values = np.empty((0, bins.n_rows), np.int64)
+        self._histograms = np.empty((0, 1, 2 * len(self.words), HALF, BINS), np.int64)
 
     def grow(
         self,
@@ -134,80 +138,155 @@ class TreeGrower:
         own = np.arange(self.bins.n_rows, dtype=np.uint32) if rows is None else rows.copy()
         used = np.arange(self.bins.cuts.n_features) if features is None else features
         packed = pack(gradient, curvature, salt, self.exact, self.n_threads)  # 1
-        growing = Growing()
-        growing.put(self.divider.root(packed, own, used), 0)
-        while growing.queue and len(growing.leaves) < self.max_leaves:  # 2
-            place = heappop(growing.queue)[1]
-            children = growing.leaves[place].children or self._divide(growing, place)
-            growing.replace(place, children)
-        return self._finish(growing, own, gradient, curvature)  # 3
+        growing = Growing(self, packed, own, used, gradient, curvature)
+        growing.run()  # 2, 3
+        return growing.finish()
 
-    def _divide(self, growing: Growing, place: int) -> tuple[Leaf, Leaf]:
-        """Divide a leaf, and where there are threads for them, others whose turn is likely to come soon."""
-        best, more = growing.leaves[place], self.max_leaves - len(growing.leaves)
-        chosen = [best]
-        if self.n_threads > 1 and best.count < LONG:
-            n_others = min(EARLY * self.n_threads, more // 2) - 1
-            others = [growing.leaves[one] for _, one in nsmallest(max(n_others, 0), growing.queue)]
-            chosen += [leaf for leaf in others if leaf.children is None and leaf.count < LONG]
-        self.divider.divide(chosen, more > 1)
-        return best.known_children
-
-    def _finish(self, growing: Growing, rows: Array, gradient: Array, curvature: Array) -> Grown:
-        """Compute leaf values and put the tree together."""
-        leaves = sorted(growing.leaves, key=lambda leaf: leaf.start)
-        for leaf in leaves:
-            if leaf.children is not None:  # divided, but its turn never came
-                rows[leaf.start : leaf.stop].sort()
-        offsets = np.array([leaf.start for leaf in leaves] + [len(rows)], np.int64)
-        bounds = np.array([leaf.bounds for leaf in leaves])
-        values = np.empty(len(leaves), SCORE)
-        shared = (rows, offsets, gradient, curvature, self.limits.reg_lambda, bounds, values)
-        calls = [(*shared, first, last) for first, last in even_chunks(offsets, self.n_threads)]
-        run_threads(_leaf_values, calls, self.n_threads)
-        tree = _assemble(leaves, growing.splits, values, np.diff(offsets), self.bins)
-        return Grown(tree, rows, offsets)
+    def room(self, n_planes: int, n_slots: int) -> tuple[Array, Array]:
+        """Return places for gathered planes and for the histograms of leaves; what stands in them stays."""
+        if len(self._values) < n_planes:
+            self._values = np.empty((n_planes, self.bins.n_rows), np.int64)
+        if len(self._histograms) < n_slots:
+            more = np.empty((n_slots, n_planes, *self._histograms.shape[2:]), np.int64)
+            more[: len(self._histograms)] = self._histograms
+            self._histograms = more
+        return self._values, self._histograms
 
 
-def _assemble(
-    leaves: list[Leaf], splits: list[tuple[Split, int, bool]], values: Array, counts: Array, bins: BlockBins
-) -> RegressionTree:
-    """Return the frozen tree; child numbers from 0 are splits, ~i is leaf i."""
-    left, right = np.zeros(len(splits), np.int32), np.zeros(len(splits), np.int32)
-    for number, (_, parent, on_left) in enumerate(splits):
-        if parent >= 0:
-            (left if on_left else right)[parent] = number
-    for i, leaf in enumerate(leaves):
-        if leaf.parent >= 0:
-            (left if leaf.on_left else right)[leaf.parent] = ~i
-    found = np.array([split[:FIELDS] for split, _, _ in splits], SCORE).reshape(-1, FIELDS)
-    features, cuts = found[:, 1].astype(np.int32), found[:, 2].astype(np.int32)
-    sets = [split.left_set for split, _, _ in splits if split.left_set is not None]
-    by_set = cuts < 0
-    thresholds = np.where(by_set, np.nan, bins.cuts.thresholds[bins.cuts.offsets[features] + cuts])
-    return RegressionTree(
-        features, thresholds, found[:, 3] > 0, left, right, values, found[:, 0].copy(), counts.copy(), cuts,
-        np.where(by_set, np.cumsum(by_set) - 1, -1).astype(np.int32), np.array(sets, np.uint32).reshape(-1, WORDS),
-    )  # fmt: skip
+class Growing:
+    """A tree that grows.
+
+    Parameters
+    ----------
+    grower : TreeGrower
+    packed : Packed
+    rows : ndarray of uint32
+        Rows to learn from; they are reordered.
+    features : ndarray of int64
+    gradient, curvature : ndarray of float64
+    """
+
+    def __init__(
+        self, grower: TreeGrower, packed: Packed, rows: Array, features: Array, gradient: Array, curvature: Array
+    ) -> None:
+        self.grower, self.packed, self.rows = grower, packed, rows
+        cells = len(rows) * len(features)
+        n_threads = min(grower.n_threads, processors()) if cells >= SHARED_CELLS and not JIT_DISABLED else 1
+        self.n_helpers = n_threads - 1
+        numeric = features if grower.categories is None else grower.categories.take(features, packed)
+        used, ranges = self._ranges(features, numeric)
+        bins, n = grower.bins, grower.max_leaves
+        self._data = (
+            bins.codes, grower.words, packed.planes, gradient, curvature, used, ranges, numeric.astype(np.int64)
+        )  # fmt: skip
+        self._terms = packed.layout, packed.units, bins.cuts.n_bins, bins.cuts.first, grower.monotone, grower.limits
+        self._task = np.zeros(TASK_FIELDS, np.int64)
+        self._task[[MAX_LEAVES, MAX_DEPTH, LEAST, SHARED]] = *grower.growth, SHARED_ROWS
+        self._desk = (
+            np.zeros(COUNTERS, np.int64), self._task, np.empty(BINS, np.bool_),
+            np.array([[-np.inf, np.inf]] * 2), np.empty(2 * n_threads, np.int64), np.empty((len(ranges), 2, FIELDS)),
+        )  # fmt: skip
+        self.leaves, self.bounds, self.best = np.empty((n, LEAF_FIELDS), ROW), np.empty((n, 2)), np.empty((n, FIELDS))
+        self.tables = np.empty((1 if grower.categories is None else n, BINS), np.bool_)
+        self.values, self.splits, self.ways = np.empty(n), np.empty((n, FIELDS)), np.empty((n, 2), ROW)
+        self.sets: dict[int, Array] = {}
+        self.split_sets: list[Array] = []
+
+    def _ranges(self, features: Array, numeric: Array) -> tuple[Array, Array]:
+        """Return which halves of blocks hold features, and what one item of a search is.
+
+        An item is a range of halves, and of the numeric features in them: a block, or half of one where blocks are
+        few; all for one thread.
+        """
+        used = np.zeros(2 * len(self.grower.words), np.bool_)
+        used[features // HALF] = True
+        ends = np.array([0, len(used)])
+        if self.n_helpers > 0:
+            width = 2 if np.count_nonzero(used) >= 8 * (self.n_helpers + 1) else 1
+            ends = np.arange(0, len(used) + 1, width)
+        first = np.searchsorted(numeric // HALF, ends)
+        ranges = np.column_stack([ends[:-1], ends[1:], first[:-1], first[1:]])
+        return used, ranges[[used[a:b].any() for a, b in ranges[:, :2]]].astype(ROW)
+
+    def run(self) -> None:
+        """Divide leaves until the tree is grown; after each division look for sets of categories, if there are any."""
+        n_slots, categories = min(self.grower.max_leaves, FIRST_SLOTS), self.grower.categories
+        self._task[END] = STOPPED
+        while self._task[END] != GROWN:
+            before = self.n_leaves
+            self._task[STEPS] = UNLIMITED if categories is None else 1
+            self._lead(n_slots)
+            if self._task[END] == FULL:
+                n_slots = min(2 * n_slots, self.grower.max_leaves)
+            if categories is not None and self.n_leaves > before:
+                self._search_categories(categories, int(self._task[PLACE]))
+
+    @property
+    def n_leaves(self) -> int:
+        """Leaves so far."""
+        return int(self._task[N_LEAVES])
+
+    def _lead(self, n_slots: int) -> None:
+        """Let one thread lead and the others help it."""
+        room = (self.rows, self.grower._spare, *self.grower.room(len(self.packed.planes), n_slots))
+        tree = self.leaves, self.bounds, self.best, self.tables, self.values, self.splits, self.ways
+        shared: tuple[Any, ...] = (self._data, self._terms, room, self._desk, tree)
+        counters = self._desk[0]
+        counters[:] = 0
+
+        def take_part(number: int) -> None:
+            """Lead, or help."""
+            if number > 0:
+                help_leader(*shared)
+                return
+            try:
+                lead(*shared, self.n_helpers)
+            finally:
+                counters[OVER] = 1
+
+        run_threads(take_part, [(number,) for number in range(self.n_helpers + 1)], self.n_helpers + 1)
+
+    def _search_categories(self, categories: CategorySplits, place: int) -> None:
+        """Replace the best splits of the newest leaves by better ones of categorical features."""
+        newest = [0] if self.n_leaves == 1 else [place, self.n_leaves - 1]
+        if self.n_leaves > 1 and (left_set := self.sets.pop(place, None)) is not None:
+            self.split_sets.append(left_set)
+        max_leaves, max_depth, least = self._task[[MAX_LEAVES, MAX_DEPTH, LEAST]]
+        counts = self.leaves[:, STOP] - self.leaves[:, START]
+        wanted = [
+            one
+            for one in newest
+            if self.n_leaves < max_leaves and self.leaves[one, DEPTH] < max_depth and counts[one] >= least
+        ]
+        nodes = [(self.grower._histograms[self.leaves[one, SLOT]], self.bounds[one]) for one in wanted]
+        found = categories.search(nodes, self.grower.limits)
+        for one, split in zip(wanted, found, strict=True):
+            if split is not None and split.left_set is not None and beats(split, self.best[one]):
+                self.best[one], self.sets[one] = split[:FIELDS], split.left_set
+                self.tables[one] = tables_of(split.left_set[None], np.array([split.missing_left > 0]))[0]
+
+    def finish(self) -> Grown:
+        """Return the frozen tree, whose leaves go from left to right; child numbers from 0 are splits, ~i is leaf i."""
+        n_leaves, cuts = self.n_leaves, self.grower.bins.cuts
+        order = np.argsort(self.leaves[:n_leaves, START])
+        leaves = self.leaves[order]
+        offsets = np.append(leaves[:, START], len(self.rows))
+        found, ways = self.splits[: n_leaves - 1], self.ways[: n_leaves - 1]
+        children = np.zeros((n_leaves - 1, 2), np.int32)
+        children[ways[1:, 0], 1 - ways[1:, 1]] = np.arange(1, n_leaves - 1)
+        if n_leaves > 1:
+            children[leaves[:, PARENT], 1 - leaves[:, ON_LEFT]] = ~np.arange(n_leaves)
+        features, codes = found[:, 1].astype(np.int32), found[:, 2].astype(np.int32)
+        by_set = codes < 0
+        thresholds = np.where(by_set, np.nan, cuts.thresholds[cuts.offsets[features] + codes])
+        tree = RegressionTree(
+            features, thresholds, found[:, 3] > 0, children[:, 0].copy(), children[:, 1].copy(), self.values[order],
+            found[:, 0].copy(), np.diff(offsets), codes, np.where(by_set, np.cumsum(by_set) - 1, -1).astype(np.int32),
+            np.array(self.split_sets, np.uint32).reshape(-1, WORDS),
+        )  # fmt: skip
+        return Grown(tree, self.rows, offsets)
 
 
-@compiled
-def _leaf_values(
-    rows: Array,
-    offsets: Array,
-    gradient: Array,
-    curvature: Array,
-    ridge: float,
-    bounds: Array,
-    values_out: Array,
-    first: int,
-    last: int,
-) -> None:
-    """Newton's value of some leaves: ``-gradient[own].sum() / (curvature[own].sum() + λ)``, within the bounds."""
-    for leaf in range(first, last):
-        g, h = 0.0, 0.0
-        for row in rows[offsets[leaf] : offsets[leaf + 1]]:
-            g += gradient[row]
-            h += curvature[row]
-        value = -g / (h + ridge) if h + ridge > 0.0 else 0.0
-        values_out[leaf] = min(max(value, bounds[leaf, 0]), bounds[leaf, 1])
+def beats(split: Split, found: Array) -> bool:
+    """Say whether a split is better than one found before: by its gain, of equals by the lower feature."""
+    return bool(split.gain > found[0] or (split.gain == found[0] and split.feature < found[1]))

@@ -15,7 +15,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from podium._compiled import SCORE, compiled, prefetch, run_threads
+from podium._compiled import SCORE, compiled, prefetch, run_threads, threads_for
 from podium._validation import Array
 
 BINS = 256
@@ -75,6 +75,7 @@ def pack(gradient: Array, curvature: Array, salt: int, exact: bool = False, n_th
     room = np.array([2.0 ** (gradient_bits - 1) - 1, 2.0**curvature_bits - 1])
     sums = np.array([np.abs(gradient).sum(), curvature.sum()])
     scales = np.maximum(room - n, room / 2) / np.where(sums > 0, sums, 1.0)
+    n_threads = threads_for(n_threads, 16 * n)  # a row takes as long as 16 cells
     bounds = np.linspace(0, n, n_threads + 1).astype(np.int64)
     while True:
         calls = [
@@ -113,8 +114,10 @@ def _pack_rows(
 
 
 @compiled
-def fill_histograms(words: Array, used: Array, rows: Array, packed: Array, histogram_out: Array) -> None:
-    """Do ``histogram[f // 8, f % 8, code[row, f]] += packed[row]`` over the rows, for the used halves of blocks.
+def fill_histograms(
+    words: Array, used: Array, rows: Array, values: Array, first: int, last: int, histogram_out: Array
+) -> None:
+    """Do ``histogram[f // 8, f % 8, code[row, f]] += value of row`` over the rows, for some halves of blocks.
 
     0.5 ns a cell. Eight features at a time keep their cells in half of the first-level cache; the rows of a
     node lie scattered, so that the codes of the row 16 ahead are asked for in advance (without: 3 to 7 ns in
@@ -127,26 +130,26 @@ def fill_histograms(words: Array, used: Array, rows: Array, packed: Array, histo
     used : bool[2 * n_blocks]
         Halves to fill; others are left as they are.
     rows : uint32[m]
-    packed : int64[n_rows]
+    values : int64[m]
+        Packed gradients and curvatures of these rows.
+    first, last : int
+        Only halves from the first up to, not including, the last are filled.
     histogram_out : int64[2 * n_blocks, 8, 256]
     """
-    values = np.empty(len(rows), np.int64)
-    for i in range(len(rows)):
-        values[i] = packed[rows[i]]
     fetched = np.empty((2, AHEAD), np.uint64)
-    for block in range(len(words)):
-        halves = histogram_out[2 * block : 2 * block + 2]
-        if not (used[2 * block] or used[2 * block + 1]):
-            continue
-        for half in range(2):
-            if used[2 * block + half]:
-                halves[half, :, :] = 0
-        for start in range(0, len(rows), AHEAD):
+    for block in range(first // 2, (last + 1) // 2):
+        low, high = max(first, 2 * block), min(last, 2 * block + 2)
+        any_used = False
+        for half in range(low, high):
+            if used[half]:
+                any_used = True
+                histogram_out[half, :, :] = 0
+        for start in range(0, len(rows) if any_used else 0, AHEAD):
             size = min(AHEAD, len(rows) - start)
             _fetch(words[block], rows[start:], size, fetched)
-            for half in range(2):
-                if used[2 * block + half]:
-                    _add_half(fetched[half, :size], values[start : start + size], halves[half])
+            for half in range(low, high):
+                if used[half]:
+                    _add_half(fetched[half % 2, :size], values[start : start + size], histogram_out[half])
 
 
 @compiled
@@ -177,9 +180,9 @@ def _add_half(words: Array, values: Array, histogram: Array) -> None:
 
 
 @compiled
-def subtract_histograms(smaller: Array, used: Array, node_out: Array) -> None:
-    """Turn a node's histograms into those of its larger child: ``node_out[used] -= smaller[used]``."""
-    for half in range(len(used)):
+def subtract_histograms(smaller: Array, used: Array, first: int, last: int, node_out: Array) -> None:
+    """Turn some of a node's histograms into those of its larger child: ``node_out[used] -= smaller[used]``."""
+    for half in range(first, last):
         if used[half]:
             node, part = node_out[half].reshape(-1), smaller[half].reshape(-1)
             for i in range(len(node)):

@@ -157,8 +157,7 @@ def _find_optima(
             for feature in range(block, min(block + running.shape[1], last)):
                 up, down = running[0, feature - block], running[1, feature - block]
                 n_levels = _prefix_sums(signed[group], codes[starts[feature] : starts[feature + 1]], sums)
-                _grow_upwards(sums, n_levels, group == 0, up)
-                _grow_downwards(sums, n_levels, group == 0, down)
+                _grow(sums, n_levels, group == 0, up, down)
                 optima_out[feature, 0], optima_out[feature, 1] = up[n_levels], down[0]
                 for k in range(3):
                     sums_out[feature, 3 * group + k] = sums[k, n_levels]
@@ -188,33 +187,32 @@ def _prefix_sums(steps: Array, codes: Array, sums_out: Array) -> int:
 
 
 @compiled
-def _grow_upwards(sums: Array, n_levels: int, fresh: bool, running: Array) -> None:
-    """Do ``running = np.maximum.accumulate(running + sums[k])`` for the three k, from 0 if `fresh`."""
+def _grow(sums: Array, n_levels: int, fresh: bool, up: Array, down: Array) -> None:
+    """Move the running optima on by the three k, from 0 if `fresh`.
+
+    Slow lines, for each k: ``up = np.maximum.accumulate(up + sums[k])`` and
+    ``down = np.minimum.accumulate((down + sums[k])[::-1])[::-1]``. Each optimum waits for the one before it; both
+    directions in one loop wait together.
+    """
     first, second, third = sums[0], sums[1], sums[2]
-    one = two = three = -np.inf
+    up_one = up_two = up_three = -np.inf
+    down_one = down_two = down_three = np.inf
     for level in range(n_levels + 1):
-        value = first[level] + (0.0 if fresh else running[level])
-        one = value if value > one else one
-        value = one + second[level]
-        two = value if value > two else two
-        value = two + third[level]
-        three = value if value > three else three
-        running[level] = three
-
-
-@compiled
-def _grow_downwards(sums: Array, n_levels: int, fresh: bool, running: Array) -> None:
-    """Do ``running = np.minimum.accumulate((running + sums[k])[::-1])[::-1]`` for the three k, from 0 if `fresh`."""
-    first, second, third = sums[0], sums[1], sums[2]
-    one = two = three = np.inf
-    for level in range(n_levels, -1, -1):
-        value = first[level] + (0.0 if fresh else running[level])
-        one = value if value < one else one
-        value = one + second[level]
-        two = value if value < two else two
-        value = two + third[level]
-        three = value if value < three else three
-        running[level] = three
+        value = first[level] + (0.0 if fresh else up[level])
+        up_one = value if value > up_one else up_one
+        value = up_one + second[level]
+        up_two = value if value > up_two else up_two
+        value = up_two + third[level]
+        up_three = value if value > up_three else up_three
+        up[level] = up_three
+        back = n_levels - level
+        value = first[back] + (0.0 if fresh else down[back])
+        down_one = value if value < down_one else down_one
+        value = down_one + second[back]
+        down_two = value if value < down_two else down_two
+        value = down_two + third[back]
+        down_three = value if value < down_three else down_three
+        down[back] = down_three
 
 
 @compiled

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from podium._compiled import ROW, SCORE, compiled, run_threads
 from podium._validation import Array
 from podium.weak.category_walk import TOGETHER, tables_of, walk_codes_and_sets, walk_values_and_sets
-from podium.weak.tree_shape import join_children, tree_depths, tree_roots
+from podium.weak.tree_shape import join_children, left_sides, tree_depths, tree_roots
 
 ROWS_PER_TASK = 4096
 """Rows scored in one task."""
@@ -213,6 +213,10 @@ class Masks(NamedTuple):
 def make_masks(child: Array, n_leaves: Array) -> Masks:
     """Return the masks of joined trees.
 
+    An exit is a child, of a split asked for together, that is a leaf or a later split. Leaves are numbered from left
+    to right, so exits sorted by the first leaf below them have their numbers; the exits on the left of a split begin
+    at its first leaf and end where its right side begins.
+
     Parameters
     ----------
     child : ndarray of int, shape (n_splits, 2)
@@ -220,27 +224,26 @@ def make_masks(child: Array, n_leaves: Array) -> Masks:
     n_leaves : ndarray of int64
         Leaves of each tree.
     """
-    places = [(int(DE_BRUIJN) << i) % 2**32 >> 27 for i in range(32)]
-    start = np.cumsum(n_leaves - 1) - (n_leaves - 1)
-    stop = start + np.minimum(n_leaves - 1, 31)
-    mask, exits = np.full(len(child), 2**32 - 1, np.uint32), np.zeros((len(n_leaves), 32), np.int32)
-    children = child.tolist()
-    for tree, (root, end) in enumerate(zip(tree_roots(n_leaves).tolist(), stop.tolist(), strict=True)):
-        own: list[int] = []
-        _add_exits(children, root, end, own, mask)
-        exits[tree, places[: len(own)]] = own
+    sizes = n_leaves - 1
+    start = np.cumsum(sizes) - sizes
+    stop = start + np.minimum(sizes, 31)
+    first, end = left_sides(child[:, 0], child[:, 1])
+    together = np.arange(len(child)) < np.repeat(stop, sizes)
+    is_split = child >= 0
+    split = child * is_split
+    leaf = np.where(is_split, first[split], ~child)  # the first one below each child
+    exit_at = np.flatnonzero(together[:, None] & ~(is_split & together[split]))
+    exit_at = exit_at[np.argsort(leaf.flat[exit_at])]
+    tree = np.repeat(np.arange(len(sizes)), sizes)[exit_at // 2]
+    number = np.arange(len(exit_at)) - np.searchsorted(tree, tree)
+    number_of = np.zeros(int(n_leaves.sum()), np.uint64)
+    number_of[leaf.flat[exit_at]] = number
+    left = (np.uint64(1) << number_of[end]) - (np.uint64(1) << number_of[first])
+    mask = np.where(together, 2**32 - 1 - left, 2**32 - 1).astype(np.uint32)
+    exits = np.zeros((len(sizes), 32), np.int32)
+    exits[tree, (DE_BRUIJN << number.astype(np.uint32)) >> np.uint32(27)] = child.flat[exit_at]
+    exits[sizes == 0, 0] = tree_roots(n_leaves)[sizes == 0]
     return Masks(start, stop, mask, exits)
-
-
-def _add_exits(children: list[list[int]], at: int, end: int, exits: list[int], mask: Array) -> None:
-    """Append the exits below a node from left to right, and fill the masks of the splits numbered below `end`."""
-    if not 0 <= at < end:
-        exits.append(at)
-        return
-    first = len(exits)
-    _add_exits(children, children[at][0], end, exits, mask)
-    mask[at] = 2**32 - 1 - (2 ** len(exits) - 2**first)
-    _add_exits(children, children[at][1], end, exits, mask)
 
 
 def dense_rows(rows: Any) -> Array:

@@ -116,9 +116,8 @@ def search_splits(
     bounds : float64[2]
         Lowest and highest value that leaves below the node may have.
     found_out : float64[9]
-        See `Split`.
+        See `Split`. What stands there stays unless a split of these features has a higher gain.
     """
-    found_out[0] = -1.0
     if len(features) == 0:
         return
     node = _node_terms(histogram, features[0], layout, units, limits)
@@ -301,12 +300,23 @@ def _bounded_gain(
     return float(fall - whole * whole / (left[1] + right[1] + ridge))
 
 
-def child_bounds(split: Split, direction: int, reg_lambda: float, bounds: Array) -> tuple[Array, Array]:
-    """Bounds of the leaves on either side: a constrained feature's sides part at the middle of their values."""
+@compiled
+def fill_child_bounds(split: Array, direction: int, reg_lambda: float, left_out: Array, right_out: Array) -> None:
+    """Part the bounds of a node, which both children have, where its feature is constrained: midway of their values.
+
+    Parameters
+    ----------
+    split : float64[9]
+        See `Split`.
+    direction : int
+        1, -1 or 0.
+    reg_lambda : float
+    left_out, right_out : float64[2]
+        Lowest and highest value of the leaves on either side.
+    """
     if direction == 0:
-        return bounds, bounds
-    left = -split.left_gradient / (split.left_curvature + reg_lambda)
-    right = -split.right_gradient / (split.right_curvature + reg_lambda)
-    middle = float(np.clip(left, *bounds) + np.clip(right, *bounds)) / 2
-    below, above = np.array([bounds[0], middle]), np.array([middle, bounds[1]])
-    return (below, above) if direction > 0 else (above, below)
+        return
+    left = min(max(-split[5] / (split[6] + reg_lambda), left_out[0]), left_out[1])
+    right = min(max(-split[7] / (split[8] + reg_lambda), left_out[0]), left_out[1])
+    upper = 1 if direction > 0 else 0
+    left_out[upper] = right_out[1 - upper] = (left + right) / 2

@@ -1,0 +1,159 @@
+"""Labels and costs that every ordinal ranker takes, and those that are refused."""
+
+import numpy as np
+import pytest
+
+from podium import AdaBoostOR, ORStump, PodiumError
+from podium.rankers.ordinal.costs import cost_matrix, costs_are_convex
+from podium.rankers.ordinal.grades import check_grades
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 8, (150, 4)).astype(float)
+    y = np.digitize(X[:, 0] + X[:, 1] + rng.normal(size=150), [4, 7, 10])
+    X[rng.random(X.shape) < 0.1] = np.nan
+    return X, y
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [[1, 2, 3], [10.0, 10.5, 11.0], ["a", "b", "c"], [-5, 0, 99], np.array(["x", "y", "z"], object)],
+    ids=str,
+)
+def test_labels_of_any_ordered_kind_come_back_as_given(labels):
+    X = np.arange(12.0)[:, None]
+    y = np.array(labels)[np.repeat([0, 1, 2], 4)]
+    for ranker in (ORStump(), AdaBoostOR(n_estimators=3)):
+        found = ranker.fit(X, y).predict(X)
+        np.testing.assert_array_equal(found, y)
+        assert found.dtype == y.dtype
+        assert ranker.score(X, y) == 0
+
+
+def test_two_labels_that_are_truth_values():
+    X = np.arange(6.0)[:, None]
+    y = np.arange(6) > 2
+    np.testing.assert_array_equal(ORStump().fit(X, y).predict(X), y)
+
+
+def test_ordered_categories_have_their_own_order_and_all_count():
+    pandas = pytest.importorskip("pandas")
+    polars = pytest.importorskip("polars")
+    names = ["low", "mid", "high", "top"]
+    values = ["low", "mid", "mid", "top"]
+    for y in (
+        pandas.Series(pandas.Categorical(values, categories=names, ordered=True)),
+        pandas.Categorical(values, categories=names, ordered=True),
+        polars.Series(values, dtype=polars.Enum(names)),
+    ):
+        grades, classes = check_grades(y, 4)
+        assert (grades.tolist(), classes.tolist()) == ([0, 1, 1, 3], names)
+    unordered = pandas.Series(pandas.Categorical(values, categories=names))
+    assert check_grades(unordered, 4)[1].tolist() == ["low", "mid", "top"]
+    model = AdaBoostOR(n_estimators=3).fit(np.arange(4.0)[:, None], y)
+    assert model.predict([[0.0], [3.0]]).tolist() == ["low", "top"]
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (None, "requires y to be passed, but the target y is None"),
+        ([2, 2, 2], "at least two grades; got one class, 2, in all 3 rows"),
+        ([1.0, np.nan, 2.0], "must have a grade in every row; row 1 has nan"),
+        (np.array(["a", None, "b"], object), "row 1 has None"),
+        (np.array(["a", 1, "b"], object), "one kind that can be ordered; got int and str"),
+        ([0.1, 0.2, 0.35], "looks continuous: 3 different values in 3 rows"),
+        ([1, 2], "one grade per row: 3 expected, 2 given"),
+        ([[1, 2], [2, 1], [1, 1]], "one-dimensional"),
+        ([1j, 2j, 1j], "Complex data not supported"),
+    ],
+)
+@pytest.mark.plain
+def test_labels_that_are_no_grades_are_refused(y, message):
+    with pytest.raises(PodiumError, match=message):
+        ORStump().fit([[1.0], [2.0], [3.0]], y)
+
+
+def test_nullable_labels_of_pandas_are_checked():
+    pandas = pytest.importorskip("pandas")
+    X = [[1.0], [2.0], [3.0]]
+    assert ORStump().fit(X, pandas.Series([3, 4, 5], dtype="Int64")).predict(X).tolist() == [3, 4, 5]
+    for holes in (pandas.Series([3, None, 2], dtype="Int64"), pandas.Series(["a", None, "b"], dtype="string")):
+        with pytest.raises(PodiumError, match=r"row 1 has (nan|<NA>)"):
+            ORStump().fit(X, holes)
+
+
+@pytest.mark.parametrize(
+    ("costs", "message"),
+    [
+        ([[0, 1, 2]], "shape \\(3, 3\\) expected, \\(1, 3\\) given"),
+        ([[0, 1, 2], [1, 0, -1], [2, 1, 0]], "finite and not negative; row 1 \\(of grade 'b'\\) has -1.0 for .* 'c'"),
+        ([[0, 1, 2], [1, 0, np.inf], [2, 1, 0]], "finite and not negative; row 1"),
+        ([[0, 1, 2], [1, 3, 4], [2, 1, 0]], "0 at the row's own grade; row 1 \\(of grade 'b'\\) has 3.0"),
+        ([[0, 2, 1], [1, 0, 1], [2, 1, 0]], "V-shaped.* row 0 \\(of grade 'a'\\) has 2.0 for .* 'b' and less, 1.0"),
+        ([[0, 1, 2], [1, 0, 1], [1, 2, 0]], "row 2 \\(of grade 'c'\\) has 2.0 for the grade 'b' and less, 1.0"),
+        (np.zeros((3, 3)), "There is nothing to learn: all costs"),
+        ("abc", "must be a matrix of numbers; got str"),
+    ],
+)
+@pytest.mark.plain
+def test_costs_that_cannot_be_used_are_refused(costs, message):
+    X, y = [[1.0], [2.0], [3.0]], ["a", "b", "c"]
+    with pytest.raises(PodiumError, match=message):
+        ORStump().fit(X, y, sample_cost=costs)
+
+
+@pytest.mark.plain
+def test_a_cost_matrix_that_cannot_be_used_is_refused():
+    X, y = [[1.0], [2.0], [3.0]], ["a", "b", "c"]
+    with pytest.raises(PodiumError, match=r"cost must be V-shaped.* the row of grade 'a' has 2.0 for the grade 'b'"):
+        ORStump(cost=[[0, 2, 1], [1, 0, 1], [2, 1, 0]]).fit(X, y)
+    with pytest.raises(PodiumError, match=r"cost must be 0 at the row's own grade; the row of grade 'b' has 1.0"):
+        ORStump(cost=[[0, 1, 2], [1, 1, 2], [2, 1, 0]]).fit(X, y)
+
+
+@pytest.mark.plain
+def test_costs_by_name_and_their_convexity():
+    classes = np.arange(4)
+    assert cost_matrix("absolute", classes)[1].tolist() == [1, 0, 1, 2]
+    assert cost_matrix("squared", classes)[1].tolist() == [1, 0, 1, 4]
+    assert cost_matrix("zero-one", classes)[1].tolist() == [1, 0, 1, 1]
+    assert [costs_are_convex(cost_matrix(name, classes)) for name in ("absolute", "squared", "zero-one")] == [1, 1, 0]
+    assert costs_are_convex(0.1 * cost_matrix("absolute", classes))
+    with pytest.raises(PodiumError, match="cost must be one of absolute, squared, zero-one; got 'square'"):
+        ORStump(cost="square").fit([[1.0], [2.0]], [0, 1])
+    with pytest.raises(PodiumError, match="a row and a column for each of the 2 grades; got shape \\(3, 3\\)"):
+        ORStump(cost=np.eye(3)).fit([[1.0], [2.0]], [0, 1])
+
+
+def test_row_costs_say_the_same_as_a_matrix_and_as_weights(table):
+    X, y = table
+    weight = np.random.default_rng(4).integers(0, 4, 150).astype(float)
+    matrix = cost_matrix("squared", np.arange(4))
+    one = AdaBoostOR(n_estimators=10, cost=matrix).fit(X, y, sample_weight=weight)
+    two = AdaBoostOR(n_estimators=10).fit(
+        X[weight > 0], y[weight > 0], sample_cost=(matrix[y] * weight[:, None])[weight > 0]
+    )
+    three = AdaBoostOR(n_estimators=10, cost="squared").fit(
+        np.repeat(X, weight.astype(int), axis=0), np.repeat(y, weight.astype(int))
+    )
+    np.testing.assert_array_equal(one.predict(X), two.predict(X))
+    np.testing.assert_allclose([r.epsilon for r in one.rounds_], [r.epsilon for r in three.rounds_], rtol=1e-9)
+    np.testing.assert_array_equal(one.predict(X), three.predict(X))
+    assert one.score(X, y, sample_weight=weight) == pytest.approx(
+        -np.average(matrix[y, one.predict(X)], weights=weight)
+    )
+    assert one.score(X, y, sample_cost=3 * matrix[y]) == pytest.approx(3 * one.score(X, y))
+
+
+def test_costs_stand_in_one_place_only(table):
+    X, y = table
+    costs = cost_matrix("absolute", np.arange(4))[y]
+    with pytest.raises(PodiumError, match="sample_cost goes instead of cost"):
+        ORStump(cost="squared").fit(X, y, sample_cost=costs)
+    with pytest.raises(PodiumError, match="Give cost to AdaBoostOR, not to its estimator"):
+        AdaBoostOR(ORStump(cost="squared")).fit(X, y)
+    with pytest.raises(PodiumError, match="With sample_cost give eval_cost too"):
+        AdaBoostOR().fit(X, y, sample_cost=costs, eval_set=[(X, y)])
