@@ -170,11 +170,13 @@ class Growing:
         self, grower: TreeGrower, packed: Packed, rows: Array, features: Array, gradient: Array, curvature: Array
     ) -> None:
         self.grower, self.packed, self.rows = grower, packed, rows
-        cells = len(rows) * len(features)
-        n_threads = min(grower.n_threads, processors()) if cells >= SHARED_CELLS and not JIT_DISABLED else 1
+        used = np.zeros(2 * len(grower.words), np.bool_)
+        used[features // HALF] = True
+        alone = len(rows) * len(features) < SHARED_CELLS or JIT_DISABLED
+        n_threads = 1 if alone else min(grower.n_threads, processors(), int(used.sum()))
         self.n_helpers = n_threads - 1
         numeric = features if grower.categories is None else grower.categories.take(features, packed)
-        used, ranges = self._ranges(features, numeric)
+        ranges = self._ranges(used, numeric)
         bins, n = grower.bins, grower.max_leaves
         self._data = (
             bins.codes, grower.words, packed.planes, gradient, curvature, used, ranges, numeric.astype(np.int64)
@@ -192,21 +194,18 @@ class Growing:
         self.sets: dict[int, Array] = {}
         self.split_sets: list[Array] = []
 
-    def _ranges(self, features: Array, numeric: Array) -> tuple[Array, Array]:
-        """Return which halves of blocks hold features, and what one item of a search is.
+    def _ranges(self, used: Array, numeric: Array) -> Array:
+        """Return what one item of a search is: a range of halves of blocks, and of the numeric features in them.
 
-        An item is a range of halves, and of the numeric features in them: a block, or half of one where blocks are
-        few; all for one thread.
+        For one thread it is all of them; else a block, or half of one where there are few blocks to share.
         """
-        used = np.zeros(2 * len(self.grower.words), np.bool_)
-        used[features // HALF] = True
         ends = np.array([0, len(used)])
         if self.n_helpers > 0:
             width = 2 if np.count_nonzero(used) >= 8 * (self.n_helpers + 1) else 1
             ends = np.arange(0, len(used) + 1, width)
         first = np.searchsorted(numeric // HALF, ends)
         ranges = np.column_stack([ends[:-1], ends[1:], first[:-1], first[1:]])
-        return used, ranges[[used[a:b].any() for a, b in ranges[:, :2]]].astype(ROW)
+        return ranges[[used[a:b].any() for a, b in ranges[:, :2]]].astype(ROW)
 
     def run(self) -> None:
         """Divide leaves until the tree is grown; after each division look for sets of categories, if there are any."""
