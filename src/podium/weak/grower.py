@@ -250,19 +250,19 @@ class Growing:
         newest = [0] if self.n_leaves == 1 else [place, self.n_leaves - 1]
         if self.n_leaves > 1 and (left_set := self.sets.pop(place, None)) is not None:
             self.split_sets.append(left_set)
-        max_leaves, max_depth, least = self._task[[MAX_LEAVES, MAX_DEPTH, LEAST]]
-        counts = self.leaves[:, STOP] - self.leaves[:, START]
-        wanted = [
-            one
-            for one in newest
-            if self.n_leaves < max_leaves and self.leaves[one, DEPTH] < max_depth and counts[one] >= least
-        ]
+        wanted = [one for one in newest if self._may_be_divided(one)]
         nodes = [(self.grower._histograms[self.leaves[one, SLOT]], self.bounds[one]) for one in wanted]
         found = categories.search(nodes, self.grower.limits)
         for one, split in zip(wanted, found, strict=True):
             if split is not None and split.left_set is not None and beats(split, self.best[one]):
                 self.best[one], self.sets[one] = split[:FIELDS], split.left_set
                 self.tables[one] = tables_of(split.left_set[None], np.array([split.missing_left > 0]))[0]
+
+    def _may_be_divided(self, leaf: int) -> bool:
+        """Say whether a leaf is neither too deep nor too small, and the tree not full."""
+        max_leaves, max_depth, least = self._task[[MAX_LEAVES, MAX_DEPTH, LEAST]]
+        start, stop, depth = self.leaves[leaf, [START, STOP, DEPTH]]
+        return bool(self.n_leaves < max_leaves and depth < max_depth and stop - start >= least)
 
     def finish(self) -> Grown:
         """Return the frozen tree, whose leaves go from left to right; child numbers from 0 are splits, ~i is leaf i."""
