@@ -192,6 +192,16 @@ def test_several_callers_at_once_grow_the_same_trees():
         np.testing.assert_array_equal(tree.value, one.value)
 
 
+@pytest.mark.parametrize("max_depth", [7, 8, 9])
+def test_room_is_made_where_the_last_leaves_need_none(max_depth, monkeypatch):
+    X, gradient, curvature = table(14, 150 if JIT_DISABLED else 1500, 6, levels=50)
+    one = grow(X, gradient, curvature, max_leaves=255, max_depth=max_depth).tree
+    monkeypatch.setattr("podium.weak.grower.FIRST_SLOTS", 255)
+    np.testing.assert_array_equal(
+        one.value, grow(X, gradient, curvature, max_leaves=255, max_depth=max_depth).tree.value
+    )
+
+
 def test_room_is_made_for_more_leaves(monkeypatch):
     X, gradient, curvature = table(13, 200)
     one = grow(X, gradient, curvature, max_leaves=40).tree

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
@@ -59,11 +59,12 @@ def threads_for(n_jobs: int | None, cells: int) -> int:
     return n_threads if cells >= CELLS_WORTH_THREADS else 1
 
 
+@lru_cache(maxsize=1)
 def processors() -> int:
     """Processors this process may use, which in a container is fewer than the machine has."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    from joblib import cpu_count
+
+    return int(cpu_count())
 
 
 @lru_cache(maxsize=8)
@@ -99,17 +100,44 @@ def run_threads(function: Callable[..., Any], calls: Iterable[tuple[Any, ...]], 
             for i in range(start, min(start + step, len(todo))):
                 results[i] = function(*todo[i])
 
-    others = [_pool(n_threads - 1).submit(take_runs) for _ in range(min(n_threads, len(starts)) - 1)]
-    try:
-        take_runs()
-    finally:
-        for _ in left:  # after an error nothing new is begun
+    def leave_the_rest() -> None:
+        """After an error nothing new is begun."""
+        for _ in left:
             pass
+
+    run_beside(take_runs, take_runs, min(n_threads, len(starts)) - 1, n_threads, leave_the_rest)
+    return results
+
+
+def run_beside(
+    function: Callable[[], None],
+    helper: Callable[[], None],
+    n_helpers: int,
+    n_threads: int,
+    at_end: Callable[[], None],
+) -> None:
+    """Call a function while other threads call its helper; return when all are done.
+
+    Parameters
+    ----------
+    function, helper : callable
+    n_helpers : int
+        Calls of the helper; those that no thread has begun when the function returns are left out.
+    n_threads : int
+        Which team of threads is to help: that of n_threads - 1.
+    at_end : callable
+        Called when the function has returned or raised: it must make the helpers return.
+    """
+    others: list[Future[None]] = []
+    try:
+        others += [_pool(n_threads - 1).submit(helper) for _ in range(n_helpers)]
+        function()
+    finally:
+        at_end()
         begun = [other for other in others if not other.cancel()]
         wait(begun)
     for other in begun:
         other.result()
-    return results
 
 
 def even_chunks(offsets: np.ndarray, n_chunks: int) -> list[tuple[int, int]]:

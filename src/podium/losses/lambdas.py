@@ -134,7 +134,7 @@ class SumOfLosses:
 
 def _values(feedback: Graded, rules: Rules, units: Array, row_values: RowValues) -> Array:
     """What the measure sees of each row: relevance, stop probability or label."""
-    return np.ascontiguousarray(row_values(as_given(feedback.labels, feedback.offsets), rules).values)
+    return np.array(row_values(as_given(feedback.labels, feedback.offsets), rules).values)
 
 
 def _gain_shares(feedback: Graded, rules: Rules, units: Array, row_values: RowValues) -> Array:

@@ -5,7 +5,7 @@ Each division costs the histogram of the smaller child; the larger child's is th
 One thread leads: it decides what comes next, and lays it out as a task of some items, such as "sums and splits of these
 sixteen features". Helpers take items while there are some, and look out for more. The leader takes items too, so that
 no helper has to come. A thread that Python calls begins 100 to 200 µs later, as long as a small leaf takes; one that
-looks out begins at once: so helpers are called once a tree.
+looks out begins at once: so helpers are called once a tree (with categories once a division).
 
 Kernels take tuples of arrays:
 
@@ -33,7 +33,7 @@ from podium.weak.split import fill_child_bounds, search_splits
 START, STOP, SLOT, DEPTH, PARENT, ON_LEFT, LEAF_FIELDS = range(7)
 """Columns of the leaves: their rows, place of their histograms, depth, the split above and whether they are on its
 left."""
-LEFT, DONE, OVER, COUNTERS = 0, 8, 16, 24
+REMAINING, DONE, OVER, COUNTERS = 0, 8, 16, 24
 """Counters: items not taken yet, items done, whether the leader has left; each in a cache line of its own."""
 NOTHING, PARTITION, GATHER, SEARCH, VALUES = range(5)
 """Kinds of tasks."""
@@ -59,17 +59,17 @@ def lead(data: Any, terms: Any, room: Any, desk: Any, tree: Any, n_helpers: int)
     while n_items > 0:
         best[0] = best[1] = -1.0
         shared = n_helpers > 0 and n_items > 1
-        left = n_items
+        remaining = n_items
         if shared:
             task[NUMBER] += 1
             atomic_store(counters, DONE, 0)
-            atomic_store(counters, LEFT, n_items)
-            left = atomic_add(counters, LEFT, -1)
-        while left > 0:
-            _do_item(n_items - left, data, terms, room, desk, tree, best)
+            atomic_store(counters, REMAINING, n_items)
+            remaining = atomic_add(counters, REMAINING, -1)
+        while remaining > 0:
+            _do_item(n_items - remaining, data, terms, room, desk, tree, best)
             if shared:
                 atomic_add(counters, DONE, 1)
-            left = atomic_add(counters, LEFT, -1) if shared else left - 1
+            remaining = atomic_add(counters, REMAINING, -1) if shared else remaining - 1
         while shared and atomic_load(counters, DONE) < n_items:
             give_way()
         n_items = _next_task(data, terms, room, desk, tree)
@@ -83,13 +83,13 @@ def help_leader(data: Any, terms: Any, room: Any, desk: Any, tree: Any) -> None:
         looks += 1
         if looks % LOOKS == 0:
             give_way()
-        if atomic_load(counters, LEFT) > 0:
-            left = atomic_add(counters, LEFT, -1)
-            if left > 0:  # the task stays as it is until this item is done
+        if atomic_load(counters, REMAINING) > 0:
+            remaining = atomic_add(counters, REMAINING, -1)
+            if remaining > 0:  # the task stays as it is until this item is done
                 if task[NUMBER] != number:
                     number = task[NUMBER]
                     best[0] = best[1] = -1.0
-                _do_item(task[N_ITEMS] - left, data, terms, room, desk, tree, best)
+                _do_item(task[N_ITEMS] - remaining, data, terms, room, desk, tree, best)
                 atomic_add(counters, DONE, 1)
 
 
@@ -195,7 +195,7 @@ def _next_leaf(
     for place in range(task[N_LEAVES] if task[N_LEAVES] < task[MAX_LEAVES] else 0):
         if splits[place, 0] > largest:
             chosen, largest = place, splits[place, 0]
-    full = chosen >= 0 and task[N_LEAVES] == n_slots and _searched(task, leaves[chosen, DEPTH])
+    full = chosen >= 0 and task[N_LEAVES] >= n_slots and _searched(task, leaves[chosen, DEPTH])
     if full or task[STEPS] == 0:
         task[KIND], task[END] = NOTHING, FULL if full else STOPPED
         return 0

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from podium._compiled import JIT_DISABLED, ROW, processors, run_threads
+from podium._compiled import JIT_DISABLED, ROW, processors, run_beside
 from podium._validation import Array
 from podium.binning import BlockBins
 from podium.weak.category_split import WORDS, CategorySplits
@@ -60,7 +61,7 @@ class Grown:
     ----------
     tree : RegressionTree
     rows : ndarray of uint32
-        Rows leaf after leaf, ascending within a leaf; valid until the next tree is grown.
+        Rows leaf after leaf, ascending within a leaf.
     offsets : ndarray of int64
         Leaf i has ``rows[offsets[i] : offsets[i + 1]]``.
     """
@@ -174,7 +175,7 @@ class Growing:
         used[features // HALF] = True
         alone = len(rows) * len(features) < SHARED_CELLS or JIT_DISABLED
         n_threads = 1 if alone else min(grower.n_threads, processors(), int(used.sum()))
-        self.n_helpers = n_threads - 1
+        self.n_helpers, n_chunks = n_threads - 1, 2 * n_threads if n_threads > 1 else 1
         numeric = features if grower.categories is None else grower.categories.take(features, packed)
         ranges = self._ranges(used, numeric)
         bins, n = grower.bins, grower.max_leaves
@@ -186,7 +187,7 @@ class Growing:
         self._task[[MAX_LEAVES, MAX_DEPTH, LEAST, SHARED]] = *grower.growth, SHARED_ROWS
         self._desk = (
             np.zeros(COUNTERS, np.int64), self._task, np.empty(BINS, np.bool_),
-            np.array([[-np.inf, np.inf]] * 2), np.empty(2 * n_threads, np.int64), np.empty((len(ranges), 2, FIELDS)),
+            np.array([[-np.inf, np.inf]] * 2), np.empty(n_chunks, np.int64), np.empty((len(ranges), 2, FIELDS)),
         )  # fmt: skip
         self.leaves, self.bounds, self.best = np.empty((n, LEAF_FIELDS), ROW), np.empty((n, 2)), np.empty((n, FIELDS))
         self.tables = np.empty((1 if grower.categories is None else n, BINS), np.bool_)
@@ -232,18 +233,10 @@ class Growing:
         shared: tuple[Any, ...] = (self._data, self._terms, room, self._desk, tree)
         counters = self._desk[0]
         counters[:] = 0
-
-        def take_part(number: int) -> None:
-            """Lead, or help."""
-            if number > 0:
-                help_leader(*shared)
-                return
-            try:
-                lead(*shared, self.n_helpers)
-            finally:
-                counters[OVER] = 1
-
-        run_threads(take_part, [(number,) for number in range(self.n_helpers + 1)], self.n_helpers + 1)
+        run_beside(
+            partial(lead, *shared, self.n_helpers), partial(help_leader, *shared), self.n_helpers,
+            self.grower.n_threads, partial(counters.__setitem__, OVER, 1),
+        )  # fmt: skip
 
     def _search_categories(self, categories: CategorySplits, place: int) -> None:
         """Replace the best splits of the newest leaves by better ones of categorical features."""

@@ -20,6 +20,8 @@ FIELDS = 9
 """Numbers that describe a split, beside its set of categories."""
 FREE = 2
 """Direction of every feature where none is constrained."""
+ROUNDING = 1e-14
+"""Error of a gain under constraints, which is a difference of sums, as a share of these."""
 FLOAT_BITS, TWO_52 = np.uint64(0x4330000000000000), 2.0**52
 """2**52 as a float, whose last bits count the units."""
 
@@ -120,7 +122,7 @@ def search_splits(
     """
     if len(features) == 0:
         return
-    node = _node_terms(histogram, features[0], layout, units, limits)
+    node = _node_terms(histogram, features[0], layout, units, limits, ROUNDING if len(monotone) > 0 else 0.0)
     n_planes, sums = len(histogram), np.empty((2, BINS), np.uint64)
     tops, lows = sums[0], sums[n_planes - 1]
     for feature in features:
@@ -145,7 +147,9 @@ def search_splits(
 
 
 @compiled
-def _node_terms(histogram: Array, feature: int, layout: Array, units: Array, limits: Array) -> tuple[float, ...]:
+def _node_terms(
+    histogram: Array, feature: int, layout: Array, units: Array, limits: Array, rounding: float
+) -> tuple[float, ...]:
     """What the gains of a node's cuts have in common, gradients and curvatures in multiples of their units.
 
     With a = H_left + λ, S = H + 2λ, and μ = G/S, the gain of a cut is S r + G²/S - G²/(H + λ) for
@@ -158,6 +162,8 @@ def _node_terms(histogram: Array, feature: int, layout: Array, units: Array, lim
         The gain of a cut is ``factor * r + rest``.
     least_rows, least_curvature, least_gain : float
         Limits of a side, and of the gain.
+    slack : float
+        What gains may be off by rounding, as a share `rounding` of G²/(H + λ).
     """
     top, low = np.int64(0), np.int64(0)
     for code in range(BINS):
@@ -168,9 +174,10 @@ def _node_terms(histogram: Array, feature: int, layout: Array, units: Array, lim
     S = H + 2.0 * ridge
     scale = units[0] * units[0] / units[1]
     mean, rest = (G / S, scale * (G * G / S - G * G / (H + ridge))) if S > 0.0 else (0.0, 0.0)
+    slack = rounding * scale * G * G / (H + ridge) if S > 0.0 else 0.0
     least_rows, least_curvature = max(limits[0], 1.0), max(limits[1] / units[1], 1.0)
     rows = np.float64(low & layout[3])
-    return G, H, rows, ridge, S, mean, scale * S, rest, least_rows, least_curvature, limits[3]
+    return G, H, rows, ridge, S, mean, scale * S, rest, least_rows, least_curvature, limits[3], slack
 
 
 @compiled
@@ -256,7 +263,7 @@ def _take_best(
     found_out: Array,
 ) -> None:
     """Write the best of some cuts, where it is better than what was found so far."""
-    G, H, _, ridge, S, mean, factor, rest, _, _, least = node
+    G, H, _, ridge, S, mean, factor, rest, _, _, least, _ = node
     bound = _least_ratio(node, found_out[0])
     for cut in range(start, stop):
         g, h, n = _sums_at(tops, lows, cut, layout)
@@ -277,8 +284,8 @@ def _take_best(
 @compiled
 def _least_ratio(node: tuple[float, ...], best: float) -> float:
     """Ratio r of a cut, a trifle less for the rounding, from which its gain may exceed the best so far."""
-    factor, rest, least = node[6], node[7], node[10]
-    return float((max(best, least) - rest) / factor * (1.0 - 1e-12))
+    factor, rest, least, slack = node[6], node[7], node[10], node[11]
+    return float((max(best, least) - rest - slack) / factor * (1.0 - 1e-12))
 
 
 @compiled
