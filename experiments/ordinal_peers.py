@@ -26,15 +26,15 @@ from sklearn.preprocessing import StandardScaler
 
 from podium import MART, SVOR, AdaBoostOR, ORBoost, OrdinalThresholds, PRank
 
-PAPER = {  # training and test cost: single, boosted
-    "pyrimidines": {"PRank": (0.46, 1.57, 0.27, 1.42), "SVOR": (2.44, 2.63, 0.18, 1.36)},
-    "machinecpu": {"PRank": (0.88, 0.97, 0.86, 0.93), "SVOR": (2.49, 2.62, 0.36, 0.93)},
-    "boston": {"PRank": (0.85, 0.91, 0.83, 0.89), "SVOR": (2.43, 2.46, 0.29, 0.80)},
-    "abalone": {"PRank": (1.44, 1.48, 1.44, 1.48), "SVOR": (2.63, 2.65, 0.39, 1.53)},
-    "bank": {"PRank": (1.51, 1.54, 1.47, 1.50), "SVOR": (1.63, 1.68, 0.18, 1.48)},
-    "computer": {"PRank": (0.66, 0.66, 0.66, 0.66), "SVOR": (2.51, 2.51, 0.35, 0.67)},
-    "california": {"PRank": (1.21, 1.21, 1.21, 1.21), "SVOR": (2.61, 2.61, 0.52, 1.10)},
-    "census": {"PRank": (1.58, 1.60, 1.56, 1.58), "SVOR": (2.51, 2.51, 0.43, 1.25)},
+PAPER = {  # training cost, test cost and its standard error: single, boosted
+    "pyrimidines": {"PRank": (0.46, 1.57, 0.07, 0.27, 1.42, 0.07), "SVOR": (2.44, 2.63, 0.10, 0.18, 1.36, 0.05)},
+    "machinecpu": {"PRank": (0.88, 0.97, 0.01, 0.86, 0.93, 0.02), "SVOR": (2.49, 2.62, 0.04, 0.36, 0.93, 0.03)},
+    "boston": {"PRank": (0.85, 0.91, 0.01, 0.83, 0.89, 0.01), "SVOR": (2.43, 2.46, 0.03, 0.29, 0.80, 0.01)},
+    "abalone": {"PRank": (1.44, 1.48, 0.01, 1.44, 1.48, 0.01), "SVOR": (2.63, 2.65, 0.02, 0.39, 1.53, 0.01)},
+    "bank": {"PRank": (1.51, 1.54, 0.00, 1.47, 1.50, 0.00), "SVOR": (1.63, 1.68, 0.07, 0.18, 1.48, 0.00)},
+    "computer": {"PRank": (0.66, 0.66, 0.00, 0.66, 0.66, 0.00), "SVOR": (2.51, 2.51, 0.01, 0.35, 0.67, 0.01)},
+    "california": {"PRank": (1.21, 1.21, 0.00, 1.21, 1.21, 0.00), "SVOR": (2.61, 2.61, 0.01, 0.52, 1.10, 0.00)},
+    "census": {"PRank": (1.58, 1.60, 0.01, 1.56, 1.58, 0.00), "SVOR": (2.51, 2.51, 0.01, 0.43, 1.25, 0.01)},
 }
 N_DEVELOPED = 4
 """Splits that the candidates and the way to choose among them were made on; "peers" begins after them."""
@@ -156,12 +156,12 @@ def tabulate(name, X, y, parts, kinds):
             for train, test in parts:
                 model = clone(ranker).fit(X[train], y[train])
                 found.append([mean_cost(model, X[part], y[part]) for part in (train, test)])
-            mean, seconds = np.mean(found, axis=0), (time.process_time() - start) / len(parts)
-            paper = PAPER[name][kind][2 * at : 2 * at + 2]
+            (train, test), seconds = np.transpose(found), (time.process_time() - start) / len(parts)
+            paper_train, paper, paper_error = PAPER[name][kind][3 * at : 3 * at + 3]
             print(
-                f"{name:12s} {kind:5s} {('single', 'AB.OR')[at]:6s}  train {mean[0]:.3f} (paper {paper[0]:.2f})   "
-                f"test {estimate([pair[1] for pair in found])} (paper {paper[1]:.2f})   "
-                f"{seconds:.1f} s a split",
+                f"{name:12s} {kind:5s} {('single', 'AB.OR')[at]:6s}  "
+                f"train {estimate(train)} (paper {paper_train:.2f})   "
+                f"test {estimate(test)} (paper {paper:.2f} ± {paper_error:.2f})   {seconds:.1f} s a split",
                 flush=True,
             )
 
