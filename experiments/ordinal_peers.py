@@ -2,10 +2,12 @@
 
     python experiments/ordinal_peers.py PATH/ordinal table [--sets boston census …] [--splits 20] [--rankers PRank SVOR]
     python experiments/ordinal_peers.py PATH/ordinal variants [--sets …] [--splits 5]
+    python experiments/ordinal_peers.py PATH/ordinal prices [--sets …] [--splits 3]
     python experiments/ordinal_peers.py PATH/ordinal peers [--sets …] [--splits 20] [--first 4]
 
 "table": mean absolute cost of PRank and SVOR, alone and boosted (100 and 10 rounds), the paper's beside it.
 "variants": training cost of the two forms of PRank beside the paper's "SiPrank".
+"prices": costs of a single SVOR where the grid of C is moved by a factor.
 "peers": test cost of the one of our rankers that cross-validation on the training rows chooses, beside mord's
 LogisticAT (on standardised features) and scikit-learn's HistGradientBoostingRegressor (ranks as numbers, rounded).
 Candidates and the way to choose were made on splits 0 to 3; the splits of "peers" are those after them.
@@ -25,6 +27,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from podium import MART, SVOR, AdaBoostOR, ORBoost, OrdinalThresholds, PRank
+from podium.rankers.ordinal.svor import C_GRID
 
 PAPER = {  # training cost, test cost and its standard error: single, boosted
     "pyrimidines": {"PRank": (0.46, 1.57, 0.07, 0.27, 1.42, 0.07), "SVOR": (2.44, 2.63, 0.10, 0.18, 1.36, 0.05)},
@@ -178,18 +181,35 @@ def show_variants(name, X, y, parts):
     print(f"{name:12s} {'   '.join(shown)}   (paper {PAPER[name]['PRank'][0]:.2f})", flush=True)
 
 
+def show_prices(name, X, y, parts):
+    """Print training and test costs of SVOR at the first of factor · 2⁻²⁰, factor · 2⁻¹⁸ … with ε at most 0.3."""
+    shown = []
+    for factor in (1.0, 1.5, 2.0, 3.0):
+        found = []
+        for train, test in parts:
+            machines = (SVOR(factor * C).fit(X[train], y[train]) for C in C_GRID)
+            first = next(machine for machine in machines if machine.training_error_ <= 0.3)
+            found.append([mean_cost(first, X[part], y[part]) for part in (train, test)])
+        shown.append(f"{factor:g}: " + " / ".join(f"{cost:.2f}" for cost in np.mean(found, axis=0)))
+    train, test = PAPER[name]["SVOR"][:2]
+    print(f"{name:12s} {'   '.join(shown)}   (paper {train:.2f} / {test:.2f})", flush=True)
+
+
+EXPERIMENTS = {"table": tabulate, "variants": show_variants, "prices": show_prices, "peers": compare}
+
+
 def main():
     """Run one of the experiments."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder")
-    parser.add_argument("what", choices=("table", "variants", "peers"))
+    parser.add_argument("what", choices=EXPERIMENTS)
     parser.add_argument("--sets", nargs="+", choices=SIZES, default=list(SIZES))
     parser.add_argument("--splits", type=int, default=20)
     parser.add_argument("--first", type=int, help="seed of the first split; by default 4 for peers, else 0")
     parser.add_argument("--rankers", nargs="+", choices=RANKERS, default=list(RANKERS))
     args = parser.parse_args()
     warnings.simplefilter("ignore")  # of rivals' solvers
-    run = {"table": partial(tabulate, kinds=args.rankers), "variants": show_variants, "peers": compare}[args.what]
+    run = partial(tabulate, kinds=args.rankers) if args.what == "table" else EXPERIMENTS[args.what]
     first = args.first if args.first is not None else N_DEVELOPED if args.what == "peers" else 0
     for name in args.sets:
         X, y = read_set(args.folder, name)
