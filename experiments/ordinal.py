@@ -50,9 +50,9 @@ def read_set(folder, name, n_ranks=10):
     return X, y
 
 
-def splits(n_rows, n_train, n_splits):
-    """Rows to train on and rows to test on, of each split."""
-    for split in range(n_splits):
+def splits(n_rows, n_train, n_splits, first=0):
+    """Rows to train on and rows to test on, of each split, whose seeds are `first`, `first` + 1 …."""
+    for split in range(first, first + n_splits):
         rows = np.random.default_rng(split).permutation(n_rows)
         yield rows[:n_train], rows[n_train:]
 

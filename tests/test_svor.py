@@ -10,6 +10,7 @@ from sklearn.svm import SVC
 from podium import SVOR
 from podium.rankers.ordinal.costs import cost_steps
 from podium.rankers.ordinal.scaling import Scaling
+from podium.rankers.ordinal.svor import C_GRID
 from podium.weak.ordinal_svm import KERNELS, ExtendedMachine, bias_step, fill_kernel
 from reference.ordinal_peers import extended_machine, kernel_value
 
@@ -120,6 +121,25 @@ def test_an_error_that_cannot_be_reached_gives_the_lowest():
     assert model.training_error_ == pytest.approx(3 / 8)
 
 
+def test_the_machine_of_the_lowest_error_is_kept_as_it_was():
+    """After one sweep a large price leaves a bias that one more sweep at a small price could not take back."""
+    rows, grades, _ = sample(9, 60, 4)
+    model = SVOR("smallest", target_error=0.0, max_iter=1).fit(rows, grades)
+    first = SVOR("smallest", target_error=model.training_error_, max_iter=1).fit(rows, grades)
+    assert model.C_ == first.C_ == C_GRID[8]
+    assert model.training_error_ == first.training_error_ < 0.1
+    np.testing.assert_array_equal(model.dual_coef_, first.dual_coef_)
+    np.testing.assert_array_equal(model.thresholds_, first.thresholds_)
+
+
+def test_a_minimum_that_misses_the_constraint_has_a_gap():
+    rows, grades, weights = sample(9, 60, 4)
+    machine = ExtendedMachine(rows, grades, weights, "perceptron", 1.0, 1e6, seed=0)
+    machine.bias = 1e6  # all variables of one sign at their limit, which is the minimum for this bias
+    assert not machine.solve(0.1, 1e-3, 1)
+    assert machine.gap >= abs(machine.sums.sum()) / (0.1 * 0.1 * weights.sum()) > 1
+
+
 def test_the_smallest_price_depends_on_no_common_factor_of_the_costs():
     rows, grades, _ = sample(7, 60, 4)
     costs = np.abs(grades[:, None] - np.arange(4.0))
@@ -137,13 +157,14 @@ def test_the_training_error_is_that_of_the_predicted_grades(kernel):
     assert np.all(np.diff(model.thresholds_) >= 0)
 
 
-def test_a_run_that_does_not_converge_warns():
+def test_a_run_that_does_not_converge_warns_where_the_price_is_given():
     rows, grades, _ = sample(9, 60, 4)
     with pytest.warns(ConvergenceWarning, match="stopped after 1 sweeps at a duality gap of .*; raise max_iter"):
         SVOR(100.0, max_iter=1).fit(rows, grades)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        SVOR("smallest", max_iter=1).fit(rows, grades)
+        model = SVOR("smallest", target_error=0.0, max_iter=1).fit(rows, grades)
+    assert model.gap_ > model.tol
 
 
 @pytest.mark.plain

@@ -22,6 +22,8 @@ K - 1 variables of a row share one change of f, which costs O(n) when a row's a 
 
 from __future__ import annotations
 
+from copy import copy
+
 import numpy as np
 
 from podium._compiled import SCORE, compiled
@@ -37,7 +39,7 @@ ROW_PASSES = 8
 RELAXATION = 0.5
 """Share of the multiplier's step that is taken: after one sweep the whole step overshoots, and may do so for ever."""
 BALANCE = 0.1
-"""How far the constraint may be missed: so many times the tolerance, as a share of the sum of all limits."""
+"""How far the constraint may be missed: so many times the tolerance, as a share of the sum of all limits C s."""
 
 
 class ExtendedMachine:
@@ -73,7 +75,8 @@ class ExtendedMachine:
     bias : float
         b.
     gap : float
-        (Primal - dual) / primal objective after the last sweep.
+        (Primal - dual) / primal objective after the last sweep; or |Σ α z| as a share of `BALANCE` Σ C s where that is
+        larger: a minimum that misses the constraint is none.
     n_sweeps : int
         Sweeps in all.
     """
@@ -96,7 +99,7 @@ class ExtendedMachine:
         self.C, self.gap, self.n_sweeps = 0.0, np.inf, 0
 
     def solve(self, C: float, tolerance: float, max_sweeps: int) -> bool:
-        """Sweep until the relative duality gap is at most `tolerance`, and return whether it is.
+        """Sweep until `gap` is at most `tolerance`, and return whether it is.
 
         A start from the solution of a smaller C is scaled up, so that variables at their limit stay there.
         """
@@ -104,7 +107,6 @@ class ExtendedMachine:
             for part in (self.alpha, self.sums, self.offsets, self.values):
                 part *= C / self.C
         self.C, upper = C, C * self.weights
-        largest = BALANCE * tolerance * upper.sum()
         kernel = self.matrix, self.columns, self.rows, self.kind, self.gamma, self.diagonal
         state, base = (self.alpha, self.sums, self.offsets, self.values), self.bias
         for _ in range(max_sweeps):
@@ -112,9 +114,8 @@ class ExtendedMachine:
             _sweep(*kernel, self.grades, upper, order, self.step, base, *state)
             unbalance = float(self.sums.sum())
             self.bias, self.n_sweeps = base + self.step * unbalance, self.n_sweeps + 1
-            error, primal = self._gap(upper, unbalance)
-            self.gap = error / primal if primal > 0 else 0.0
-            if self.gap <= tolerance and abs(unbalance) <= largest:
+            self.gap = self._gap(upper, unbalance)
+            if self.gap <= tolerance:
                 return True
             base += RELAXATION * (self.bias - base)
         return False
@@ -124,11 +125,20 @@ class ExtendedMachine:
         graded: Array = np.sum(self.values[:, None] + self.offsets + self.bias > 0, axis=1)
         return graded
 
-    def _gap(self, upper: Array, unbalance: float) -> tuple[float, float]:
-        """Return P - D + b Σ α z and P at the current bias: at least 0, and 0 where all rows are at their minimum."""
+    def copy(self) -> ExtendedMachine:
+        """Return a machine with a state of its own; the problem, and the draws to come, are shared."""
+        other = copy(self)
+        other.alpha, other.sums = self.alpha.copy(), self.sums.copy()
+        other.offsets, other.values = self.offsets.copy(), self.values.copy()
+        return other
+
+    def _gap(self, upper: Array, unbalance: float) -> float:
+        """Return (P - D + b Σ α z) / P at the current bias, 0 where all rows are at their minimum, or the unbalance."""
         norm = float(self.sums @ self.values + self.offsets @ self.offsets)
         primal = 0.5 * norm + float(_hinge(self.grades, upper, self.values, self.offsets, self.bias))
-        return primal - (float(self.alpha.sum()) - 0.5 * norm) + self.bias * unbalance, primal
+        error = primal - (float(self.alpha.sum()) - 0.5 * norm) + self.bias * unbalance
+        missed = abs(unbalance) / (BALANCE * float(upper.sum())) if unbalance else 0.0
+        return max(error / primal, missed) if primal > 0 else missed
 
 
 def diagonal_of(rows: Array, kernel: str) -> Array:

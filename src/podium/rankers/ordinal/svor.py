@@ -56,7 +56,9 @@ class SVOR(OrdinalRanker):
     tol : float
         Relative duality gap to reach.
     max_iter : int
-        Sweeps over all rows at most, for each value of `C`.
+        Sweeps over all rows at most, for each value of `C`. A fit that ends so warns (ConvergenceWarning) where `C` is
+        a number. Under "smallest" it does not: what is asked for there is a training error, and that is measured on the
+        machine as it is, not at the optimum. `gap_` says how far it is from there.
     cache_size : float
         Megabytes for kernel values: N rows need N² / 250,000.
     random_state : int, RandomState or None
@@ -69,9 +71,9 @@ class SVOR(OrdinalRanker):
     training_error_ : float
         ε of the training rows.
     gap_ : float
-        Relative duality gap reached.
+        Relative duality gap reached; or how far Σ α z is from 0, where that is larger.
     n_iter_ : int
-        Sweeps in all.
+        Sweeps in all up to this price.
     support_vectors_ : ndarray of shape (n_support, n_features_in_)
         Scaled rows with a part in the score; for the linear kernel their weighted sum.
     dual_coef_ : ndarray of shape (n_support,)
@@ -137,22 +139,27 @@ class SVOR(OrdinalRanker):
         seed = check_seed(self.random_state)
         machine = ExtendedMachine(rows, data.grades, weights, self.kernel, gamma, 1e6 * self.cache_size, seed)
         if self.C == "smallest":
-            self._follow(machine, data.costs)
+            machine = self._follow(machine, data.costs)
         elif not machine.solve(float(self.C), self.tol, self.max_iter):
             text = f"SVOR stopped after {self.max_iter} sweeps at a duality gap of {machine.gap:.2g}; raise max_iter."
             warnings.warn(text, ConvergenceWarning, stacklevel=5)
         self.means_, self.deviations_, self.seed_ = scaling.means, scaling.deviations, seed
         self._keep_machine(machine, data.costs)
 
-    def _follow(self, machine: ExtendedMachine, costs: Array) -> None:
-        """Solve for ever larger C until the training error is as low as wanted, or else go back to the lowest."""
-        prices, errors = np.array(C_GRID) / machine.weights.mean(), []
-        for C in prices.tolist():
+    def _follow(self, machine: ExtendedMachine, costs: Array) -> ExtendedMachine:
+        """Solve for ever larger C until the training error is as low as wanted, and return the machine of the lowest.
+
+        A machine left behind is copied: to come back to it from a larger C could take more sweeps than there are.
+        """
+        lowest, best = np.inf, machine
+        for C in (np.array(C_GRID) / machine.weights.mean()).tolist():
             machine.solve(C, self.tol, self.max_iter)
-            errors.append(normalized_cost(machine.grade(), costs))
-            if errors[-1] <= self.target_error:
-                return
-        machine.solve(float(prices[np.argmin(errors)]), self.tol, self.max_iter)
+            error = normalized_cost(machine.grade(), costs)
+            if error <= self.target_error:
+                return machine
+            if error < lowest:
+                lowest, best = error, machine.copy()
+        return best
 
     def _keep_machine(self, machine: ExtendedMachine, costs: Array) -> None:
         """Set what the fit gives."""
