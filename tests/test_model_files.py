@@ -209,10 +209,10 @@ values = st.recursive(
 def test_every_value_comes_back_from_a_file(tmp_path_factory, value):
     path = tmp_path_factory.mktemp("values") / "file"
     write_model(path, {"value": value})
-    same(read_model(path)["value"], value)
+    assert_same(read_model(path)["value"], value)
 
 
-def same(found, value):
+def assert_same(found, value):
     """Assert equal values of equal kinds; NaN equals NaN."""
     assert type(found) is type(value)
     if isinstance(value, dict):
@@ -221,7 +221,7 @@ def same(found, value):
     if isinstance(value, list | tuple):
         assert len(found) == len(value)
         for one, other in zip(found, value, strict=True):
-            same(one, other)
+            assert_same(one, other)
     elif isinstance(value, np.ndarray):
         assert found.dtype == value.dtype
         np.testing.assert_array_equal(found, value)

@@ -56,6 +56,7 @@ class _Function:
         self.function, self.weights, self.n_rows = function, weights, n_rows
 
     def scores(self, weights: Array) -> Array:
+        """Return the scores of all rows for each row of weights."""
         return np.array([check_scores(self.function(one), self.n_rows, "scores") for one in weights])
 
 
@@ -72,6 +73,7 @@ class _Linear:
         self.columns, self.n_threads = np.ascontiguousarray(dense.T, SCORE), n_threads
 
     def scores(self, weights: Array) -> Array:
+        """Return the scores of all rows for each row of weights."""
         out = np.zeros((len(weights), self.columns.shape[1]))
         parts = np.linspace(0, len(weights), min(self.n_threads, len(weights)) + 1).astype(ROW)
         calls = [(weights[a:b], self.columns, out[a:b]) for a, b in pairwise(parts)]
@@ -95,6 +97,7 @@ class _Network:
         self.inputs = self.parameters[0].data.new_tensor(dense)
 
     def scores(self, weights: Array) -> Array:
+        """Return the scores of all rows for each row of weights."""
         with self._kept():
             return np.array([self._scores(one) for one in weights])
 

@@ -69,6 +69,7 @@ def _tree(tree: RegressionTree) -> str:
     threshold = [float_text(t) for t in nearest_float32(tree.threshold)]
 
     def split(i: int, left: str, right: str) -> str:
+        """Return the text of a split around those of its sides."""
         return (
             f"<feature> {feature[i]} </feature>\n<threshold> {threshold[i]} </threshold>\n"
             f'<split pos="left">\n{left}\n</split>\n<split pos="right">\n{right}\n</split>'

@@ -120,6 +120,7 @@ def _tree(tree: RegressionTree, names: list[str], sides: bool) -> str:
     threshold = [float_text(t) for t in written(tree.threshold)]
 
     def split(i: int, left: str, right: str) -> str:
+        """Return the text of a split around those of its sides."""
         side = f'"missing": "{"left" if default[i] else "right"}", ' if sides else ""
         return (
             f'{{"feature": {names[feature[i]]}, "threshold": "{threshold[i]}", {side}"left": {left}, "right": {right}}}'

@@ -78,6 +78,7 @@ def _tree(tree: RegressionTree, names: list[str]) -> str:
     threshold = [float_text(c) for c in condition(tree.threshold)]
 
     def split(i: int, left: str, right: str) -> str:
+        """Return the text of a split around those of its sides."""
         yes, no = ids[0][i], ids[1][i]
         return (
             f'{{"nodeid": {i}, "depth": {depth[i]}, "split": {names[feature[i]]}, "split_condition": {threshold[i]}, '
