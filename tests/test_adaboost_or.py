@@ -14,6 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from podium import AdaBoostOR, FormatError, ORStump, PodiumError, PRank, VectorSimilarity, load
 from podium.model_file import read_model, write_model
 from podium.rankers.ordinal.votes import Votes, vote_of_stumps
+from tables import graded_table
 
 RANKERS = [
     ORStump(),
@@ -47,11 +48,7 @@ def test_estimator_checks_of_scikit_learn(estimator, check):
 
 @pytest.fixture(scope="module")
 def table():
-    rng = np.random.default_rng(0)
-    X = rng.integers(0, 8, (150, 4)).astype(float)
-    y = np.digitize(X[:, 0] + X[:, 1] + rng.normal(size=150), [4, 7, 10])
-    X[rng.random(X.shape) < 0.1] = np.nan
-    return X, y
+    return graded_table()
 
 
 @each_ranker

@@ -16,6 +16,7 @@ from podium import MART, LambdaMART, PodiumError, RankBoost, VectorSimilarity, l
 from podium.model_file import PROTOCOL, Unfitted, read_model, write_model
 from podium.rankers import RANKERS
 from podium.rankers.story import read_checkpoint
+from tables import small_table
 
 SAMPLES = Path(__file__).parent / "data" / "models"
 EXPECTED = {folder: json.loads((folder / "expected.json").read_text()) for folder in sorted(SAMPLES.iterdir())}
@@ -24,10 +25,7 @@ SMALL = {"n_estimators": 3, "max_leaves": 4, "min_child_samples": 3}
 
 @pytest.fixture(scope="module")
 def table():
-    rng = np.random.default_rng(0)
-    X = rng.integers(0, 6, (60, 4)).astype(float)
-    X[rng.random(X.shape) < 0.1] = np.nan
-    return X, np.rint(np.nan_to_num(X[:, 0]) / 2) + (rng.random(60) < 0.3), np.repeat(np.arange(5), 12)
+    return small_table()
 
 
 @pytest.fixture(scope="module")

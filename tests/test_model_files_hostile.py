@@ -21,6 +21,7 @@ from podium import (
 )
 from podium.model_file import PROTOCOL, Unfitted, read_model, write_model
 from podium.model_file.arrays import from_npy, to_npy
+from tables import small_table
 
 pytestmark = [
     pytest.mark.plain,
@@ -30,10 +31,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def table():
-    rng = np.random.default_rng(0)
-    X = rng.integers(0, 6, (60, 4)).astype(float)
-    X[rng.random(X.shape) < 0.1] = np.nan
-    return X, np.rint(np.nan_to_num(X[:, 0]) / 2) + (rng.random(60) < 0.3), np.repeat(np.arange(5), 12)
+    return small_table()
 
 
 @pytest.fixture(scope="module")

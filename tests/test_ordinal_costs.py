@@ -6,15 +6,12 @@ import pytest
 from podium import AdaBoostOR, ORStump, PodiumError
 from podium.rankers.ordinal.costs import cost_matrix, costs_are_convex
 from podium.rankers.ordinal.grades import check_grades
+from tables import graded_table
 
 
 @pytest.fixture(scope="module")
 def table():
-    rng = np.random.default_rng(0)
-    X = rng.integers(0, 8, (150, 4)).astype(float)
-    y = np.digitize(X[:, 0] + X[:, 1] + rng.normal(size=150), [4, 7, 10])
-    X[rng.random(X.shape) < 0.1] = np.nan
-    return X, y
+    return graded_table()
 
 
 @pytest.mark.parametrize(

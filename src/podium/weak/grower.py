@@ -37,7 +37,7 @@ from podium.weak.division import (
     TASK_FIELDS,
     help_leader,
     lead,
-)  # fmt: skip
+)
 from podium.weak.histogram import BINS, HALF, Packed, pack
 from podium.weak.regression_tree import RegressionTree
 from podium.weak.split import FIELDS, Limits, Split
