@@ -23,6 +23,8 @@ SCORE = np.float64
 """Scores, labels and weights: sums over millions of rows must not drift."""
 ROW = np.int64
 """Row numbers and offsets: a pair list may be longer than 2**31."""
+INDEX = np.uint64
+"""Bounds of inner loops that do not begin at 0: an index that might be negative keeps them from taking eight at a time."""
 CODE = np.uint8
 """Binned feature values: 255 thresholds and a missing code fit in one byte, sixteen rows in one load."""
 

@@ -171,7 +171,7 @@ class _Swaps:
         for query, size in enumerate(self.sizes):
             values = self.values[self.offsets[query] : self.offsets[query + 1]]
             state = np.zeros((STATE_ROWS, size + 1))
-            scales[query] = SWAPS[name].fill_state(values, self.units[:size], min(self.limit, size), state)
+            scales[query] = SWAPS[name].fill_state(size, values, self.units, min(self.limit, size), state)
         return scales
 
     def changes(self, judge: Judge, one: Array, two: Array) -> list[Changes]:

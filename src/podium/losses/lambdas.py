@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 from numba import njit, types
 
-from podium._compiled import ROW, atomic_add, compiled, even_chunks, run_threads
+from podium._compiled import INDEX, ROW, atomic_add, compiled, even_chunks, run_threads
 from podium._validation import Array
 from podium.feedback import Graded, Pairs
-from podium.losses.row_pairs import add_pairs
+from podium.losses.row_pairs import FEW_ROWS, LANES, add_all_pairs, add_pairs
 from podium.measures.binary import relevance
 from podium.measures.conventions import Rules
 from podium.measures.graded import custom_gains, scaled_gains_and_best, stop_probabilities
@@ -88,7 +88,7 @@ class LambdaLoss:
         """Return gradient and curvature of each row at these scores."""
         feedback = self.feedback
         call = (
-            self.form.fill_state, self.form.row, scores, self.values, feedback.row_weight, feedback.query_weight,
+            self.form.fill_state, self.form.fill_rows, scores, self.values, feedback.row_weight, feedback.query_weight,
             feedback.offsets, self.units, self.truncation, self.sigma, self.normalize,
             self._order, self.gradient, self.curvature, self._runs, np.zeros(1, ROW),
         )  # fmt: skip
@@ -158,46 +158,50 @@ def _divide_by_best(gains: Array, best: Array, offsets: Array, units: Array, sha
 
 
 @compiled
-def _no_state(values: Array, units: Array, k: int, state_out: Array) -> float:
+def _no_state(n: int, values: Array, units: Array, k: int, state_out: Array) -> float:
     """Nothing to remember."""
     return 1.0
 
 
 @compiled
-def _gain_row(i: int, values: Array, units: Array, state: Array, scale: float, delta_out: Array) -> None:
+def _gain_rows(
+    n: int, first: int, stop: int, values: Array, units: Array, state: Array, scale: float, deltas_out: Array
+) -> None:
     """(g_j - g_i)(d_i - d_j), gains as shares of the best DCG (LM 7)."""
-    gain, unit = values[i], units[i]
-    others, paid, delta = values[i + 1 :], units[i + 1 : len(values)], delta_out[i + 1 :]
-    for j in range(len(others)):
-        delta[j] = (others[j] - gain) * (unit - paid[j])
+    for i in range(first, stop):
+        gain, unit = values[i], units[i]
+        for j in range(INDEX(i + 1), INDEX(n)):
+            deltas_out[i - first, j] = (values[j] - gain) * (unit - units[j])
 
 
 @compiled
-def _label_row(i: int, values: Array, units: Array, state: Array, scale: float, delta_out: Array) -> None:
+def _label_rows(
+    n: int, first: int, stop: int, values: Array, units: Array, state: Array, scale: float, deltas_out: Array
+) -> None:
     """1 where the row at j has the higher label, -1 where the lower one."""
-    label = values[i]
-    others, delta = values[i + 1 :], delta_out[i + 1 :]
-    for j in range(len(others)):
-        delta[j] = (1.0 if others[j] > label else 0.0) - (1.0 if others[j] < label else 0.0)
+    for i in range(first, stop):
+        label = values[i]
+        for j in range(INDEX(i + 1), INDEX(n)):
+            deltas_out[i - first, j] = (1.0 if values[j] > label else 0.0) - (1.0 if values[j] < label else 0.0)
 
 
 @dataclass(frozen=True)
 class Delta:
-    """How the changes by swaps are computed: values of rows, state of a ranking, and a row of changes."""
+    """How the changes by swaps are computed: values of rows, state of a ranking, and rows of changes."""
 
     row_values: RowValues
     fill_state: Callable[..., float]
-    row: Callable[..., None]
+    fill_rows: Callable[..., None]
     logarithmic: bool = False
     values_of: Callable[..., Array] = _values
 
 
 DELTAS = {
-    "ndcg": Delta(scaled_gains_and_best, _no_state, _gain_row, True, _gain_shares),
-    "map": Delta(relevance, SWAPS["map"].fill_state, SWAPS["map"].row),
-    "mrr": Delta(relevance, SWAPS["mrr"].fill_state, SWAPS["mrr"].row),
-    "err": Delta(stop_probabilities, SWAPS["err"].fill_state, SWAPS["err"].row),
-    "none": Delta(labels_and_best, _no_state, _label_row),
+    "ndcg": Delta(scaled_gains_and_best, _no_state, _gain_rows, True, _gain_shares),
+    "map": Delta(relevance, SWAPS["map"].fill_state, SWAPS["map"].fill_rows),
+    "mrr": Delta(relevance, SWAPS["mrr"].fill_state, SWAPS["mrr"].fill_rows),
+    "err": Delta(stop_probabilities, SWAPS["err"].fill_state, SWAPS["err"].fill_rows),
+    "none": Delta(labels_and_best, _no_state, _label_rows),
 }
 """Measures that LambdaMART can follow, and none."""
 
@@ -206,18 +210,18 @@ DELTAS = {
 def _query_loop() -> Any:
     """Compile the loop when first asked for, with first-class function types so that one serves every measure."""
     floats, table, whole = types.float64[::1], types.float64[:, ::1], types.int64
-    state = types.FunctionType(types.float64(floats, floats, whole, table))
-    row = types.FunctionType(types.void(whole, floats, floats, table, types.float64, floats))
+    state = types.FunctionType(types.float64(whole, floats, floats, whole, table))
+    rows = types.FunctionType(types.void(whole, whole, whole, floats, floats, table, types.float64, table))
     arguments = (floats, floats, floats, floats, types.int64[::1], floats, whole, types.float64, types.boolean)
     signature = types.void(
-        state, row, *arguments, types.int64[::1], floats, floats, types.int64[:, ::1], types.int64[::1]
+        state, rows, *arguments, types.int64[::1], floats, floats, types.int64[:, ::1], types.int64[::1]
     )
     return njit(signature, nogil=True, cache=True, error_model="numpy")(_fill_lambdas)
 
 
 def _fill_lambdas(
     fill_state: Callable[..., float],
-    fill_row: Callable[..., None],
+    fill_rows: Callable[..., None],
     scores: Array,
     values: Array,
     row_weight: Array,
@@ -237,71 +241,66 @@ def _fill_lambdas(
 
     Slow line: ``for i, j with y_i > y_j: λ = σ |ΔZ| w / (1 + exp(σ (s_i - s_j))); g_i -= λ; g_j += λ``.
     """
-    longest = len(units)
-    wide, narrow = np.empty((4, longest)), np.empty((6, longest + 7), np.float32)
+    longest, units = len(units), units.copy()  # threads that count the users of one array wait for each other
+    ordered, seen, weights, state = np.empty(longest), np.empty(longest), np.empty(longest), np.empty((2, longest + 1))
+    small = np.empty((6, longest + 7), np.float32)  # seven places more: pairs are filled up to a multiple of eight
+    near, delta, pull, bend, ours, theirs = small[0], small[1], small[2], small[3], small[4], small[5]
+    deltas, all_deltas = np.empty((1, longest)), np.empty((FEW_ROWS, FEW_ROWS))
+    square, lanes = np.empty((FEW_ROWS, FEW_ROWS // LANES, LANES), np.float32), np.empty(3 * LANES, np.float32)
     run = atomic_add(n_taken, 0, 1)
     while run < len(runs):
         for query in range(runs[run, 0], runs[run, 1]):
-            start, stop = offsets[query], offsets[query + 1]
-            n = stop - start
-            # seven more places, where nothing changes: rows of pairs are filled up to a multiple of eight
-            ordered, seen, weights, delta = wide[0, :n], wide[1, :n], wide[2, :n], wide[3, :n]
-            near, small, pull, bend = narrow[0, : n + 7], narrow[1, : n + 7], narrow[2, : n + 7], narrow[3, : n + 7]
-            scratch, order, weighted = narrow[4:], order_out[start:stop], False
-            if not _sort_again(scores[start:stop], order, ordered):
-                sort_descending(scores[start:stop], order, ordered)
+            start, n = offsets[query], offsets[query + 1] - offsets[query]
+            if not _sort_again(start, n, scores, order_out, ordered):
+                sort_descending(scores[start : start + n], order_out[start : start + n], ordered)
             for i in range(n):
-                seen[i] = values[start + order[i]]
-                weights[i] = row_weight[start + order[i]]
-                weighted = weighted or weights[i] != 1.0
+                row = start + order_out[start + i]
+                seen[i], weights[i] = values[row], row_weight[row]
                 near[i] = np.float32(sigma * 0.5 * (ordered[i] - ordered[0]))
-            near[n:], small[n:], pull[:], bend[:] = near[n - 1], 0.0, 0.0, 0.0
-            state = np.zeros((STATE_ROWS, n + 1))
-            scale = fill_state(seen, units[:n], truncation, state)
-            for i in range(min(truncation, n - 1)):
-                fill_row(i, seen, units[:n], state, scale, delta)
-                _as_float32(delta[i + 1 : n], weights[i], weights[i + 1 :], weighted, small[i + 1 :])
-                add_pairs(i, n, near, small, damp, scratch, pull, bend)
+            scale, top = fill_state(n, seen, units, truncation, state), min(truncation, n - 1)
+            if n <= FEW_ROWS:
+                fill_rows(n, 0, top, seen, units, state, scale, all_deltas)
+                add_all_pairs(n, top, near, all_deltas, weights, damp, square, lanes, pull, bend)
+            else:
+                for i in range(n, n + 7):
+                    near[i], delta[i] = near[n - 1], 0.0
+                for i in range(n + 7):
+                    pull[i] = bend[i] = 0.0
+                for i in range(top):
+                    fill_rows(n, i, i + 1, seen, units, state, scale, deltas)
+                    for j in range(INDEX(i + 1), INDEX(n)):
+                        delta[j] = deltas[0, j] * weights[i] * weights[j]
+                    add_pairs(i, n, near, delta, damp, ours, theirs, pull, bend)
             for i in range(n):
-                gradient_out[start + order[i]] = query_weight[query] * sigma * 0.5 * pull[i]
-                curvature_out[start + order[i]] = query_weight[query] * sigma * sigma * 0.25 * bend[i]
+                row = start + order_out[start + i]
+                gradient_out[row] = query_weight[query] * sigma * 0.5 * pull[i]
+                curvature_out[row] = query_weight[query] * sigma * sigma * 0.25 * bend[i]
         run = atomic_add(n_taken, 0, 1)
 
 
 @compiled
-def _sort_again(values: Array, order: Array, sorted_out: Array) -> bool:
-    """Sort, highest value first, from the last round's order: a round moves a row by one place or two.
+def _sort_again(start: int, n: int, values: Array, order: Array, sorted_out: Array) -> bool:
+    """Sort n rows, highest value first, from the last round's order: a round moves a row by one place or two.
 
     Equal values by row number, as `sort_descending` has it. False if rows move so far that sorting anew is quicker.
     """
-    if len(values) > SHORT:
+    if n > SHORT:
         return False
-    moves, most = 0, FEW_MOVES * len(values)
-    for i in range(len(values)):
-        row, place = order[i], i
-        value = values[row]
+    moves, most = 0, FEW_MOVES * n
+    for i in range(n):
+        row, place = order[start + i], i
+        value = values[start + row]
         while place > 0:
-            above, other = sorted_out[place - 1], order[place - 1]
+            above, other = sorted_out[place - 1], order[start + place - 1]
             if above > value or (above == value and other < row):
                 break
-            sorted_out[place], order[place] = above, other
+            sorted_out[place], order[start + place] = above, other
             place -= 1
-        sorted_out[place], order[place] = value, row
+        sorted_out[place], order[start + place] = value, row
         moves += i - place
         if moves > most:
             return False
     return True
-
-
-@compiled
-def _as_float32(delta: Array, weight: float, weights: Array, weighted: bool, small_out: Array) -> None:
-    """Do ``small_out[:] = delta * weight * weights``: an array of one size lets the next loop take eight at a time."""
-    if weighted:
-        for j in range(len(delta)):
-            small_out[j] = delta[j] * weight * weights[j]
-    else:
-        for j in range(len(delta)):
-            small_out[j] = delta[j]
 
 
 @compiled

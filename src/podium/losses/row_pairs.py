@@ -6,19 +6,21 @@ from typing import Any
 
 import numpy as np
 
-from podium._compiled import compiled
+from podium._compiled import INDEX, compiled
 from podium._validation import Array
 
 FAR = np.float32(6.0)
 """Half of sigma (s_i - s_j) beyond which a pair counts as settled: tanh there is 1 - 1e-5."""
-FEW_PAIRS = 16
-"""Pairs of a row up to which one after the other is quicker than eight at a time, which 120 ns go before."""
+FEW_ROWS, LANES = 32, 16
+"""Rows of a query up to which pairs are taken from both sides, so many rows at a time."""
 LEAST = 0.01
 """Added to the distance of a pair's scores before |ΔZ| is divided by it."""
 
 
 @compiled
-def add_pairs(i: int, n: int, near: Array, delta: Array, damp: bool, scratch: Array, pull: Array, bend: Array) -> None:
+def add_pairs(
+    i: int, n: int, near: Array, delta: Array, damp: bool, ours: Array, theirs: Array, pull: Array, bend: Array
+) -> None:
     """Add the pairs of row i with the rows below it, up to row n, to the sums of both.
 
     Slow lines: ``up, curve = _pair(near[i] - near[j], delta[j], ...)``, ``pull[i] += up; pull[j] -= up`` and
@@ -33,50 +35,79 @@ def add_pairs(i: int, n: int, near: Array, delta: Array, damp: bool, scratch: Ar
         Δ of row i with each row, positive where the other is the better; 0 beyond row n.
     damp : bool
         Divide Δ by the distance of the scores.
-    scratch : float32[2, n + 7]
+    ours, theirs : float32[n + 7]
+        Scratch.
     pull, bend : float32[n + 7]
         Sums so far, in units of σ/2 and σ²/4.
     """
-    if n - 1 - i <= FEW_PAIRS:
-        _add_few(i, n, near, delta, damp, pull, bend)
-    else:
-        _add_many(i, (n - 1 - i + 7) // 8 * 8, near, delta, damp, scratch, pull, bend)
-
-
-@compiled
-def _add_many(
-    i: int, size: int, near: Array, delta: Array, damp: bool, scratch: Array, pull: Array, bend: Array
-) -> None:
-    """Add the pairs of row i with the `size` rows below it to the sums of both."""
-    below = slice(i + 1, i + 1 + size)
-    ours, theirs = scratch[0, :size], scratch[1, :size]
-    _pair_terms(near[i], near[below], delta[below], damp, ours, theirs)
-    _add_rows(ours, theirs, pull[below], bend[below])
-    pull[i] += _sum_of_eights(ours)
-    bend[i] += _sum_of_eights(theirs)
-
-
-@compiled
-def _add_few(i: int, n: int, near: Array, delta: Array, damp: bool, pull: Array, bend: Array) -> None:
-    """Add the pairs of row i with all rows below it to the sums of both, one after the other."""
+    first, stop = INDEX(i + 1), INDEX(i + 1 + (n - 1 - i + 7) // 8 * 8)
     least, slope = _damping(damp)
-    own_pull = own_bend = np.float32(0.0)
-    for j in range(i + 1, n):
-        up, curve = _pair(near[i] - near[j], delta[j], least, slope)
-        pull[j] -= up
-        bend[j] += curve
-        own_pull += up
-        own_bend += curve
-    pull[i] += own_pull
-    bend[i] += own_bend
+    for j in range(first, stop):
+        ours[j], theirs[j] = _pair(near[i] - near[j], delta[j], least, slope)
+    for j in range(first, stop):
+        pull[j] -= ours[j]
+    for j in range(first, stop):
+        bend[j] += theirs[j]
+    pull[i] += _sum_of_eights(first, stop, ours)
+    bend[i] += _sum_of_eights(first, stop, theirs)
 
 
 @compiled
-def _pair_terms(top: float, near: Array, delta: Array, damp: bool, pull_out: Array, bend_out: Array) -> None:
-    """Pull and curvature of the pairs of one row with all rows below it."""
+def add_all_pairs(
+    n: int, top: int, near: Array, deltas: Array, weights: Array, damp: bool, square: Array, lanes: Array,
+    pull_out: Array, bend_out: Array
+) -> None:  # fmt: skip
+    """Sum the pairs of all rows of a short query, each pair seen from both of its rows.
+
+    Parameters
+    ----------
+    n, top : int
+        Rows, and how many of them have pairs with the rows below.
+    near : float32[n]
+        Half of σ times the scores, highest first.
+    deltas : float64[top, n]
+        Δ of each row with the rows below it, as for `add_pairs`.
+    weights : float64[n]
+    damp : bool
+        Divide Δ by the distance of the scores.
+    square, lanes : float32[FEW_ROWS, FEW_ROWS], float32[3 * LANES]
+        Scratch.
+    pull_out, bend_out : float32[n]
+        In units of σ/2 and σ²/4.
+    """
+    n_blocks = (n + LANES - 1) // LANES
+    for i in range(n):
+        for block in range(n_blocks):
+            for j in range(LANES):
+                square[i, block, j] = 0.0
+    for i in range(top):
+        for j in range(i + 1, n):
+            delta = np.float32(deltas[i, j] * weights[i] * weights[j])
+            square[i, j // LANES, j % LANES] = square[j, i // LANES, i % LANES] = delta
+    for block in range(n_blocks):
+        first, last = LANES * block, min(n, LANES * block + LANES)
+        for j in range(LANES, 3 * LANES):
+            lanes[j] = 0.0
+        for j in range(first, last):
+            lanes[j - first] = near[j]
+        for i in range(n):
+            _add_to_lanes(near[i], i - first, square, i, block, damp, lanes)
+        for j in range(first, last):
+            pull_out[j], bend_out[j] = lanes[LANES + j - first], lanes[2 * LANES + j - first]
+
+
+@compiled
+def _add_to_lanes(here: float, place: int, square: Array, i: int, block: int, damp: bool, lanes: Array) -> None:
+    """Add the pairs of one row, at `place`, with LANES rows to those rows: their `near`, pull and bend lie in `lanes`.
+
+    One array and a number of rows that the compiler knows: so it takes eight at a time without asking whether
+    arrays overlap.
+    """
     least, slope = _damping(damp)
-    for j in range(len(near)):
-        pull_out[j], bend_out[j] = _pair(top - near[j], delta[j], least, slope)
+    for j in range(LANES):
+        up, curve = _pair(abs(here - lanes[j]), square[i, block, j], least, slope)
+        lanes[LANES + j] += up if j < place else -up
+        lanes[2 * LANES + j] += curve
 
 
 @compiled
@@ -107,25 +138,16 @@ def _pair(d: Any, delta: Any, least: Any, slope: Any) -> tuple[Any, Any]:
 
 
 @compiled
-def _add_rows(ours: Array, theirs: Array, pull: Array, bend: Array) -> None:
-    """Do ``pull -= ours; bend += theirs``."""
-    for j in range(len(pull)):
-        pull[j] -= ours[j]
-    for j in range(len(bend)):
-        bend[j] += theirs[j]
-
-
-@compiled
-def _sum_of_eights(values: Array) -> float:
-    """Do ``values.sum()`` for a length that eight divides, in eight sums: one would wait for each add."""
+def _sum_of_eights(start: int, stop: int, values: Array) -> float:
+    """Do ``values[start:stop].sum()``, a multiple of eight values, in eight sums: one would wait for each add."""
     a = b = c = d = e = f = g = h = np.float32(0.0)
-    for i in range(0, len(values), 8):
+    for i in range(start, stop, INDEX(8)):
         a += values[i]
-        b += values[i + 1]
-        c += values[i + 2]
-        d += values[i + 3]
-        e += values[i + 4]
-        f += values[i + 5]
-        g += values[i + 6]
-        h += values[i + 7]
+        b += values[i + INDEX(1)]
+        c += values[i + INDEX(2)]
+        d += values[i + INDEX(3)]
+        e += values[i + INDEX(4)]
+        f += values[i + INDEX(5)]
+        g += values[i + INDEX(6)]
+        h += values[i + INDEX(7)]
     return float(((a + b) + (c + d)) + ((e + f) + (g + h)))
