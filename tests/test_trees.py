@@ -1,6 +1,7 @@
 """Histogram trees against brute force: packing, histograms, splits, partition, leaves, scoring."""
 
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -11,10 +12,9 @@ from hypothesis import strategies as st
 from podium._compiled import JIT_DISABLED
 from podium.binning import as_blocks, bin_features
 from podium.weak.grower import TreeGrower
-from podium.weak.histogram import fill_histograms, pack, subtract_histograms, unpack
+from podium.weak.histogram import as_lines, fill_histograms, pack, subtract_histograms, unpack
 from podium.weak.regression_tree import Forest, RegressionTree, rounded_down
 from podium.weak.split import Limits
-from podium.weak.sums import half_blocks
 from reference import trees as twin
 
 pytestmark = [
@@ -72,17 +72,18 @@ def test_rounding_depends_on_values_not_on_places():
     np.testing.assert_allclose(ours[0], theirs[0], atol=2 * one.units[0])
 
 
-@pytest.mark.parametrize("n_features", [3, 8, 19])
+@pytest.mark.parametrize("n_features", [3, 8, 19, 64, 150])
 def test_histograms_equal_the_twin_and_differences_are_the_other_child(n_features):
     rng = np.random.default_rng(2)
     X, gradient, curvature = table(2, 40, n_features)
     bins, packed = bin_features(X), pack(gradient, curvature, 0)
-    words, used = half_blocks(bins), np.ones(2 * len(bins.codes), bool)
+    words, used = as_lines(bins), np.ones(-(-n_features // 8), bool)
     codes = np.concatenate(list(bins.codes), axis=1)[:, :n_features]
     parts = [np.sort(part).astype(np.uint32) for part in np.split(rng.permutation(40), [15])]
     found = [np.full((len(used), 8, 256), -7) for _ in range(3)]
     for rows, out in zip((*parts, np.arange(40, dtype=np.uint32)), found, strict=True):
-        fill_histograms(words, used, rows, packed.planes[0][rows], 0, len(used), out)
+        for first, last in pairwise(sorted({0, min(6, len(used)), len(used)})):
+            fill_histograms(words, used, rows, packed.planes[0][rows], first, last, 40, out)
         expected = twin.histogram(codes, rows, packed.planes[0])
         np.testing.assert_array_equal(out.reshape(-1, 256)[:n_features], expected)
     subtract_histograms(found[0], used, 0, len(used), found[2])

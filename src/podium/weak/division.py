@@ -9,7 +9,8 @@ looks out begins at once: so helpers are called once a tree (with categories onc
 
 Kernels take tuples of arrays:
 
-- data: codes and words of the features, packed planes, gradient, curvature, used halves, ranges of halves and features;
+- data: codes of the features, in blocks and in lines, packed planes, gradient, curvature, used words, ranges of words
+  and features;
 - terms: of `search_splits`, from the layout to the limits;
 - room: rows, spare rows, gathered planes, histograms;
 - desk: counters, task, table, bounds, sizes, found: what threads tell one another;
@@ -121,7 +122,7 @@ def _do_item(item: int, data: Any, terms: Any, room: Any, desk: Any, tree: Any, 
         smaller, larger = histograms[leaves[task[SMALLER], SLOT]], histograms[leaves[max(task[LARGER], 0), SLOT]]
         for plane in range(len(planes)):
             own_values = values[plane, first:last]
-            fill_histograms(words, used, rows[first:last], own_values, start, stop, smaller[plane])
+            fill_histograms(words, used, rows[first:last], own_values, start, stop, len(gradient), smaller[plane])
             if n_children == 2:
                 subtract_histograms(smaller[plane], used, start, stop, larger[plane])
         for child in range(n_children):

@@ -38,10 +38,9 @@ from podium.weak.division import (
     help_leader,
     lead,
 )
-from podium.weak.histogram import BINS, HALF, Packed, pack
+from podium.weak.histogram import BINS, HALF, LINE, Packed, as_lines, pack
 from podium.weak.regression_tree import RegressionTree
 from podium.weak.split import FIELDS, Limits, Split
-from podium.weak.sums import half_blocks
 
 SHARED_CELLS = 100_000
 """Rows times features from which helpers are called."""
@@ -104,12 +103,13 @@ class TreeGrower:
         self.max_leaves = min(max_leaves, max(bins.n_rows, 1))
         given = np.empty(0, np.int8) if monotone is None else np.asarray(monotone, np.int8)
         self.monotone = given if given.any() else np.empty(0, np.int8)
-        self.words, self.limits = half_blocks(bins), limits.as_array()
+        self.words, self.limits = as_lines(bins), limits.as_array()
+        self.n_words = -(-bins.cuts.n_features // HALF)
         depth = max_leaves if max_depth is None else max_depth
         self.growth = self.max_leaves, depth, max(2, 2 * limits.min_child_samples)
         self._spare = np.empty(bins.n_rows, np.uint32)
         self._values = np.empty((0, bins.n_rows), np.int64)
-        self._histograms = np.empty((0, 1, 2 * len(self.words), HALF, BINS), np.int64)
+        self._histograms = np.empty((0, 1, self.n_words, HALF, BINS), np.int64)
 
     def grow(
         self,
@@ -171,7 +171,7 @@ class Growing:
         self, grower: TreeGrower, packed: Packed, rows: Array, features: Array, gradient: Array, curvature: Array
     ) -> None:
         self.grower, self.packed, self.rows = grower, packed, rows
-        used = np.zeros(2 * len(grower.words), np.bool_)
+        used = np.zeros(grower.n_words, np.bool_)
         used[features // HALF] = True
         alone = len(rows) * len(features) < SHARED_CELLS or JIT_DISABLED
         n_threads = 1 if alone else min(grower.n_threads, processors(), int(used.sum()))
@@ -196,14 +196,15 @@ class Growing:
         self.split_sets: list[Array] = []
 
     def _ranges(self, used: Array, numeric: Array) -> Array:
-        """Return what one item of a search is: a range of halves of blocks, and of the numeric features in them.
+        """Return what one item of a search is: a range of words, and of the numeric features in them.
 
-        For one thread it is all of them; else a block, or half of one where there are few blocks to share.
+        For one thread it is all of them; else a line, or a part of one if threads could not share lines out evenly.
         """
-        ends = np.array([0, len(used)])
-        if self.n_helpers > 0:
-            width = 2 if np.count_nonzero(used) >= 8 * (self.n_helpers + 1) else 1
-            ends = np.arange(0, len(used) + 1, width)
+        n_words, n_threads = len(used), self.n_helpers + 1
+        ends = np.array([0, n_words])
+        if n_threads > 1:
+            widths = [LINE, LINE // 2, LINE // 4, 1]
+            ends = min((_ends(n_words, width) for width in widths), key=lambda ends: _longest_share(ends, n_threads))
         first = np.searchsorted(numeric // HALF, ends)
         ranges = np.column_stack([ends[:-1], ends[1:], first[:-1], first[1:]])
         return ranges[[used[a:b].any() for a, b in ranges[:, :2]]].astype(ROW)
@@ -277,6 +278,19 @@ class Growing:
             np.array(self.split_sets, np.uint32).reshape(-1, WORDS),
         )  # fmt: skip
         return Grown(tree, self.rows, offsets)
+
+
+def _ends(n_words: int, width: int) -> Array:
+    """Return the ends of parts of so many words, the last part what is left."""
+    return np.append(np.arange(0, n_words, width), n_words)
+
+
+def _longest_share(ends: Array, n_threads: int) -> int:
+    """Return how many words one thread has at most, if each takes the next part when it is done with one."""
+    shares = [0] * n_threads
+    for size in np.diff(ends).tolist():
+        shares[shares.index(min(shares))] += size
+    return max(shares)
 
 
 def beats(split: Split, found: Array) -> bool:
