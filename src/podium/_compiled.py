@@ -24,7 +24,7 @@ SCORE = np.float64
 ROW = np.int64
 """Row numbers and offsets: a pair list may be longer than 2**31."""
 INDEX = np.uint64
-"""Bounds of inner loops that do not begin at 0: an index that might be negative keeps them from taking eight at a time."""
+"""Bounds of inner loops that do not begin at 0: if an index might be negative, they do not take eight at a time."""
 CODE = np.uint8
 """Binned feature values: 255 thresholds and a missing code fit in one byte, sixteen rows in one load."""
 

@@ -20,7 +20,7 @@ from numba import njit, types
 from podium._compiled import INDEX, ROW, atomic_add, compiled, even_chunks, run_threads
 from podium._validation import Array
 from podium.feedback import Graded, Pairs
-from podium.losses.row_pairs import FEW_ROWS, LANES, add_all_pairs, add_pairs
+from podium.losses.row_pairs import FEW_ROWS, LANES, add_all_pairs, add_pairs, clear_sums, fill_square
 from podium.measures.binary import relevance
 from podium.measures.conventions import Rules
 from podium.measures.graded import custom_gains, scaled_gains_and_best, stop_probabilities
@@ -242,11 +242,12 @@ def _fill_lambdas(
     Slow line: ``for i, j with y_i > y_j: λ = σ |ΔZ| w / (1 + exp(σ (s_i - s_j))); g_i -= λ; g_j += λ``.
     """
     longest, units = len(units), units.copy()  # threads that count the users of one array wait for each other
-    ordered, seen, weights, state = np.empty(longest), np.empty(longest), np.empty(longest), np.empty((2, longest + 1))
+    ordered, seen, weights = np.empty(longest), np.empty(longest), np.empty(longest)
     small = np.empty((6, longest + 7), np.float32)  # seven places more: pairs are filled up to a multiple of eight
     near, delta, pull, bend, ours, theirs = small[0], small[1], small[2], small[3], small[4], small[5]
-    deltas, all_deltas = np.empty((1, longest)), np.empty((FEW_ROWS, FEW_ROWS))
-    square, lanes = np.empty((FEW_ROWS, FEW_ROWS // LANES, LANES), np.float32), np.empty(3 * LANES, np.float32)
+    state, deltas = np.empty((STATE_ROWS, longest + 1)), np.empty((1, longest))
+    all_deltas, lanes = np.empty((FEW_ROWS, FEW_ROWS)), np.empty(3 * LANES, np.float32)
+    square = np.empty((FEW_ROWS, FEW_ROWS // LANES, LANES), np.float32)
     run = atomic_add(n_taken, 0, 1)
     while run < len(runs):
         for query in range(runs[run, 0], runs[run, 1]):
@@ -260,12 +261,10 @@ def _fill_lambdas(
             scale, top = fill_state(n, seen, units, truncation, state), min(truncation, n - 1)
             if n <= FEW_ROWS:
                 fill_rows(n, 0, top, seen, units, state, scale, all_deltas)
-                add_all_pairs(n, top, near, all_deltas, weights, damp, square, lanes, pull, bend)
+                fill_square(n, top, all_deltas, weights, square)
+                add_all_pairs(n, near, square, damp, lanes, pull, bend)
             else:
-                for i in range(n, n + 7):
-                    near[i], delta[i] = near[n - 1], 0.0
-                for i in range(n + 7):
-                    pull[i] = bend[i] = 0.0
+                clear_sums(n, near, delta, pull, bend)
                 for i in range(top):
                     fill_rows(n, i, i + 1, seen, units, state, scale, deltas)
                     for j in range(INDEX(i + 1), INDEX(n)):

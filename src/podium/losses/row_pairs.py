@@ -12,9 +12,18 @@ from podium._validation import Array
 FAR = np.float32(6.0)
 """Half of sigma (s_i - s_j) beyond which a pair counts as settled: tanh there is 1 - 1e-5."""
 FEW_ROWS, LANES = 32, 16
-"""Rows of a query up to which pairs are taken from both sides, so many rows at a time."""
+"""Rows of a query up to which pairs are taken from both of their sides, and how many rows then at a time."""
 LEAST = 0.01
 """Added to the distance of a pair's scores before |ΔZ| is divided by it."""
+
+
+@compiled
+def clear_sums(n: int, near: Array, delta: Array, pull_out: Array, bend_out: Array) -> None:
+    """Set the sums to 0, and let the seven places after row n be as `add_pairs` wants them."""
+    for i in range(n, n + 7):
+        near[i], delta[i] = near[n - 1], 0.0
+    for i in range(n + 7):
+        pull_out[i] = bend_out[i] = 0.0
 
 
 @compiled
@@ -53,38 +62,50 @@ def add_pairs(
 
 
 @compiled
-def add_all_pairs(
-    n: int, top: int, near: Array, deltas: Array, weights: Array, damp: bool, square: Array, lanes: Array,
-    pull_out: Array, bend_out: Array
-) -> None:  # fmt: skip
-    """Sum the pairs of all rows of a short query, each pair seen from both of its rows.
+def fill_square(n: int, top: int, deltas: Array, weights: Array, square_out: Array) -> None:
+    """Write Δ of each row of a short query with all rows, 0 where there is no pair, for `add_all_pairs`.
 
     Parameters
     ----------
     n, top : int
         Rows, and how many of them have pairs with the rows below.
+    deltas : float64[top, n]
+        Δ of each row with the rows below it, positive where the other is the better.
+    weights : float64[n]
+        A pair weighs what its rows do.
+    square_out : float32[FEW_ROWS, FEW_ROWS // LANES, LANES]
+    """
+    for i in range(n):
+        for block in range((n + LANES - 1) // LANES):
+            for j in range(LANES):
+                square_out[i, block, j] = 0.0
+    for i in range(top):
+        for j in range(i + 1, n):
+            delta = np.float32(deltas[i, j] * weights[i] * weights[j])
+            square_out[i, j // LANES, j % LANES] = square_out[j, i // LANES, i % LANES] = delta
+
+
+@compiled
+def add_all_pairs(
+    n: int, near: Array, square: Array, damp: bool, lanes: Array, pull_out: Array, bend_out: Array
+) -> None:
+    """Sum the pairs of all rows of a short query, each pair seen from both of its rows.
+
+    Parameters
+    ----------
+    n : int
     near : float32[n]
         Half of σ times the scores, highest first.
-    deltas : float64[top, n]
-        Δ of each row with the rows below it, as for `add_pairs`.
-    weights : float64[n]
+    square : float32[FEW_ROWS, FEW_ROWS // LANES, LANES]
+        See `fill_square`.
     damp : bool
         Divide Δ by the distance of the scores.
-    square, lanes : float32[FEW_ROWS, FEW_ROWS], float32[3 * LANES]
+    lanes : float32[3 * LANES]
         Scratch.
     pull_out, bend_out : float32[n]
         In units of σ/2 and σ²/4.
     """
-    n_blocks = (n + LANES - 1) // LANES
-    for i in range(n):
-        for block in range(n_blocks):
-            for j in range(LANES):
-                square[i, block, j] = 0.0
-    for i in range(top):
-        for j in range(i + 1, n):
-            delta = np.float32(deltas[i, j] * weights[i] * weights[j])
-            square[i, j // LANES, j % LANES] = square[j, i // LANES, i % LANES] = delta
-    for block in range(n_blocks):
+    for block in range((n + LANES - 1) // LANES):
         first, last = LANES * block, min(n, LANES * block + LANES)
         for j in range(LANES, 3 * LANES):
             lanes[j] = 0.0

@@ -38,7 +38,7 @@ from podium.weak.division import (
     help_leader,
     lead,
 )
-from podium.weak.histogram import BINS, HALF, LINE, Packed, as_lines, pack
+from podium.weak.histogram import BINS, LINE, WORD, Packed, as_lines, pack
 from podium.weak.regression_tree import RegressionTree
 from podium.weak.split import FIELDS, Limits, Split
 
@@ -104,12 +104,12 @@ class TreeGrower:
         given = np.empty(0, np.int8) if monotone is None else np.asarray(monotone, np.int8)
         self.monotone = given if given.any() else np.empty(0, np.int8)
         self.words, self.limits = as_lines(bins), limits.as_array()
-        self.n_words = -(-bins.cuts.n_features // HALF)
+        self.n_words = -(-bins.cuts.n_features // WORD)
         depth = max_leaves if max_depth is None else max_depth
         self.growth = self.max_leaves, depth, max(2, 2 * limits.min_child_samples)
         self._spare = np.empty(bins.n_rows, np.uint32)
         self._values = np.empty((0, bins.n_rows), np.int64)
-        self._histograms = np.empty((0, 1, self.n_words, HALF, BINS), np.int64)
+        self._histograms = np.empty((0, 1, self.n_words, WORD, BINS), np.int64)
 
     def grow(
         self,
@@ -172,7 +172,7 @@ class Growing:
     ) -> None:
         self.grower, self.packed, self.rows = grower, packed, rows
         used = np.zeros(grower.n_words, np.bool_)
-        used[features // HALF] = True
+        used[features // WORD] = True
         alone = len(rows) * len(features) < SHARED_CELLS or JIT_DISABLED
         n_threads = 1 if alone else min(grower.n_threads, processors(), int(used.sum()))
         self.n_helpers, n_chunks = n_threads - 1, 2 * n_threads if n_threads > 1 else 1
@@ -205,7 +205,7 @@ class Growing:
         if n_threads > 1:
             widths = [LINE, LINE // 2, LINE // 4, 1]
             ends = min((_ends(n_words, width) for width in widths), key=lambda ends: _longest_share(ends, n_threads))
-        first = np.searchsorted(numeric // HALF, ends)
+        first = np.searchsorted(numeric // WORD, ends)
         ranges = np.column_stack([ends[:-1], ends[1:], first[:-1], first[1:]])
         return ranges[[used[a:b].any() for a, b in ranges[:, :2]]].astype(ROW)
 

@@ -22,8 +22,8 @@ from podium.weak.sums import half_blocks
 
 BINS = 256
 """Cells of a feature: codes 0 (missing) to 255."""
-HALF = 8
-"""Features in half a block: their cells fill half of the first-level cache."""
+WORD = 8
+"""Features in a word of codes: their cells fill half of the first-level cache."""
 AHEAD = 512
 """Rows whose codes are fetched together: one pass over memory serves all words of a line."""
 LINE = 8
@@ -129,7 +129,7 @@ def as_lines(bins: BlockBins) -> Array:
         The lines of the first sixty-four features of each row, then those of the next. Lines have eight words; the
         last ones have four, two or one if that is enough. None lies in two lines of memory.
     """
-    blocks, n_words, n_rows = half_blocks(bins), -(-bins.cuts.n_features // HALF), bins.n_rows
+    blocks, n_words, n_rows = half_blocks(bins), -(-bins.cuts.n_features // WORD), bins.n_rows
     lengths = [min(LINE, 1 << (n_words - first - 1).bit_length()) for first in range(0, n_words, LINE)]
     room = np.zeros(n_rows * sum(lengths) + LINE, np.uint64)
     words = room[-room.ctypes.data // 8 % LINE :][: n_rows * sum(lengths)]
@@ -230,9 +230,9 @@ def _add_word(
 @compiled
 def subtract_histograms(smaller: Array, used: Array, first: int, last: int, node_out: Array) -> None:
     """Turn some of a node's histograms into those of its larger child: ``node_out[used] -= smaller[used]``."""
-    for half in range(first, last):
-        if used[half]:
-            node, part = node_out[half].reshape(-1), smaller[half].reshape(-1)
+    for word in range(first, last):
+        if used[word]:
+            node, part = node_out[word].reshape(-1), smaller[word].reshape(-1)
             for i in range(len(node)):
                 node[i] -= part[i]
 
