@@ -17,6 +17,7 @@ import numpy as np
 from numba import config, njit, types
 from numba.extending import intrinsic
 
+from podium._sources import stamped
 from podium._validation import PodiumError
 
 SCORE = np.float64
@@ -34,14 +35,25 @@ CELLS_WORTH_THREADS = 2_000_000
 JIT_DISABLED: bool = bool(config.DISABLE_JIT)
 """True under NUMBA_DISABLE_JIT=1, where kernels run as plain Python."""
 
-compiled: Callable[..., Any] = njit(nogil=True, cache=True, error_model="numpy")
-"""The one decorator of our kernels.
 
-``nogil`` lets plain threads share out features or queries; ``cache`` keeps the machine code on disk for the
-next process; ``error_model="numpy"`` drops the test for division by zero, without which the loops around a
-division do not vectorise (6 ns a pair against 1.9). ``parallel=True`` is not used: it costs seconds of
-compilation a kernel, and its default threading layer must not be entered from several threads.
-"""
+def compiled(kernel: Callable[..., Any]) -> Any:
+    """Compile a kernel when it is first called: the one decorator of our kernels.
+
+    ``nogil`` lets plain threads share out features or queries; ``cache`` keeps the machine code on disk for the
+    next process; ``error_model="numpy"`` drops the test for division by zero, without which the loops around a
+    division do not vectorise (6 ns a pair against 1.9). ``parallel=True`` is not used: it costs seconds of
+    compilation a kernel, and its default threading layer must not be entered from several threads.
+    """
+    return stamped(njit(nogil=True, cache=True, error_model="numpy")(kernel))
+
+
+def compiled_for(signature: Any, kernel: Callable[..., Any]) -> Any:
+    """Compile a kernel now, for one signature: that of first-class functions is not found from arguments."""
+    made = compiled(kernel)
+    if not JIT_DISABLED:
+        made.compile(signature)
+        made.disable_compile()
+    return made
 
 
 def thread_count(n_jobs: int | None) -> int:

@@ -15,9 +15,9 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import types
 
-from podium._compiled import INDEX, ROW, atomic_add, compiled, even_chunks, run_threads
+from podium._compiled import INDEX, ROW, atomic_add, compiled, compiled_for, even_chunks, run_threads
 from podium._validation import Array
 from podium.feedback import Graded, Pairs
 from podium.losses.row_pairs import FEW_ROWS, LANES, add_all_pairs, add_pairs, clear_sums, fill_square
@@ -216,7 +216,7 @@ def _query_loop() -> Any:
     signature = types.void(
         state, rows, *arguments, types.int64[::1], floats, floats, types.int64[:, ::1], types.int64[::1]
     )
-    return njit(signature, nogil=True, cache=True, error_model="numpy")(_fill_lambdas)
+    return compiled_for(signature, _fill_lambdas)
 
 
 def _fill_lambdas(

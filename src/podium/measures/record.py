@@ -9,9 +9,9 @@ from functools import lru_cache
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
-from numba import njit, types
+from numba import types
 
-from podium._compiled import ROW, SCORE
+from podium._compiled import ROW, SCORE, compiled_for
 from podium._validation import PodiumError
 from podium.measures.conventions import Rules
 from podium.measures.ties import Array, Ranking, by_query_threads
@@ -216,8 +216,7 @@ def _query_loop() -> Any:
     table = types.Array(types.float64, 1, "C", readonly=True)
     kernel = types.FunctionType(types.float64(floats, floats, rows, rows, whole, whole, whole, table))
     inputs = (floats, floats, rows, rows, rows, rows, rows, whole, whole, table, floats, whole, whole)
-    loop = njit(types.void(kernel, *inputs), nogil=True, cache=True, error_model="numpy")
-    return loop(_measure_queries)
+    return compiled_for(types.void(kernel, *inputs), _measure_queries)
 
 
 def _measure_queries(

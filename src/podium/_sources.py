@@ -1,0 +1,49 @@
+"""Which sources the machine code of a kernel hangs on.
+
+A kernel is compiled together with the kernels that it calls, also those of other modules. Numba keeps the machine code
+on disk for as long as the kernel's own file stays as it is; after an upgrade that changed only a file it calls, the old
+code would run on. So the stamp that Numba compares covers every module that the kernel's module imports.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parent
+IMPORT = re.compile(r"^from (podium[\w.]*) import", re.MULTILINE)
+"""An import at the top level: others have no part in a kernel."""
+
+
+def stamped(kernel: Any) -> Any:
+    """Let the machine code of a kernel on disk count only while all sources that it hangs on stay as they are."""
+    try:
+        file = kernel._cache._cache_file
+        file._source_stamp = (file._source_stamp, source_stamp(kernel.__module__))
+    except (AttributeError, OSError):
+        pass  # a Numba that keeps its stamp elsewhere, or sources in an archive: its own stamp holds
+    return kernel
+
+
+@lru_cache
+def source_stamp(module: str) -> str:
+    """Return a hash of the sources of a module and of all modules of Podium that it imports, directly or not."""
+    wanted, seen = [module], set()
+    while wanted:
+        name = wanted.pop()
+        if name not in seen:
+            seen.add(name)
+            wanted += _source(name)[1]
+    return sha256("".join(_source(name)[0] for name in sorted(seen)).encode()).hexdigest()
+
+
+@lru_cache
+def _source(module: str) -> tuple[str, list[str]]:
+    """Return a hash of the source of a module, and the modules of Podium that it imports."""
+    place = ROOT.joinpath(*module.split(".")[1:])
+    path = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
+    text = path.read_text("utf-8")
+    return sha256(text.encode()).hexdigest(), IMPORT.findall(text)

@@ -1,0 +1,41 @@
+"""Machine code on disk counts only while all sources that it hangs on stay as they are."""
+
+import shutil
+
+import pytest
+
+from podium import _sources
+from podium._compiled import JIT_DISABLED
+from podium._sources import source_stamp
+from podium.losses import lambdas, row_pairs
+
+
+@pytest.fixture
+def copied(tmp_path, monkeypatch):
+    shutil.copytree(_sources.ROOT, tmp_path / "podium", ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(_sources, "ROOT", tmp_path / "podium")
+    _forget()
+    yield tmp_path / "podium"
+    _forget()
+
+
+def _forget():
+    _sources.source_stamp.cache_clear()
+    _sources._source.cache_clear()
+
+
+def test_a_stamp_changes_with_the_sources_of_what_a_kernel_calls(copied):
+    before = source_stamp("podium.losses.lambdas")
+    for name, hangs_on_it in {"cli.py": False, "losses/row_pairs.py": True, "measures/ties.py": True}.items():
+        with open(copied / name, "a") as file:
+            file.write("# changed\n")
+        _forget()
+        after = source_stamp("podium.losses.lambdas")
+        assert (after != before) == hangs_on_it
+        before = after
+
+
+@pytest.mark.skipif(JIT_DISABLED, reason="nothing is compiled")
+def test_numba_compares_the_stamp():
+    for kernel in (row_pairs.add_pairs, lambdas._query_loop()):
+        assert kernel._cache._cache_file._source_stamp[1] == source_stamp(kernel.__module__)
