@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from podium._compiled import ROW, SCORE, compiled, run_threads
+from podium._compiled import ROW, SCORE, compiled, compiled_part, run_threads
 from podium._validation import Array, PodiumError, check_choice
 from podium.measures import Measure, QueryValues, measure_queries, parse_measure, weighted_mean
 from podium.measures.conventions import Rules, convention_rules
@@ -255,7 +255,7 @@ def sweep_query(
     return value, alphas[:count].copy(), changes[:count].copy()
 
 
-@compiled
+@compiled_part
 def rank_lines(
     starts: Array, rate: Array, extra: Array, keep: Array, add: Array, units: Array, limit: int, carry_out: Array
 ) -> float:
@@ -268,7 +268,7 @@ def rank_lines(
     return value
 
 
-@compiled
+@compiled_part
 def earned(
     line: int, place: int, c: float, starts: Array, rate: Array, extra: Array, units: Array, limit: int
 ) -> float:
@@ -279,7 +279,7 @@ def earned(
     return total
 
 
-@compiled
+@compiled_part
 def swap_lines(
     p: int,
     starts: Array,
@@ -307,7 +307,7 @@ def swap_lines(
     return gained - lost
 
 
-@compiled
+@compiled_part
 def crossing(one: Array, two: Array, i: int, j: int) -> float:
     """Return the α at which line j overtakes line i, now above it; infinite where it never does or did so before."""
     if i > j or one[j] <= one[i]:
@@ -317,7 +317,7 @@ def crossing(one: Array, two: Array, i: int, j: int) -> float:
     return alpha if alpha <= 1.0 else np.inf
 
 
-@compiled
+@compiled_part
 def next_crossings(one: Array, two: Array) -> Array:
     """Return a tree whose leaves, in its second half, are the crossings of neighbours and whose nodes are minima."""
     size = 1
@@ -331,7 +331,7 @@ def next_crossings(one: Array, two: Array) -> Array:
     return tree
 
 
-@compiled
+@compiled_part
 def first_leaf(tree: Array) -> int:
     """Return the first leaf that has the minimum."""
     node = 1
@@ -340,7 +340,7 @@ def first_leaf(tree: Array) -> int:
     return node
 
 
-@compiled
+@compiled_part
 def set_leaf(tree: Array, leaf: int, value: float) -> None:
     """Give a leaf a new value and renew the minima above it."""
     tree[leaf] = value

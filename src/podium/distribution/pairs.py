@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from podium._compiled import ROW, SCORE, compiled, run_threads
+from podium._compiled import ROW, SCORE, compiled, compiled_part, run_threads
 from podium._validation import Array
 from podium.feedback import Pairs
 
@@ -262,7 +262,7 @@ def _largest_pair(better: Array, start: Array, worse: Array, scores: Array) -> f
     return largest
 
 
-@compiled
+@compiled_part
 def _pair_weight(
     weight: float, better: int, worse: int, scores: Array, rise: Array, fall: Array, shift: float
 ) -> float:

@@ -17,7 +17,17 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from podium._compiled import INDEX, ROW, atomic_add, compiled, compiled_for, even_chunks, run_threads
+from podium._compiled import (
+    INDEX,
+    ROW,
+    atomic_add,
+    compiled,
+    compiled_argument,
+    compiled_for,
+    compiled_part,
+    even_chunks,
+    run_threads,
+)
 from podium._validation import Array
 from podium.feedback import Graded, Pairs
 from podium.losses.row_pairs import FEW_ROWS, LANES, add_all_pairs, add_pairs, clear_sums, fill_square
@@ -157,13 +167,13 @@ def _divide_by_best(gains: Array, best: Array, offsets: Array, units: Array, sha
             shares_out[row] = gains[row] / ideal if ideal > 0.0 else 0.0
 
 
-@compiled
+@compiled_argument
 def _no_state(n: int, values: Array, units: Array, k: int, state_out: Array) -> float:
     """Nothing to remember."""
     return 1.0
 
 
-@compiled
+@compiled_argument
 def _gain_rows(
     n: int, first: int, stop: int, values: Array, units: Array, state: Array, scale: float, deltas_out: Array
 ) -> None:
@@ -174,7 +184,7 @@ def _gain_rows(
             deltas_out[i - first, j] = (values[j] - gain) * (unit - units[j])
 
 
-@compiled
+@compiled_argument
 def _label_rows(
     n: int, first: int, stop: int, values: Array, units: Array, state: Array, scale: float, deltas_out: Array
 ) -> None:
@@ -277,7 +287,7 @@ def _fill_lambdas(
         run = atomic_add(n_taken, 0, 1)
 
 
-@compiled
+@compiled_part
 def _sort_again(start: int, n: int, values: Array, order: Array, sorted_out: Array) -> bool:
     """Sort n rows, highest value first, from the last round's order: a round moves a row by one place or two.
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from podium._compiled import INDEX, compiled
+from podium._compiled import INDEX, compiled, compiled_part
 from podium._validation import Array
 
 FAR = np.float32(6.0)
@@ -17,7 +17,7 @@ LEAST = 0.01
 """Added to the distance of a pair's scores before |ΔZ| is divided by it."""
 
 
-@compiled
+@compiled_part
 def clear_sums(n: int, near: Array, delta: Array, pull_out: Array, bend_out: Array) -> None:
     """Set the sums to 0, and let the seven places after row n be as `add_pairs` wants them."""
     for i in range(n, n + 7):
@@ -61,7 +61,7 @@ def add_pairs(
     bend[i] += _sum_of_eights(first, stop, theirs)
 
 
-@compiled
+@compiled_part
 def fill_square(n: int, top: int, deltas: Array, weights: Array, square_out: Array) -> None:
     """Write Δ of each row of a short query with all rows, 0 where there is no pair, for `add_all_pairs`.
 
@@ -85,7 +85,7 @@ def fill_square(n: int, top: int, deltas: Array, weights: Array, square_out: Arr
             square_out[i, j // LANES, j % LANES] = square_out[j, i // LANES, i % LANES] = delta
 
 
-@compiled
+@compiled_part
 def add_all_pairs(
     n: int, near: Array, square: Array, damp: bool, lanes: Array, pull_out: Array, bend_out: Array
 ) -> None:
@@ -117,7 +117,7 @@ def add_all_pairs(
             pull_out[j], bend_out[j] = lanes[LANES + j - first], lanes[2 * LANES + j - first]
 
 
-@compiled
+@compiled_part
 def _add_to_lanes(here: float, place: int, square: Array, i: int, block: int, damp: bool, lanes: Array) -> None:
     """Add the pairs of one row, at `place`, with LANES rows to those rows: their `near`, pull and bend lie in `lanes`.
 
@@ -131,13 +131,13 @@ def _add_to_lanes(here: float, place: int, square: Array, i: int, block: int, da
         lanes[2 * LANES + j] += curve
 
 
-@compiled
+@compiled_part
 def _damping(damp: bool) -> tuple[Any, Any]:
     """Return what |Δ| is divided by: the first, plus the second times half of σ (s_i - s_j)."""
     return (np.float32(LEAST), np.float32(2.0)) if damp else (np.float32(1.0), np.float32(0.0))
 
 
-@compiled
+@compiled_part
 def _pair(d: Any, delta: Any, least: Any, slope: Any) -> tuple[Any, Any]:
     """Return pull and curvature of a pair with d = σ (s_i - s_j)/2 not below 0.
 
@@ -158,7 +158,7 @@ def _pair(d: Any, delta: Any, least: Any, slope: Any) -> tuple[Any, Any]:
     return change + size * t, size * (one - t * t)
 
 
-@compiled
+@compiled_part
 def _sum_of_eights(start: int, stop: int, values: Array) -> float:
     """Do ``values[start:stop].sum()``, a multiple of eight values, in eight sums: one would wait for each add."""
     a = b = c = d = e = f = g = h = np.float32(0.0)

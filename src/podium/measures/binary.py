@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from podium._compiled import SCORE, compiled
+from podium._compiled import SCORE, compiled_argument, compiled_part
 from podium.measures.conventions import DIVIDE_BY_REACHABLE, DIVIDE_BY_ROWS, Rules
 from podium.measures.record import Definition, Rows, values_alone
 from podium.measures.ties import Array, Ranking
@@ -32,7 +32,7 @@ def top_grade(ranking: Ranking, rules: Rules) -> Rows:
     return values_alone(ranking, flags)
 
 
-@compiled
+@compiled_argument
 def average_precision(
     flags: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array
 ) -> float:
@@ -62,7 +62,7 @@ def average_precision(
     return total / (min(relevant, float(k)) if rule == DIVIDE_BY_REACHABLE else relevant)
 
 
-@compiled
+@compiled_part
 def first_relevant(flags: Array, ends: Array) -> tuple[int, int, int]:
     """Start and end of the first block with relevant rows, and their number there (0: none at all)."""
     start = 0
@@ -75,13 +75,13 @@ def first_relevant(flags: Array, ends: Array) -> tuple[int, int, int]:
     return start, start, 0
 
 
-@compiled
+@compiled_part
 def next_chance(chance: float, i: int, end: int, good: int) -> float:
     """Chance that the first relevant row stands at place i + 2 of the list, from that at place i + 1."""
     return chance * (end - i - good) / max(end - i - 1, 1)
 
 
-@compiled
+@compiled_argument
 def reciprocal_rank(
     flags: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array
 ) -> float:
@@ -96,7 +96,7 @@ def reciprocal_rank(
     return total
 
 
-@compiled
+@compiled_argument
 def top(flags: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array) -> float:
     """Chance that a relevant row is among the first k (RB 6.1: summed over queries, the top-k count)."""
     start, end, good = first_relevant(flags, ends)
@@ -109,7 +109,7 @@ def top(flags: Array, best: Array, places: Array, ends: Array, k: int, depth: in
     return min(total, 1.0)
 
 
-@compiled
+@compiled_argument
 def average_rank(
     flags: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array
 ) -> float:
@@ -126,7 +126,7 @@ def average_rank(
     return total + max(left, 0.0) * (k + 1) if end > limit else total
 
 
-@compiled
+@compiled_argument
 def coverage(
     flags: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array
 ) -> float:
@@ -142,7 +142,7 @@ def coverage(
     return total
 
 
-@compiled
+@compiled_part
 def last_relevant(flags: Array, ends: Array) -> tuple[int, int, int]:
     """Start and end of the last block with relevant rows, and their number there (0: none at all)."""
     for block in range(len(ends) - 1, -1, -1):
@@ -153,7 +153,7 @@ def last_relevant(flags: Array, ends: Array) -> tuple[int, int, int]:
     return 0, 0, 0
 
 
-@compiled
+@compiled_argument
 def precision(
     flags: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array
 ) -> float:
@@ -164,7 +164,7 @@ def precision(
     return float(relevant_in_top(flags, ends, min(k, depth))) / divisor
 
 
-@compiled
+@compiled_argument
 def recall(flags: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array) -> float:
     """Expected relevant rows among the first k, over all relevant rows."""
     relevant = float(flags.sum())
@@ -173,7 +173,7 @@ def recall(flags: Array, best: Array, places: Array, ends: Array, k: int, depth:
     return float(relevant_in_top(flags, ends, min(k, depth))) / relevant
 
 
-@compiled
+@compiled_part
 def relevant_in_top(flags: Array, ends: Array, limit: int) -> float:
     """Relevant rows in the first `limit` places, a block that reaches past them by its share."""
     total, start = 0.0, 0
@@ -186,7 +186,7 @@ def relevant_in_top(flags: Array, ends: Array, limit: int) -> float:
     return total
 
 
-@compiled
+@compiled_argument
 def auc(flags: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array) -> float:
     """Share of (relevant, other) pairs in the right order, a tie for half; NaN where one kind is missing."""
     relevant = float(flags.sum())

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from podium._compiled import compiled
+from podium._compiled import compiled, compiled_argument, compiled_part
 from podium.measures.pairwise import comparable_pairs, descending_places, inversions, tied_pairs
 from podium.measures.record import Definition, Kernel
 from podium.measures.ties import Array
 
 
-@compiled
+@compiled_argument
 def weak_loss(
     values: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array
 ) -> float:
@@ -25,7 +25,7 @@ def weak_loss(
     return 2.0 * float(misses(values, best, ends, min(k, len(values)))) / len(values)
 
 
-@compiled
+@compiled_argument
 def weak_loss_norm(
     values: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array
 ) -> float:
@@ -36,7 +36,7 @@ def weak_loss_norm(
     return float(misses(values, best, ends, k)) / k
 
 
-@compiled
+@compiled_argument
 def localized_loss(
     values: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array
 ) -> float:
@@ -49,7 +49,7 @@ def localized_loss(
     return (n - k) / n * weak + 2.0 * float(misordered_in_top(values, ends, k)) / (n * (n - 1.0))
 
 
-@compiled
+@compiled_argument
 def localized_loss_norm(
     values: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array
 ) -> float:
@@ -62,7 +62,7 @@ def localized_loss_norm(
     return float(localized_loss(values, best, places, ends, k, depth, rule, table)) / most
 
 
-@compiled
+@compiled_part
 def blocks_within(ends: Array, k: int) -> int:
     """Number of blocks that lie in the first k places whole."""
     block = 0
@@ -93,7 +93,7 @@ def misses(values: Array, best: Array, ends: Array, k: int) -> float:
     return k - found - float(mean_capped(marked, len(block), k - start, at_cut, k - above))
 
 
-@compiled
+@compiled_part
 def mean_capped(marked: int, size: int, chosen: int, seen: int, places: int) -> float:
     """E[min(seen + T, places)], T the marked rows among `chosen` of `size`, of which `marked` are marked.
 
@@ -113,7 +113,7 @@ def mean_capped(marked: int, size: int, chosen: int, seen: int, places: int) -> 
     return total / weights
 
 
-@compiled
+@compiled_part
 def misordered_in_top(values: Array, ends: Array, k: int) -> float:
     """Expected misordered pairs with both rows in the first k places.
 
@@ -132,7 +132,7 @@ def misordered_in_top(values: Array, ends: Array, k: int) -> float:
     return inside + across * fitting / size + 0.5 * tied * both
 
 
-@compiled
+@compiled_part
 def prefix_inversions(values: Array) -> float:
     """Inversions of the first places of a query, whose own best order must be made."""
     return float(inversions(values, descending_places(values)))

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from podium._compiled import ROW, SCORE, compiled
+from podium._compiled import ROW, SCORE, compiled, compiled_argument, compiled_part
 from podium._validation import NoPairsError, PodiumError
 from podium.measures.conventions import Rules
 from podium.measures.record import Definition, Kernel
@@ -45,7 +45,7 @@ def pair_losses(better: Array, worse: Array, weight: Array | None, scores: Array
     return float((wrong + tied) / total), float((wrong + tied / 2) / total)
 
 
-@compiled
+@compiled_argument
 def disagreement(
     values: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array
 ) -> float:
@@ -54,7 +54,7 @@ def disagreement(
     return float(misordered(values, places, ends)) / pairs if pairs > 0.0 else np.nan
 
 
-@compiled
+@compiled_argument
 def pair_count(
     values: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array
 ) -> float:
@@ -62,7 +62,7 @@ def pair_count(
     return float(comparable_pairs(best))
 
 
-@compiled
+@compiled_argument
 def kendall(
     values: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array
 ) -> float:
@@ -73,7 +73,7 @@ def kendall(
     return float((pairs - 2.0 * misordered(values, places, ends)) * 2.0 / (n * (n - 1.0)))
 
 
-@compiled
+@compiled_argument
 def kendall_b(
     values: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array
 ) -> float:
@@ -91,7 +91,7 @@ def kendall_b(
     return float((pairs - 2.0 * misordered(values, places, ends)) / np.sqrt(pairs * separated))
 
 
-@compiled
+@compiled_argument
 def hard_loss(
     values: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array
 ) -> float:
@@ -108,7 +108,7 @@ def misordered(values: Array, places: Array, ends: Array) -> float:
     return float(inversions(values, places) + 0.5 * tied_pairs(values, ends))
 
 
-@compiled
+@compiled_part
 def comparable_pairs(values: Array) -> float:
     """Pairs of unequal values of a sorted list."""
     n, pairs, run = len(values), 0.0, 0
@@ -118,7 +118,7 @@ def comparable_pairs(values: Array) -> float:
     return pairs
 
 
-@compiled
+@compiled_part
 def tied_pairs(values: Array, ends: Array) -> float:
     """Pairs of unequal labels inside the blocks."""
     pairs, start = 0.0, 0
@@ -129,7 +129,7 @@ def tied_pairs(values: Array, ends: Array) -> float:
     return pairs
 
 
-@compiled
+@compiled_part
 def inversions(values: Array, places: Array) -> float:
     """Pairs with the lower value first; slow line: ``sum(x < y for x, y in combinations(values, 2))``.
 
@@ -147,7 +147,7 @@ def inversions(values: Array, places: Array) -> float:
     return float(count)
 
 
-@compiled
+@compiled_part
 def grade_inversions(grades: Array) -> int:
     """Inversions of whole numbers below 64: ``lower[g]`` counts the rows so far with a grade below g."""
     n_grades = int(grades.max()) + 1
@@ -160,7 +160,7 @@ def grade_inversions(grades: Array) -> int:
     return count
 
 
-@compiled
+@compiled_part
 def descending_places(values: Array) -> Array:
     """Stable argsort, highest first."""
     places = np.empty(len(values), ROW)
@@ -189,7 +189,7 @@ def permutation_inversions(permutation: Array) -> float:
     return float(total)
 
 
-@compiled
+@compiled_part
 def split_group(numbers: Array, half: int, split_out: Array) -> int:
     """Move numbers with the bit `half` behind the others, in order; count the pairs that swap."""
     low, high, swapped = 0, min(half, len(numbers)), 0
@@ -204,7 +204,7 @@ def split_group(numbers: Array, half: int, split_out: Array) -> int:
     return swapped
 
 
-@compiled
+@compiled_argument
 def integrated_auc(
     values: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array
 ) -> float:
@@ -226,7 +226,7 @@ def integrated_auc(
     return max(0.0, 1.0 - float(loss) / float(rows_between))
 
 
-@compiled
+@compiled_part
 def between_weights(best: Array, below_out: Array, upto_out: Array) -> int:
     """Running sums of w at each place of the best order: labels below its own, and up to it."""
     n, end, running, rows_between = len(best), len(best), 0.0, 0
@@ -243,7 +243,7 @@ def between_weights(best: Array, below_out: Array, upto_out: Array) -> int:
     return rows_between
 
 
-@compiled
+@compiled_part
 def weighted_inversions(codes: Array, below: Array, upto: Array) -> float:
     """Σ of below[c'] − upto[c] over codes c > c' with c first, as in `permutation_inversions`."""
     n, total, half = len(codes), 0.0, 1
@@ -266,7 +266,7 @@ def weighted_inversions(codes: Array, below: Array, upto: Array) -> float:
     return total
 
 
-@compiled
+@compiled_part
 def tied_weights(values: Array, codes: Array, ends: Array, below: Array, upto: Array) -> float:
     """Σ of the weights of the pairs of unequal labels inside the blocks."""
     total, start = 0.0, 0
@@ -281,7 +281,7 @@ def tied_weights(values: Array, codes: Array, ends: Array, below: Array, upto: A
     return total
 
 
-@compiled
+@compiled_argument
 def vus(values: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array) -> float:
     """Chance that one row drawn from each class comes in the order of the classes (CR 3.1).
 
@@ -305,7 +305,7 @@ def vus(values: Array, best: Array, places: Array, ends: Array, k: int, depth: i
     return min(1.0, float(chains[n_classes]))
 
 
-@compiled
+@compiled_part
 def class_shares(best: Array) -> tuple[Array, Array]:
     """Distinct labels, lowest first, and 1/(rows of each)."""
     levels = np.unique(best)
@@ -316,7 +316,7 @@ def class_shares(best: Array) -> tuple[Array, Array]:
     return levels, 1.0 / counts
 
 
-@compiled
+@compiled_part
 def extend_chains(chains: Array, tied: Array, classes: Array) -> None:
     """Add one block to the chains; `classes` descend, so shorter chains are still those before it."""
     for i in range(len(classes)):

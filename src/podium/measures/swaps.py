@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from podium._compiled import SCORE, compiled
+from podium._compiled import SCORE, compiled_argument
 from podium._validation import PodiumError
 from podium.measures.binary import relevance
 from podium.measures.conventions import Rules
@@ -80,7 +80,7 @@ def swap_deltas(
     return deltas + deltas.T
 
 
-@compiled
+@compiled_argument
 def ndcg_state(n: int, values: Array, units: Array, k: int, state_out: Array) -> float:
     """Return 1/(best DCG@k), 0 where nothing is gained; nothing else to remember."""
     ideal = 0.0
@@ -90,7 +90,7 @@ def ndcg_state(n: int, values: Array, units: Array, k: int, state_out: Array) ->
     return 1.0 / ideal if ideal > 0.0 else 0.0
 
 
-@compiled
+@compiled_argument
 def ndcg_rows(
     n: int, first: int, stop: int, values: Array, units: Array, state: Array, scale: float, deltas_out: Array
 ) -> None:
@@ -101,7 +101,7 @@ def ndcg_rows(
             deltas_out[i - first, j] = scale * (values[j] - gain) * (unit - units[j])
 
 
-@compiled
+@compiled_argument
 def ap_state(n: int, values: Array, units: Array, k: int, state_out: Array) -> float:
     """Sums over the relevant rows before each place: their number, and that of their units."""
     state_out[:, 0] = 0.0
@@ -112,7 +112,7 @@ def ap_state(n: int, values: Array, units: Array, k: int, state_out: Array) -> f
     return 1.0 / min(relevant, float(k)) if relevant > 0.0 else 0.0
 
 
-@compiled
+@compiled_argument
 def ap_rows(
     n: int, first: int, stop: int, values: Array, units: Array, state: Array, scale: float, deltas_out: Array
 ) -> None:
@@ -129,7 +129,7 @@ def ap_rows(
             deltas_out[i - first, j] = scale * (values[j] - flag) * change
 
 
-@compiled
+@compiled_argument
 def rr_state(n: int, values: Array, units: Array, k: int, state_out: Array) -> float:
     """Places of the first and the second relevant row; n where there is none."""
     state_out[0, 0] = state_out[0, 1] = n
@@ -143,7 +143,7 @@ def rr_state(n: int, values: Array, units: Array, k: int, state_out: Array) -> f
     return 1.0
 
 
-@compiled
+@compiled_argument
 def rr_rows(
     n: int, first: int, stop: int, values: Array, units: Array, state: Array, scale: float, deltas_out: Array
 ) -> None:
@@ -158,7 +158,7 @@ def rr_rows(
                 deltas_out[i - first, j] = scale * (units[min(j, second)] - units[i])
 
 
-@compiled
+@compiled_argument
 def err_state(n: int, values: Array, units: Array, k: int, state_out: Array) -> float:
     """Chance π that the user reads as far as each place (LM 3, step 1)."""
     state_out[0, 0] = 1.0
@@ -167,7 +167,7 @@ def err_state(n: int, values: Array, units: Array, k: int, state_out: Array) -> 
     return 1.0
 
 
-@compiled
+@compiled_argument
 def err_rows(
     n: int, first: int, stop: int, values: Array, units: Array, state: Array, scale: float, deltas_out: Array
 ) -> None:

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from podium._compiled import ROW, SCORE, compiled, even_chunks, run_threads
+from podium._compiled import ROW, SCORE, compiled, compiled_part, even_chunks, run_threads
 from podium._validation import PodiumError
 
 Array: TypeAlias = np.ndarray
@@ -170,7 +170,7 @@ def rank_queries(
         n_blocks_out[query] = n_blocks
 
 
-@compiled
+@compiled_part
 def block_ends(descending: Array, ends_out: Array) -> int:
     """Write the ends of the runs of equal values and return their number."""
     n_blocks = 0
@@ -181,7 +181,7 @@ def block_ends(descending: Array, ends_out: Array) -> int:
     return n_blocks + 1
 
 
-@compiled
+@compiled_part
 def arrange_blocks(labels: Array, order: Array, ends: Array, rule: int) -> None:
     """Sort the rows of each block by label, in place; descending unless the rule is pessimistic."""
     sign = -1.0 if rule == PESSIMISTIC else 1.0
@@ -193,7 +193,7 @@ def arrange_blocks(labels: Array, order: Array, ends: Array, rule: int) -> None:
         start = end
 
 
-@compiled
+@compiled_part
 def is_descending(values: Array, sign: float) -> bool:
     """Whether ``sign * values`` never rises, as in a block of one label."""
     rises = 0
@@ -202,7 +202,7 @@ def is_descending(values: Array, sign: float) -> bool:
     return rises == 0
 
 
-@compiled
+@compiled_part
 def arrange_block(labels: Array, order: Array, sign: float) -> None:
     """Sort one block's labels by ``-sign * label`` and its rows with them."""
     n = len(order)
@@ -215,7 +215,7 @@ def arrange_block(labels: Array, order: Array, sign: float) -> None:
         labels[i] *= sign
 
 
-@compiled
+@compiled_part
 def sort_descending(values: Array, order_out: Array, sorted_out: Array) -> None:
     """Stable sort, highest first; slow line: ``order = np.argsort(-values, kind="stable")``."""
     if len(values) <= COUNTING_LIMIT:
@@ -224,7 +224,7 @@ def sort_descending(values: Array, order_out: Array, sorted_out: Array) -> None:
         sort_by_radix(values, order_out, sorted_out)
 
 
-@compiled
+@compiled_part
 def sort_by_counting(values: Array, order_out: Array, sorted_out: Array) -> None:
     """Put each value at the count of the values before it: n² comparisons, but four at a time and no branch.
 
@@ -242,7 +242,7 @@ def sort_by_counting(values: Array, order_out: Array, sorted_out: Array) -> None
         sorted_out[place] = value
 
 
-@compiled
+@compiled_part
 def sort_by_radix(values: Array, order_out: Array, sorted_out: Array) -> None:
     """Sort in eight passes of a byte, lowest byte first; a byte that all keys share costs no pass.
 
@@ -264,7 +264,7 @@ def sort_by_radix(values: Array, order_out: Array, sorted_out: Array) -> None:
         order_out[i] = rows[i]
 
 
-@compiled
+@compiled_part
 def sort_by_grades(values: Array, order_out: Array, sorted_out: Array) -> bool:
     """Sort whole numbers from 0 to 63 in one pass; False, and nothing done, if there are others."""
     places = np.empty(GRADES, ROW)
@@ -282,7 +282,7 @@ def sort_by_grades(values: Array, order_out: Array, sorted_out: Array) -> bool:
     return True
 
 
-@compiled
+@compiled_part
 def radix_pass(keys: Array, rows: Array, shift: int, places: Array, keys_out: Array, rows_out: Array) -> None:
     """Move keys and rows to the places of one of their bytes, equal bytes in the order they have."""
     total = 0
@@ -297,7 +297,7 @@ def radix_pass(keys: Array, rows: Array, shift: int, places: Array, keys_out: Ar
         rows_out[place] = rows[i]
 
 
-@compiled
+@compiled_part
 def descending_keys(values: Array, keys_out: Array, rows_out: Array, counts_out: Array) -> None:
     """Whole numbers that ascend as the values descend, zeros alike; rows 0, 1, …; counts of each byte."""
     bits, sign = values.view(np.uint64), np.uint64(1) << np.uint64(63)
@@ -311,7 +311,7 @@ def descending_keys(values: Array, keys_out: Array, rows_out: Array, counts_out:
             counts_out[256 * byte + int((key >> np.uint64(8 * byte)) & np.uint64(255))] += 1
 
 
-@compiled
+@compiled_part
 def keys_to_values(keys: Array, values_out: Array) -> None:
     """Undo `descending_keys`: reading the sorted keys is quicker than fetching values by row."""
     sign = np.uint64(1) << np.uint64(63)
@@ -338,7 +338,7 @@ def best_labels(labels: Array, offsets: Array, best_out: Array, places_out: Arra
             sort_descending(labels[start:stop], places_out[start:stop], best_out[start:stop])
 
 
-@compiled
+@compiled_part
 def count_grades(values: Array, counts_out: Array) -> bool:
     """Count each grade; False as soon as a value is not a whole number from 0 to 63."""
     for grade in range(GRADES):
@@ -354,7 +354,7 @@ def count_grades(values: Array, counts_out: Array) -> bool:
     return True
 
 
-@compiled
+@compiled_part
 def fill_grades(counts: Array, best_out: Array) -> None:
     """Write each grade as often as it was counted, highest first."""
     place = 0

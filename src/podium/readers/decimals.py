@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from podium._compiled import compiled
+from podium._compiled import compiled, compiled_part
 
 _PLUS, _MINUS, _POINT, _LOWER_E = 43, 45, 46, 101
 _MOST_DIGITS = 19  # 10^19 - 1 < 2^64
@@ -66,13 +66,13 @@ def python_integer(token: bytes) -> int | None:
     return value if -(2**63) <= value < 2**63 else None
 
 
-@compiled
+@compiled_part
 def is_digit(byte: int) -> bool:
     """``chr(byte) in "0123456789"``."""
     return 48 <= byte <= 57
 
 
-@compiled
+@compiled_part
 def ends_token(byte: int) -> bool:
     r"""``chr(byte) in " \t\n\v\f\r#"``: blanks, and the start of a comment."""
     return byte == 32 or 9 <= byte <= 13 or byte == 35
@@ -115,7 +115,7 @@ def read_decimal(text: np.ndarray, at: int) -> tuple[float, int, bool]:
     return (-value if text[start] == _MINUS else value), at, exact
 
 
-@compiled
+@compiled_part
 def read_digits(text: np.ndarray, at: int, mantissa: np.uint64) -> tuple[np.uint64, int]:
     """``int(str(mantissa) + digits) % 2**64, end of digits``."""
     while is_digit(text[at]):
@@ -124,7 +124,7 @@ def read_digits(text: np.ndarray, at: int, mantissa: np.uint64) -> tuple[np.uint
     return mantissa, at
 
 
-@compiled
+@compiled_part
 def read_exponent(text: np.ndarray, at: int) -> tuple[int, int]:
     """``int(digits), end of digits``; where there are none or too many, the end is before the last.
 
@@ -141,7 +141,7 @@ def read_exponent(text: np.ndarray, at: int) -> tuple[int, int]:
     return int(-value if negative else value), (at if at > start else start - 1)
 
 
-@compiled
+@compiled_part
 def count_leading_zeros(text: np.ndarray, at: int) -> int:
     """``len(re.match(rb"[0.]*", text[at:])[0].replace(b".", b""))``."""
     zeros = 0
@@ -166,7 +166,7 @@ def scale(mantissa: np.uint64, exponent: int) -> tuple[float, bool]:
     return value, exact
 
 
-@compiled
+@compiled_part
 def scale_wide(mantissa: np.uint64, exponent: int) -> tuple[float, bool]:
     """``float(f"{mantissa}e{exponent}")`` by Lemire's algorithm 1, for a mantissa above 0."""
     shift = leading_zero_bits(mantissa)
@@ -193,7 +193,7 @@ def scale_wide(mantissa: np.uint64, exponent: int) -> tuple[float, bool]:
     return math.ldexp(np.float64(bits), int(power)), True
 
 
-@compiled
+@compiled_part
 def leading_zero_bits(value: np.uint64) -> int:
     """``64 - value.bit_length()`` for a value above 0."""
     zeros = 0
@@ -204,7 +204,7 @@ def leading_zero_bits(value: np.uint64) -> int:
     return zeros
 
 
-@compiled
+@compiled_part
 def multiply(a: np.uint64, b: np.uint64) -> tuple[np.uint64, np.uint64]:
     """``divmod(int(a) * int(b), 2**64)``, by halves: no machine type holds 128 bits."""
     a_high, a_low, b_high, b_low = a >> _HALF, a & _LOW_HALF, b >> _HALF, b & _LOW_HALF

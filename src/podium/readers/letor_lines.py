@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from podium._compiled import ROW, SCORE, compiled
+from podium._compiled import ROW, SCORE, compiled, compiled_part
 from podium._validation import FormatError
 from podium.readers.blocks import PathLike, line_at, printable
 from podium.readers.decimals import ends_token, is_digit, python_float, read_decimal, token_end
@@ -236,7 +236,7 @@ def parse_lines(
     return _DONE, at
 
 
-@compiled
+@compiled_part
 def skip_blanks(text: np.ndarray, at: int) -> int:
     r"""``at + len(re.match(rb"[ \t\v\f\r]*", text[at:])[0])``."""
     while text[at] == 32 or (9 <= text[at] <= 13 and text[at] != _NEWLINE):
@@ -244,7 +244,7 @@ def skip_blanks(text: np.ndarray, at: int) -> int:
     return at
 
 
-@compiled
+@compiled_part
 def read_label(text: np.ndarray, at: int, row: int, found_out: Found) -> int:
     """``label[row] = float(token)``; returns the token's end."""
     value, end, exact = read_decimal(text, at)
@@ -255,7 +255,7 @@ def read_label(text: np.ndarray, at: int, row: int, found_out: Found) -> int:
     return stop
 
 
-@compiled
+@compiled_part
 def note_slow(entry: int, start: int, stop: int, slow_out: np.ndarray, counters_out: np.ndarray) -> None:
     """``slow.append((entry, start, stop))``."""
     n_slow = counters_out[_SLOW]
@@ -263,7 +263,7 @@ def note_slow(entry: int, start: int, stop: int, slow_out: np.ndarray, counters_
     counters_out[_SLOW] = n_slow + 1
 
 
-@compiled
+@compiled_part
 def read_qid(text: np.ndarray, at: int, row: int, found_out: Found) -> int:
     """Span of what follows ``qid:``, empty where the token is another; returns the token's end, or start."""
     found_out.qid[row, 0] = found_out.qid[row, 1] = at
@@ -307,7 +307,7 @@ def read_features(
     return at, _DONE
 
 
-@compiled
+@compiled_part
 def _feature_status(number: int) -> int:
     """Which error a feature number makes."""
     if number == 0:
@@ -315,7 +315,7 @@ def _feature_status(number: int) -> int:
     return _NO_FEATURE if number < 0 else _TOO_LARGE
 
 
-@compiled
+@compiled_part
 def read_feature_number(text: np.ndarray, at: int) -> tuple[int, int]:
     """``int(digits), place of the colon``, or -1 where there are no digits or no colon after them.
 
@@ -332,7 +332,7 @@ def read_feature_number(text: np.ndarray, at: int) -> tuple[int, int]:
     return int(number), at
 
 
-@compiled
+@compiled_part
 def read_comment(text: np.ndarray, at: int, row: int, found_out: Found) -> int:
     """Span of the word after ``docid =`` in the comment at `at`, where it is there; returns a later place."""
     while text[at] != _NEWLINE:
@@ -349,7 +349,7 @@ def read_comment(text: np.ndarray, at: int, row: int, found_out: Found) -> int:
     return at
 
 
-@compiled
+@compiled_part
 def is_docid(text: np.ndarray, at: int) -> bool:
     r"""``re.match(rb"(?<=[# \t])docid", text)`` at `at`."""
     if text[at] != 100 or not ends_token(text[at - 1]):

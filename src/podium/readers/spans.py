@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from podium._compiled import ROW, SCORE, compiled
+from podium._compiled import ROW, SCORE, compiled, compiled_part
 from podium._validation import FormatError
 from podium.readers.blocks import PathLike, line_at, line_blocks, printable
 from podium.readers.decimals import is_digit, python_float, python_integer, read_decimal
@@ -234,7 +234,7 @@ def read_integers(
         value_out[row], bad_out[row] = read_integer(text, start[row], stop[row])
 
 
-@compiled
+@compiled_part
 def read_integer(text: np.ndarray, start: int, stop: int) -> tuple[int, bool]:
     """``int(text[start:stop]), str(int(text[start:stop])) != text[start:stop]``; beyond 18 digits is bad."""
     negative = text[start] == _MINUS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from podium._compiled import ROW, SCORE, compiled, run_threads
+from podium._compiled import ROW, SCORE, compiled, compiled_part, run_threads
 from podium._validation import Array
 from podium.binning import BLOCK, BlockBins
 from podium.distribution import GradedPart
@@ -127,7 +127,7 @@ def _sort_nodes(
             count[code] += 1
 
 
-@compiled
+@compiled_part
 def _insert_sorted(codes: Array, column: int, row: Array, first: int, out: Array) -> None:
     """Write the sorted entries of one very small node."""
     for k in range(len(out)):
@@ -217,7 +217,7 @@ def _sum_nodes(
             _add_products(sums[j], inside_out[0, j], inside_out[1, j])
 
 
-@compiled
+@compiled_part
 def _add_products(sums: Array, lacking_out: Array, ranked_out: Array) -> None:
     """Add what each code adds to the product of the running sums, missing rows apart."""
     low = high = 0.0

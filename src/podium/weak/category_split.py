@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from podium._compiled import SCORE, compiled, run_threads
+from podium._compiled import SCORE, compiled, compiled_part, run_threads
 from podium._validation import Array
 from podium.weak.histogram import BINS, Packed
 from podium.weak.split import FIELDS, Split
@@ -126,7 +126,7 @@ def search_category_splits(
                 _write_set(codes, size, i, missing_left, n_categories[feature], set_out)
 
 
-@compiled
+@compiled_part
 def _category_sums(
     cells: Array, n_categories: int, layout: Array, units: Array, sums_out: Array, codes_out: Array
 ) -> int:
@@ -144,7 +144,7 @@ def _category_sums(
     return size - 1
 
 
-@compiled
+@compiled_part
 def _draw_to_mean(sums: Array, smoothing: float) -> None:
     """Do ``G[:] = H * (m + (G / H - m) * H / (H + smoothing * H.sum() / rows.sum()))`` for m = G.sum() / H.sum()."""
     H = sums[1].sum()
@@ -156,7 +156,7 @@ def _draw_to_mean(sums: Array, smoothing: float) -> None:
         sums[0, i] = mean * h + (sums[0, i] - mean * h) * h / (h + more)
 
 
-@compiled
+@compiled_part
 def _sort_by_mean(sums: Array, codes: Array) -> None:
     """Sort the columns by G/H (0 for a category without curvature), equal ones in the order of their codes."""
     keys = np.empty(len(codes))
@@ -168,7 +168,7 @@ def _sort_by_mean(sums: Array, codes: Array) -> None:
         sums[part] = sums[part][order]
 
 
-@compiled
+@compiled_part
 def _fill_candidates(sums: Array, size: int, missing_left: bool, left_out: Array) -> int:
     """Write the sums on the left: of the first i categories for i = 0, ..., size, then of each category alone.
 
@@ -195,14 +195,14 @@ def _fill_gains(left: Array, whole: tuple[float, float, float], limits: Array, b
         gains_out[i] = _fall(g, h + ridge, bounds) + _fall(G - g, H - h + ridge, bounds) - base if allowed else -1.0
 
 
-@compiled
+@compiled_part
 def _fall(g: float, h: float, bounds: Array) -> float:
     """Twice the fall of g v + h v²/2 at the best v within bounds: g²/h where they leave it free."""
     value = min(max(-g / h, bounds[0]), bounds[1])
     return float(-(2.0 * g * value + h * value * value))
 
 
-@compiled
+@compiled_part
 def _write_set(codes: Array, size: int, candidate: int, missing_left: bool, n_categories: int, set_out: Array) -> None:
     """Write the bits of the categories that go left; those that the node lacks go the way of missing values."""
     goes_left = np.zeros(BINS, np.bool_)

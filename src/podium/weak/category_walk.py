@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from podium._compiled import compiled
+from podium._compiled import compiled, compiled_part
 from podium._validation import Array
 from podium.binning import BLOCK
 
@@ -96,7 +96,7 @@ def walk_values_and_sets(
                 scores_out[start + k] += value[~node[k]]
 
 
-@compiled
+@compiled_part
 def code_of(x: float) -> int:
     """Code of a category by its number: what is none, such as NaN, is missing."""
     return int(x) + 1 if 0.0 <= x < CODES - 1 else 0

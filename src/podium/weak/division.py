@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from podium._compiled import ROW, atomic_add, atomic_load, atomic_store, compiled, give_way, prefetch
+from podium._compiled import ROW, atomic_add, atomic_load, atomic_store, compiled, compiled_part, give_way, prefetch
 from podium._validation import Array
 from podium.binning import BLOCK
 from podium.weak.histogram import BINS, fill_histograms, subtract_histograms
@@ -94,7 +94,7 @@ def help_leader(data: Any, terms: Any, room: Any, desk: Any, tree: Any) -> None:
                 atomic_add(counters, DONE, 1)
 
 
-@compiled
+@compiled_part
 def _do_item(item: int, data: Any, terms: Any, room: Any, desk: Any, tree: Any, best: Array) -> None:
     """Do one item of the task.
 
@@ -135,7 +135,7 @@ def _do_item(item: int, data: Any, terms: Any, room: Any, desk: Any, tree: Any, 
                 best[child] = found[item, child, 0]
 
 
-@compiled
+@compiled_part
 def _next_task(data: Any, terms: Any, room: Any, desk: Any, tree: Any) -> int:
     """Finish the task that was done, lay out the next one, and return the number of its items; 0 at the end.
 
@@ -164,7 +164,7 @@ def _next_task(data: Any, terms: Any, room: Any, desk: Any, tree: Any) -> int:
     return n_items
 
 
-@compiled
+@compiled_part
 def _begin(n_rows: int, n_chunks: int, task: Array, leaves: Array, bounds: Array, splits: Array, both: Array) -> int:
     """Make the first leaf, and lay out the search of its best split, if it may have one."""
     leaves[0, START], leaves[0, STOP], leaves[0, SLOT], leaves[0, DEPTH] = 0, n_rows, 0, 0
@@ -175,7 +175,7 @@ def _begin(n_rows: int, n_chunks: int, task: Array, leaves: Array, bounds: Array
     return _lay_out_search(0, -1, n_chunks, leaves, bounds, task, both) if n_rows >= task[LEAST] else 0
 
 
-@compiled
+@compiled_part
 def _lay_out_search(
     smaller: int, larger: int, n_chunks: int, leaves: Array, bounds: Array, task: Array, both: Array
 ) -> int:
@@ -187,7 +187,7 @@ def _lay_out_search(
     return n_chunks if task[LAST] - task[FIRST] >= task[SHARED] else 1
 
 
-@compiled
+@compiled_part
 def _next_leaf(
     leaves: Array, splits: Array, tables: Array, n_slots: int, n_chunks: int, task: Array, table: Array
 ) -> int:
@@ -213,7 +213,7 @@ def _next_leaf(
     return n_chunks if task[LAST] - task[FIRST] >= task[SHARED] else 1
 
 
-@compiled
+@compiled_part
 def _searched(task: Array, depth: int) -> bool:
     """Say whether the children of a leaf of such a depth may be divided."""
     return bool(task[N_LEAVES] + 1 < task[MAX_LEAVES] and depth + 1 < task[MAX_DEPTH])
@@ -259,21 +259,21 @@ def _settle(
     return int(_lay_out_search(smaller, larger, n_chunks, leaves, bounds, task, both))
 
 
-@compiled
+@compiled_part
 def _copy(source: Array, out: Array) -> None:
     """Do ``out[:] = source``, without the text of an error about shapes, which would take 2 s to compile."""
     for i in range(len(source)):
         out[i] = source[i]
 
 
-@compiled
+@compiled_part
 def _chunk(task: Array, item: int) -> tuple[int, int]:
     """Return the rows of one of the equal parts of the task's rows."""
     n_rows, n_items = task[LAST] - task[FIRST], task[N_ITEMS]
     return task[FIRST] + n_rows * item // n_items, task[FIRST] + n_rows * (item + 1) // n_items
 
 
-@compiled
+@compiled_part
 def _partition_rows(codes: Array, column: int, table: Array, rows: Array, spare_out: Array) -> int:
     """Leave the rows that go left at the start of `rows`, the others in `spare_out`; return how many go left.
 
@@ -292,7 +292,7 @@ def _partition_rows(codes: Array, column: int, table: Array, rows: Array, spare_
     return int(n_left)
 
 
-@compiled
+@compiled_part
 def _join_chunks(sizes: Array, rows: Array, spare: Array, task: Array) -> None:
     """Join the left rows, then the right rows, of parts that were partitioned apart."""
     place = task[FIRST]
@@ -310,7 +310,7 @@ def _join_chunks(sizes: Array, rows: Array, spare: Array, task: Array) -> None:
         place += last - first - sizes[item]
 
 
-@compiled
+@compiled_part
 def _take_best(found: Array, n_items: int, child: int, split_out: Array) -> None:
     """Write the split of the largest gain, of equals that of the first features."""
     for item in range(n_items):
@@ -318,7 +318,7 @@ def _take_best(found: Array, n_items: int, child: int, split_out: Array) -> None
             _copy(found[item, child], split_out)
 
 
-@compiled
+@compiled_part
 def _leaf_value(rows: Array, gradient: Array, curvature: Array, ridge: float, bounds: Array) -> float:
     """Return Newton's value ``-gradient[rows].sum() / (curvature[rows].sum() + λ)``, within bounds."""
     g, h = 0.0, 0.0

@@ -15,7 +15,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from podium._compiled import INDEX, SCORE, compiled, prefetch, run_threads, threads_for
+from podium._compiled import INDEX, SCORE, compiled, compiled_part, prefetch, run_threads, threads_for
 from podium._validation import Array
 from podium.binning import BlockBins
 from podium.weak.sums import half_blocks
@@ -185,7 +185,7 @@ def fill_histograms(
                     _add_word(fetched, word, values, start, size, histogram_out, LINE * line + word)
 
 
-@compiled
+@compiled_part
 def _fetch_lines(words: Array, base: int, rows: Array, start: int, size: int, fetched_out: Array) -> None:
     """Do ``fetched_out[:, :size] = words[base:].reshape(-1, LINE)[rows[start : start + size]].T``."""
     first, end, ahead = INDEX(start), INDEX(base), INDEX(len(rows) - 1)
@@ -197,7 +197,7 @@ def _fetch_lines(words: Array, base: int, rows: Array, start: int, size: int, fe
             fetched_out[word, i] = words[place + INDEX(word)]
 
 
-@compiled
+@compiled_part
 def _fetch_word(
     words: Array, base: int, width: int, rows: Array, start: int, size: int, fetched_out: Array, word: int
 ) -> None:
@@ -209,7 +209,7 @@ def _fetch_word(
         fetched_out[word, i] = words[end + INDEX(rows[at]) * stride]
 
 
-@compiled
+@compiled_part
 def _add_word(
     fetched: Array, word: int, values: Array, start: int, size: int, histogram_out: Array, place: int
 ) -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from podium._compiled import ROW, compiled
+from podium._compiled import ROW, compiled, compiled_part
 from podium._validation import Array
 from podium.distribution.factors import LevelOrder
 
@@ -74,7 +74,7 @@ def _split_levels(start: Array, level: Array, bounds_out: Array, start_out: Arra
     return count
 
 
-@compiled
+@compiled_part
 def _middle_level(level: Array, first: int, last: int) -> int:
     """Return the start of a level, not the lowest, that is nearest to the middle of the positions."""
     middle = (first + last) // 2

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from podium._compiled import ROW, SCORE, compiled, run_threads
+from podium._compiled import ROW, SCORE, compiled, compiled_part, run_threads
 from podium._validation import Array
 from podium.binning.blocks import Matrix
 from podium.binning.columns import DenseReader, SparseReader
@@ -163,7 +163,7 @@ def _find_optima(
                     sums_out[feature, 3 * group + k] = sums[k, n_levels]
 
 
-@compiled
+@compiled_part
 def _prefix_sums(steps: Array, codes: Array, sums_out: Array) -> int:
     """Do ``sums_out[k] = [0, *np.cumsum(steps[rows, k])[ends]]``; return the number of distinct values.
 
@@ -186,7 +186,7 @@ def _prefix_sums(steps: Array, codes: Array, sums_out: Array) -> int:
     return int(level) - 1
 
 
-@compiled
+@compiled_part
 def _grow(sums: Array, n_levels: int, fresh: bool, up: Array, down: Array) -> None:
     """Move the running optima on by the three k, from 0 if `fresh`.
 
@@ -232,7 +232,7 @@ def _best_stump(optima: Array, sums: Array, totals: Array, whole: Array, n_steps
     return chosen, direction, missing
 
 
-@compiled
+@compiled_part
 def _missing_grade(present: Array, totals: Array, n_steps: int, whole: bool) -> tuple[int, float]:
     """Return the best grade of the rows that lack a feature, and its cost above that of grade 0.
 
@@ -276,7 +276,7 @@ def _trace(
     _fill_grades(codes, n_levels, direction, places_out, missing, grades_out)
 
 
-@compiled
+@compiled_part
 def _fill_grades(codes: Array, n_levels: int, direction: int, places: Array, missing: int, grades_out: Array) -> None:
     """Write the grade of each row: the number of thresholds that its value, times the direction, reaches."""
     of_level = np.searchsorted(places, np.arange(n_levels), side="right")

@@ -26,7 +26,7 @@ from copy import copy
 
 import numpy as np
 
-from podium._compiled import SCORE, compiled
+from podium._compiled import SCORE, compiled, compiled_part
 from podium._validation import Array
 
 KERNELS: dict[str, int] = {"linear": 0, "rbf": 1, "perceptron": 2}
@@ -169,7 +169,7 @@ def fill_kernel(columns: Array, rows: Array, kind: int, gamma: float, kernel_out
         _kernel_row(columns, rows[n], kind, gamma, kernel_out[n])
 
 
-@compiled
+@compiled_part
 def _kernel_row(columns: Array, row: Array, kind: int, gamma: float, out: Array) -> None:
     """Write K(row, x) for every training row x; features outside, so that the loop over rows vectorises."""
     out[:] = 0.0
@@ -224,7 +224,7 @@ def _sweep(
             _add_scaled(change, line, values)
 
 
-@compiled
+@compiled_part
 def _solve_row(grade: int, upper: Array, at: float, curvature: float, alpha: Array, offsets: Array) -> float:
     """Minimise over a row's variables in turn, changing them and v, and return the change of a."""
     change = 0.0
@@ -245,7 +245,7 @@ def _solve_row(grade: int, upper: Array, at: float, curvature: float, alpha: Arr
     return change
 
 
-@compiled
+@compiled_part
 def _add_scaled(factor: float, line: Array, values_out: Array) -> None:
     """``values_out += factor * line``."""
     for m in range(len(line)):

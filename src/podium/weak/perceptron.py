@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from podium._compiled import SCORE, compiled
+from podium._compiled import SCORE, compiled, compiled_part
 from podium._validation import Array
 
 DRAWS = 2**16
@@ -109,7 +109,7 @@ def _grade(row: Array, weights: Array, thresholds: Array) -> int:
     return grade
 
 
-@compiled
+@compiled_part
 def _correct(row: Array, right: int, grade: int, single: bool, weights: Array, thresholds: Array) -> None:
     """Move the thresholds between the two grades, or the one nearest to the score, and the weights against them."""
     sign = 1.0 if right > grade else -1.0
@@ -123,7 +123,7 @@ def _correct(row: Array, right: int, grade: int, single: bool, weights: Array, t
         weights[feature] += step * row[feature]
 
 
-@compiled
+@compiled_part
 def _total_cost(rows: Array, costs: Array, weights: Array, thresholds: Array) -> float:
     """Return ``costs[n, grade of row n].sum()``."""
     total = 0.0

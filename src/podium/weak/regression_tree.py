@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from podium._compiled import ROW, SCORE, compiled, run_threads
+from podium._compiled import ROW, SCORE, compiled, compiled_part, run_threads
 from podium._validation import Array
 from podium.weak.category_walk import TOGETHER, tables_of, walk_codes_and_sets, walk_values_and_sets
 from podium.weak.tree_shape import join_children, left_sides, tree_depths, tree_roots
@@ -309,7 +309,7 @@ def _apply_masks(
                 scores_out[first + k] += value[~node[k]]
 
 
-@compiled
+@compiled_part
 def _walk_on(
     feature: Array,
     threshold: Array,
@@ -338,7 +338,7 @@ def _walk_on(
             n_left += at >= 0
 
 
-@compiled
+@compiled_part
 def _strike_out(column: Array, threshold: float, missing_left: bool, mask: int, stays: Array) -> None:
     """Do ``stays[goes right] &= mask``; NaN is neither above the threshold nor below it."""
     if missing_left:
@@ -349,7 +349,7 @@ def _strike_out(column: Array, threshold: float, missing_left: bool, mask: int, 
             stays[k] = stays[k] if column[k] <= threshold else np.uint32(stays[k] & mask)
 
 
-@compiled
+@compiled_part
 def _table_places(stays: Array, places_out: Array) -> None:
     """Write ``DE_BRUIJN * (lowest bit) >> 27`` in 32 bits."""
     for k in range(len(stays)):

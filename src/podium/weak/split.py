@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from podium._compiled import SCORE, compiled
+from podium._compiled import SCORE, compiled, compiled_part
 from podium._validation import Array
 from podium.weak.histogram import BINS
 
@@ -82,7 +82,7 @@ class Limits:
         return np.array([self.min_child_samples, self.min_child_weight, self.reg_lambda, self.min_split_gain], SCORE)
 
 
-@compiled
+@compiled_part
 def search_splits(
     histogram: Array,
     layout: Array,
@@ -146,7 +146,7 @@ def search_splits(
                     found_out[1], found_out[3] = feature, heavier if missing == 0 else side == 0
 
 
-@compiled
+@compiled_part
 def _node_terms(
     histogram: Array, feature: int, layout: Array, units: Array, limits: Array, rounding: float
 ) -> tuple[float, ...]:
@@ -180,7 +180,7 @@ def _node_terms(
     return G, H, rows, ridge, S, mean, scale * S, rest, least_rows, least_curvature, limits[3], slack
 
 
-@compiled
+@compiled_part
 def _running_sums(cells: Array, start: Any, sums_out: Array) -> None:
     """Do ``sums_out[: len(cells)] = start + np.cumsum(cells)``, modulo 2**64."""
     total = start
@@ -189,32 +189,32 @@ def _running_sums(cells: Array, start: Any, sums_out: Array) -> None:
         sums_out[code] = total
 
 
-@compiled
+@compiled_part
 def _gradient(top: Any, layout: Array) -> Any:
     """Gradient of a running sum."""
     return _as_float(top >> np.uint64(layout[0])) - np.float64(np.int64(1) << (layout[4] - layout[0]))
 
 
-@compiled
+@compiled_part
 def _curvature(low: Any, layout: Array) -> Any:
     """Curvature of a running sum."""
     return _as_float((low >> np.uint64(layout[1])) & np.uint64(layout[2]))
 
 
-@compiled
+@compiled_part
 def _as_float(number: Any) -> Any:
     """Do ``float(number)`` for a number below 2**52: as bits of 2**52 + number, for want of an instruction."""
     return np.uint64(number | FLOAT_BITS).view(np.float64) - TWO_52
 
 
-@compiled
+@compiled_part
 def _sums_at(tops: Array, lows: Array, cut: int, layout: Array) -> tuple[float, float, float]:
     """Gradient, curvature and count of the rows up to a cut."""
     count = np.float64(np.int64(lows[cut] & np.uint64(layout[3])))
     return _gradient(tops[cut], layout), _curvature(lows[cut], layout), count
 
 
-@compiled
+@compiled_part
 def _allowed_cuts(
     lows: Array, start: int, stop: int, layout: Array, apart: tuple[float, ...], node: tuple[float, ...]
 ) -> tuple[int, int]:
@@ -233,7 +233,7 @@ def _allowed_cuts(
     return start, stop
 
 
-@compiled
+@compiled_part
 def _any_better(
     tops: Array, lows: Array, layout: Array, apart: tuple[float, ...], node: tuple[float, ...], best: float
 ) -> bool:
@@ -281,14 +281,14 @@ def _take_best(
                 found_out[5], found_out[6], found_out[7], found_out[8] = left[0], left[1], right[0], right[1]
 
 
-@compiled
+@compiled_part
 def _least_ratio(node: tuple[float, ...], best: float) -> float:
     """Ratio r of a cut, a trifle less for the rounding, from which its gain may exceed the best so far."""
     factor, rest, least, slack = node[6], node[7], node[10], node[11]
     return float((max(best, least) - rest - slack) / factor * (1.0 - 1e-12))
 
 
-@compiled
+@compiled_part
 def _bounded_gain(
     left: tuple[float, float],
     right: tuple[float, float],
@@ -307,7 +307,7 @@ def _bounded_gain(
     return float(fall - whole * whole / (left[1] + right[1] + ridge))
 
 
-@compiled
+@compiled_part
 def fill_child_bounds(split: Array, direction: int, reg_lambda: float, left_out: Array, right_out: Array) -> None:
     """Part the bounds of a node, which both children have, where its feature is constrained: midway of their values.
 

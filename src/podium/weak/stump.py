@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from podium._compiled import SCORE, compiled
+from podium._compiled import SCORE, compiled, compiled_part
 from podium._validation import Array, PodiumError
 from podium.binning import Bins
 from podium.distribution import Distribution
@@ -267,7 +267,7 @@ def _best_cuts(
                     place_out[f, side, 1] = abstain
 
 
-@compiled
+@compiled_part
 def _extremes(values: Array, start: int, stop: int) -> tuple[float, int, float, int]:
     """Return the largest of ``values[start:stop]`` and 0, and the smallest, each with its first place."""
     highest = lowest = 0.0

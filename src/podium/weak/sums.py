@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from podium._compiled import ROW, compiled, run_threads
+from podium._compiled import ROW, compiled, compiled_part, run_threads
 from podium._validation import Array
 from podium.binning import BLOCK, Bins, BlockBins, ColumnBins
 
@@ -116,7 +116,7 @@ def _half_block_sums(
             total += histogram[j, cut]
 
 
-@compiled
+@compiled_part
 def _add_histograms(words: Array, half: int, quantity: Array, histogram_out: Array) -> None:
     """Do ``histogram[j, code[i, j]] += quantity[i]`` for eight features whose codes are the bytes of a word.
 
