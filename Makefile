@@ -42,5 +42,5 @@ $(VENV)/.dev: $(VENV)/.run
 	touch $@
 
 clean:           ## remove what these targets made
-	rm -rf $(VENV) build src/*.egg-info .mypy_cache .numba-cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage
+	rm -rf $(VENV) build src/*.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage
 	find . -name __pycache__ -prune -exec rm -rf {} +

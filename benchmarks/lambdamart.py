@@ -124,7 +124,7 @@ def predict(name, model, X):
 def race(args):
     """Train every contestant; return the best times and NDCG@10 on new queries."""
     X, y, qid, sizes = made_data(args.rows, args.docs)
-    Xt, yt, _, sizes_t = made_data(max(args.rows // 5, 2000), args.docs, seed=1)
+    Xt, yt, _, sizes_t = made_data(max(args.rows // 5, 30_000, 100 * args.docs), args.docs, seed=1)
     podium_model(argparse.Namespace(**{**vars(args), "trees": 2}), X[:3000], y[:3000], qid[:3000], None)
     contestants = {
         name: lambda make=make: make(args, X, y, qid, sizes)

@@ -52,8 +52,7 @@ def block_bins(
     calls = [(matrix, rows, weight, max_bins, n_categories, b, codes[b]) for b in range(len(codes))]
     results = run_threads(_bin_block, calls, n_threads)
     uppers = [upper for block in results for upper in block[0]]
-    lowest = np.concatenate([block[1] for block in results])
-    missing = (codes.min(axis=1) == 0).ravel()[:n_features]
+    lowest, missing = np.concatenate([block[1] for block in results], axis=1)
     return BlockBins(codes, Cuts.join(uppers, lowest, missing))
 
 
@@ -87,7 +86,7 @@ def _bin_block(
 ) -> tuple[list[Array], Array]:
     """Cut the features of one block and write their codes.
 
-    Returns the uppermost values of the bins of each feature, and whether it has the value -inf.
+    Returns the uppermost values of the bins of each feature, and whether it has the value -inf and missing ones.
     """
     first, last = block * BLOCK, min((block + 1) * BLOCK, matrix.n_features)
     values = matrix.columns(rows, first, last)
@@ -99,9 +98,9 @@ def _bin_block(
     for j, upper in enumerate(uppers):
         inner[j, : max(len(upper) - 1, 0)] = upper[:-1]
     _encode(values, inner, codes_out)
-    lowest = np.empty(len(uppers), np.bool_)
-    _has_lowest(values, lowest)
-    return uppers, lowest
+    found = np.empty((2, len(uppers)), np.bool_)
+    _find_lowest_and_missing(values, found)
+    return uppers, found
 
 
 @compiled
@@ -144,13 +143,14 @@ def _encode(values: Array, inner: Array, codes_out: Array) -> None:
 
 
 @compiled
-def _has_lowest(values: Array, found_out: Array) -> None:
-    """Do ``found_out[:] = (values == -np.inf).any(axis=1)``."""
+def _find_lowest_and_missing(values: Array, found_out: Array) -> None:
+    """Do ``found_out[:] = (values == -np.inf).any(axis=1), np.isnan(values).any(axis=1)``."""
     for j in range(len(values)):
-        count = 0
+        lowest, missing = 0, 0
         for i in range(values.shape[1]):
-            count += values[j, i] == -np.inf
-        found_out[j] = count > 0
+            lowest += values[j, i] == -np.inf
+            missing += values[j, i] != values[j, i]
+        found_out[0, j], found_out[1, j] = lowest > 0, missing > 0
 
 
 @compiled

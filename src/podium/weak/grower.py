@@ -103,7 +103,7 @@ class TreeGrower:
         self.max_leaves = min(max_leaves, max(bins.n_rows, 1))
         given = np.empty(0, np.int8) if monotone is None else np.asarray(monotone, np.int8)
         self.monotone = given if given.any() else np.empty(0, np.int8)
-        self.words, self.limits = as_lines(bins), limits.as_array()
+        self.words, self.limits = as_lines(bins, n_threads), limits.as_array()
         self.n_words = -(-bins.cuts.n_features // WORD)
         depth = max_leaves if max_depth is None else max_depth
         self.growth = self.max_leaves, depth, max(2, 2 * limits.min_child_samples)

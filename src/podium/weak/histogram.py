@@ -117,7 +117,7 @@ def _pack_rows(
     return float(steepness), float(bend)
 
 
-def as_lines(bins: BlockBins) -> Array:
+def as_lines(bins: BlockBins, n_threads: int = 1) -> Array:
     """Return the codes in lines of sixty-four features, as 64-bit words of eight features.
 
     The rows of a leaf lie scattered, and memory comes in lines of 64 bytes: a row's codes of sixty-four features cost
@@ -129,16 +129,24 @@ def as_lines(bins: BlockBins) -> Array:
         The lines of the first sixty-four features of each row, then those of the next. Lines have eight words; the
         last ones have four, two or one if that is enough. None lies in two lines of memory.
     """
-    blocks, n_words, n_rows = half_blocks(bins), -(-bins.cuts.n_features // WORD), bins.n_rows
+    n_words, n_rows = -(-bins.cuts.n_features // WORD), bins.n_rows
     lengths = [min(LINE, 1 << (n_words - first - 1).bit_length()) for first in range(0, n_words, LINE)]
     room = np.zeros(n_rows * sum(lengths) + LINE, np.uint64)
     words = room[-room.ctypes.data // 8 % LINE :][: n_rows * sum(lengths)]
+    n_threads = threads_for(n_threads, n_rows * n_words)
+    parts = [slice(a, b) for a, b in pairwise(np.linspace(0, n_rows, n_threads + 1).astype(np.int64))]
+    run_threads(_fill_lines, [(half_blocks(bins), lengths, part, n_words, words) for part in parts], n_threads)
+    return words
+
+
+def _fill_lines(blocks: Array, lengths: list[int], rows: slice, n_words: int, words_out: Array) -> None:
+    """Write the lines of some rows."""
+    n_rows = blocks.shape[1]
     for number, length in enumerate(lengths):
         first = LINE * number
-        lines = words[first * n_rows : (first + length) * n_rows].reshape(n_rows, length)
+        lines = words_out[first * n_rows : (first + length) * n_rows].reshape(n_rows, length)
         for word in range(first, min(first + length, n_words)):
-            lines[:, word - first] = blocks[word // 2, :, word % 2]
-    return words
+            lines[rows, word - first] = blocks[word // 2, rows, word % 2]
 
 
 @compiled

@@ -105,7 +105,7 @@ def search_splits(
 
     Parameters
     ----------
-    histogram : int64[planes, halves, 8, 256]
+    histogram : int64[planes, words, 8, 256]
     layout, units : as in `Packed`
     features : int64
         The features to look at, ascending.
