@@ -1,4 +1,4 @@
-"""Pull and curvature of the pairs of one row with all rows below it, in float32."""
+"""Pull and curvature of the pairs of one row with all rows below it, or of all rows of a short query, in float32."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from podium._compiled import INDEX, compiled, compiled_part
+from podium._compiled import INDEX, compiled_part
 from podium._validation import Array
 
 FAR = np.float32(6.0)
@@ -26,7 +26,7 @@ def clear_sums(n: int, near: Array, delta: Array, pull_out: Array, bend_out: Arr
         pull_out[i] = bend_out[i] = 0.0
 
 
-@compiled
+@compiled_part
 def add_pairs(
     i: int, n: int, near: Array, delta: Array, damp: bool, ours: Array, theirs: Array, pull: Array, bend: Array
 ) -> None:
