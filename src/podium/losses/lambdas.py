@@ -174,17 +174,6 @@ def _no_state(n: int, values: Array, units: Array, k: int, state_out: Array) -> 
 
 
 @compiled_argument
-def _gain_rows(
-    n: int, first: int, stop: int, values: Array, units: Array, state: Array, scale: float, deltas_out: Array
-) -> None:
-    """(g_j - g_i)(d_i - d_j), gains as shares of the best DCG (LM 7)."""
-    for i in range(first, stop):
-        gain, unit = values[i], units[i]
-        for j in range(INDEX(i + 1), INDEX(n)):
-            deltas_out[i - first, j] = (values[j] - gain) * (unit - units[j])
-
-
-@compiled_argument
 def _label_rows(
     n: int, first: int, stop: int, values: Array, units: Array, state: Array, scale: float, deltas_out: Array
 ) -> None:
@@ -207,7 +196,7 @@ class Delta:
 
 
 DELTAS = {
-    "ndcg": Delta(scaled_gains_and_best, _no_state, _gain_rows, True, _gain_shares),
+    "ndcg": Delta(scaled_gains_and_best, _no_state, SWAPS["ndcg"].fill_rows, True, _gain_shares),
     "map": Delta(relevance, SWAPS["map"].fill_state, SWAPS["map"].fill_rows),
     "mrr": Delta(relevance, SWAPS["mrr"].fill_state, SWAPS["mrr"].fill_rows),
     "err": Delta(stop_probabilities, SWAPS["err"].fill_state, SWAPS["err"].fill_rows),

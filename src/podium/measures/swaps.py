@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from podium._compiled import SCORE, compiled_argument
+from podium._compiled import INDEX, SCORE, compiled_argument
 from podium._validation import PodiumError
 from podium.measures.binary import relevance
 from podium.measures.conventions import Rules
@@ -97,7 +97,7 @@ def ndcg_rows(
     """(g_j − g_i)(d_i − d_j)/(best DCG) (LM 7)."""
     for i in range(first, stop):
         gain, unit = values[i], units[i]
-        for j in range(i + 1, n):
+        for j in range(INDEX(i + 1), INDEX(n)):
             deltas_out[i - first, j] = scale * (values[j] - gain) * (unit - units[j])
 
 

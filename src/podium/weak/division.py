@@ -3,9 +3,9 @@
 Each division costs the histogram of the smaller child; the larger child's is the difference to their parent's.
 
 One thread leads: it decides what comes next, and lays it out as a task of some items, such as "sums and splits of these
-sixteen features". Helpers take items while there are some, and look out for more. The leader takes items too, so that
-no helper has to come. A thread that Python calls begins 100 to 200 µs later, as long as a small leaf takes; one that
-looks out begins at once: so helpers are called once a tree (with categories once a division).
+sixty-four features". Helpers take items while there are some, and look out for more. The leader takes items too, so
+that no helper has to come. A thread that Python calls begins 100 to 200 µs later, as long as a small leaf takes; one
+that looks out begins at once: so helpers are called once a tree (with categories once a division).
 
 Kernels take tuples of arrays:
 
@@ -219,7 +219,7 @@ def _searched(task: Array, depth: int) -> bool:
     return bool(task[N_LEAVES] + 1 < task[MAX_LEAVES] and depth + 1 < task[MAX_DEPTH])
 
 
-@compiled
+@compiled_part
 def _settle(
     monotone: Array,
     reg_lambda: float,

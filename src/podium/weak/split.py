@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from podium._compiled import SCORE, compiled, compiled_part
+from podium._compiled import SCORE, compiled_part
 from podium._validation import Array
 from podium.weak.histogram import BINS
 
@@ -248,7 +248,7 @@ def _any_better(
     return better > 0
 
 
-@compiled
+@compiled_part
 def _take_best(
     tops: Array,
     lows: Array,
