@@ -220,7 +220,7 @@ def test_wrong_input_is_refused():
         ({"n_restarts": -1}, "n_restarts must be a whole number"),
         ({"random_state": 0.5}, "random_state must be a whole number"),
         ({"tie": "stable"}, "An option of the measure must be one of"),
-        ({"y": np.zeros(len(y))}, "ndcg@10 is not defined here: no query has anything to measure"),
+        ({"y": np.zeros(len(y))}, "ndcg@10 is not defined here: no query has a label above 0, or two different labels"),
     ]
     for changed, message in cases:
         with pytest.raises(PodiumError, match=message):

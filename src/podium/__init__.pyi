@@ -11,11 +11,15 @@ from .datasets import make_preferences as make_preferences
 from .datasets import make_search as make_search
 from .evaluation import Comparison as Comparison
 from .evaluation import Evaluation as Evaluation
+from .evaluation import LambdaSymmetry as LambdaSymmetry
 from .evaluation import LocalOptimality as LocalOptimality
+from .evaluation import WeightCurves as WeightCurves
 from .evaluation import compare as compare
 from .evaluation import evaluate as evaluate
 from .evaluation import evaluate_run as evaluate_run
+from .evaluation import lambda_symmetry as lambda_symmetry
 from .evaluation import local_optimality as local_optimality
+from .evaluation import weight_curves as weight_curves
 from .export import ExportReport as ExportReport
 from .feedback import FeedbackSummary as FeedbackSummary
 from .feedback import Graded as Graded

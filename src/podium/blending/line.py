@@ -17,7 +17,7 @@ from podium._compiled import ROW, SCORE, compiled, compiled_part, run_threads
 from podium._validation import Array, PodiumError, check_choice
 from podium.measures import Measure, QueryValues, measure_queries, parse_measure, weighted_mean
 from podium.measures.conventions import Rules, convention_rules
-from podium.measures.graded import custom_gains
+from podium.measures.graded import custom_gains, highest_grade
 from podium.measures.profiles import fill_profiles, has_profiles
 from podium.measures.swaps import STATE_ROWS, SWAPS, place_units
 from podium.measures.ties import ranked
@@ -80,10 +80,13 @@ class Judge:
             check_choice(name, (*RULES, "convention"), "An option of the measure")
         self.labels, self.offsets, self.n_threads = labels, offsets, n_threads
         self.measure, self.options = parse_measure(measure), dict(options)
-        if "max_grade" in self.measure.definition.uses and options.get("max_grade") is None:
-            self.options["max_grade"] = float(labels.max(initial=0.0))  # of all queries, also where one is measured
+        if not self.measure.definition.by_order:
+            raise PodiumError(f"{self.measure} looks at the scores, not at their order; choose a measure of the order.")
         given = {name: self.options.get(name) for name in RULES}
         self.rules = convention_rules(options.get("convention", "podium")).with_options(**given)
+        if "max_grade" in self.measure.definition.uses and self.rules.max_grade is None:
+            highest = highest_grade(labels, self.rules)  # of all queries, also where one is measured
+            self.rules, self.options["max_grade"] = replace(self.rules, max_grade=highest), highest
         self._swaps = _Swaps(self) if has_profiles(self.measure, self.rules) else None
 
     def measured(self, scores: Array) -> QueryValues:
@@ -92,10 +95,10 @@ class Judge:
 
     def value(self, scores: Array) -> float:
         """Return the mean over queries."""
-        mean = self.measured(scores).mean
-        if math.isnan(mean):
-            raise PodiumError(f"{self.measure} is not defined here: no query has anything to measure.")
-        return mean
+        found = self.measured(scores)
+        if math.isnan(found.mean):
+            raise PodiumError(f"{self.measure} is not defined here: no query has {found.lacking}.")
+        return found.mean
 
     def curve(self, one: Array, two: Array) -> Curve:
         """Return the mean along ``α * one + (1 - α) * two``."""

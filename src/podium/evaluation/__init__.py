@@ -1,18 +1,24 @@
-"""Evaluation of rankings: tables with intervals, per-query values, paired tests, TREC runs, local optimality."""
+"""Evaluation of rankings: tables with intervals, values per query, paired tests, TREC runs; tests of weights and λ."""
 
+from podium.evaluation.lambda_symmetry import LambdaSymmetry, lambda_symmetry
 from podium.evaluation.optimality import LocalOptimality, local_optimality
 from podium.evaluation.queries import compare, evaluate
 from podium.evaluation.results import Comparison, Evaluation, MeasureResult, PairedResult
 from podium.evaluation.runs import evaluate_run
+from podium.evaluation.weight_curves import WeightCurves, weight_curves
 
 __all__ = [
     "Comparison",
     "Evaluation",
+    "LambdaSymmetry",
     "LocalOptimality",
     "MeasureResult",
     "PairedResult",
+    "WeightCurves",
     "compare",
     "evaluate",
     "evaluate_run",
+    "lambda_symmetry",
     "local_optimality",
+    "weight_curves",
 ]

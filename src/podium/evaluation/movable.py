@@ -49,6 +49,11 @@ def movable(model: Any, X: Any, weights: Any, n_rows: int, n_threads: int) -> Mo
     )
 
 
+def is_linear(ranker: Movable) -> bool:
+    """Whether the scores are linear in the weights by construction."""
+    return isinstance(ranker, _Linear)
+
+
 class _Function:
     """A function of the weights that returns the score of each row."""
 

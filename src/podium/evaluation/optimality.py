@@ -23,7 +23,7 @@ from podium.dataset import Queries
 from podium.evaluation.movable import Movable, movable
 from podium.evaluation.queries import COMPARE_OPTIONS, grouped, resampling_settings
 from podium.evaluation.results import plain_text, table_of
-from podium.measures import Measure, measure_queries, parse_measure, weighted_mean
+from podium.measures import Measure, QueryValues, measure_queries, parse_measure, weighted_mean
 
 MEASURE_OPTIONS = tuple(name for name in COMPARE_OPTIONS if name != "n_jobs")
 
@@ -162,7 +162,7 @@ def local_optimality(
     n_jobs : int, optional
         Threads; the answer does not depend on their number.
     **options
-        Of the measure: ties, empty, gain, relevant, max_grade, convention.
+        Of the measure: ties, empty, gain, relevant, max_grade, sigma, convention.
 
     Returns
     -------
@@ -179,10 +179,8 @@ def local_optimality(
     """
     labels, queries, _ = grouped(y, qid, group)
     shares = _check_settings(n_directions, radii, confidence, random_state)
-    for name in options:
-        check_choice(name, MEASURE_OPTIONS, "An option of the measure")
     ranker = movable(model, X, weights, len(labels), thread_count(n_jobs))
-    trial = _Trial(ranker, labels, queries, parse_measure(measure), {"n_jobs": n_jobs, **options})
+    trial = Trial(ranker, labels, queries, parse_measure(measure), {"n_jobs": n_jobs, **options})
     value = trial.value()
     values = trial.along_random(n_directions, shares, random_state)
     good = values if trial.measure.higher_is_better else -values
@@ -221,37 +219,50 @@ def random_direction(seed: int, number: int, n_weights: int) -> Array:
     return unit
 
 
-class _Trial:
+class Trial:
     """Means of a measure at moved weights; moves are shares of the length of the weights."""
 
     def __init__(
         self, ranker: Movable, labels: Array, queries: Queries, measure: Measure, options: dict[str, Any]
     ) -> None:
+        for name in options:
+            check_choice(name, (*MEASURE_OPTIONS, "n_jobs"), "An option of the measure")
         self.ranker, self.labels, self.queries = ranker, labels, queries
         self.measure, self.options = measure, options
         self.length = float(np.linalg.norm(ranker.weights)) or 1.0
 
     def value(self) -> float:
         """Return M*, the mean where nothing is moved."""
-        value = float(self.means(np.zeros((1, len(self.ranker.weights))))[0])
-        if math.isnan(value):
-            raise PodiumError(f"{self.measure} is not defined here: no query has anything to measure.")
-        return value
+        found = self._measured(self.scores(self.ranker.weights[None, :]))
+        if math.isnan(found.mean):
+            raise PodiumError(f"{self.measure} is not defined here: no query has {found.lacking}.")
+        return found.mean
+
+    def scores(self, weights: Array) -> Array:
+        """Return the scores of all rows, grouped by query, at each row of weights."""
+        return self.ranker.scores(weights)[:, self.queries.rows]
 
     def means(self, moves: Array) -> Array:
-        """Return the mean after each move; all moves are measured as the queries of one long list."""
-        scores = self.ranker.scores(self.ranker.weights + self.length * moves)[:, self.queries.rows]
+        """Return the mean after each move."""
+        return self.means_at(self.ranker.weights + self.length * moves)
+
+    def means_at(self, weights: Array) -> Array:
+        """Return the mean at each row of weights; all are measured as the queries of one long list."""
+        found = self._measured(self.scores(weights))
+        pairs = zip(found.values.reshape(len(weights), -1), found.weights.reshape(len(weights), -1), strict=True)
+        return np.array([weighted_mean(values, weights) for values, weights in pairs])
+
+    def _measured(self, scores: Array) -> QueryValues:
+        """Return the values of all queries for each row of scores."""
         n_moves, n_rows = scores.shape
         offsets = np.add.outer(n_rows * np.arange(n_moves, dtype=ROW), self.queries.offsets[:-1]).ravel()
-        found = measure_queries(
+        return measure_queries(
             self.measure,
             np.tile(self.labels, n_moves),
             scores.ravel(),
             np.append(offsets, n_moves * n_rows),
             **self.options,
         )
-        pairs = zip(found.values.reshape(n_moves, -1), found.weights.reshape(n_moves, -1), strict=True)
-        return np.array([weighted_mean(values, weights) for values, weights in pairs])
 
     def along_random(self, n_directions: int, shares: Array, seed: int) -> Array:
         """Return the mean at each share of each direction."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from podium.evaluation.resampling import bootstrap_interval, randomisation_p_val
 from podium.evaluation.results import Comparison, Evaluation, MeasureResult, PairedResult
 from podium.measures import Measure, QueryValues, measure_many, parse_measure, weighted_mean
 
-COMPARE_OPTIONS = ("ties", "empty", "gain", "relevant", "max_grade", "convention", "n_jobs")
+COMPARE_OPTIONS = ("ties", "empty", "gain", "relevant", "max_grade", "sigma", "convention", "n_jobs")
 DEFAULT_MEASURES = ("ndcg@10", "map", "mrr", "pair_loss")
 
 
@@ -36,8 +37,9 @@ def evaluate(
     ties: str | None = None,
     empty: str | float | None = None,
     gain: Any = None,
-    relevant: float | None = None,
+    relevant: float | Literal["top"] | None = None,
     max_grade: float | None = None,
+    sigma: float | None = None,
     convention: str = "podium",
     confidence: float = 0.95,
     n_resamples: int = 1000,
@@ -62,11 +64,15 @@ def evaluate(
     empty : {"skip"} or float, optional
         What a query with nothing to measure counts: nothing (the default), or 0 or 1.
     gain : {"exp2", "linear"}, mapping or callable, optional
-        Gain of a label in DCG and NDCG; 2^y − 1 by default.
-    relevant : float, optional
-        Labels at or above it are relevant for binary measures; by default labels above 0.
+        Gain of a label in DCG and NDCG; 2^y − 1 by default. In a query with labels below 0, y is counted from the
+        query's lowest label.
+    relevant : float or "top", optional
+        Labels at or above it are relevant for binary measures; "top": those that are the highest of their query,
+        if it has others. By default labels above 0, and for PROT and coverage "top".
     max_grade : float, optional
         Highest possible label, for ERR; by default the highest in `y`.
+    sigma : float, optional
+        Steepness of RankNet's cost; 1 by default.
     convention : str
         Defaults of the settings above, as another tool has them: podium, trec, sklearn, lightgbm, xgboost,
         catboost, ranklib or letor.
@@ -93,8 +99,10 @@ def evaluate(
     labels, queries, [given] = grouped(y, qid, group, scores=scores)
     parsed = parse_measures(measures)
     settings = resampling_settings(confidence, n_resamples, random_state)
-    options = {"ties": ties, "empty": empty, "gain": gain, "relevant": relevant, "max_grade": max_grade}
-    found = measure_many(parsed, labels, given, queries.offsets, convention=convention, n_jobs=n_jobs, **options)
+    rules = {"gain": gain, "relevant": relevant, "max_grade": max_grade, "sigma": sigma, "convention": convention}
+    found = measure_many(parsed, labels, given, queries.offsets, ties=ties, empty=empty, n_jobs=n_jobs, **rules)
+    if empty is None:
+        warn_undefined(found)
     return evaluation_of(queries.ids, found, {"convention": convention, **settings})
 
 
@@ -122,7 +130,7 @@ def compare(
     n_resamples : int
         Number of resamples of the bootstrap and of the randomisation test.
     **options
-        Further options of `evaluate`: ties, empty, gain, relevant, max_grade, convention, n_jobs.
+        Further options of `evaluate`: ties, empty, gain, relevant, max_grade, sigma, convention, n_jobs.
 
     Returns
     -------
@@ -135,6 +143,8 @@ def compare(
     for name in options:
         check_choice(name, COMPARE_OPTIONS, "An option of compare")
     first, second = (measure_many(parsed, labels, column, queries.offsets, **options) for column in given)
+    if options.get("empty") is None:
+        warn_undefined(first)
     results = {m.name: _paired(m, first[m.name], second[m.name], settings) for m in parsed}
     return Comparison(results, {"convention": options.get("convention", "podium"), **settings})
 
@@ -145,6 +155,13 @@ def parse_measures(measures: str | Iterable[str]) -> list[Measure]:
     if not isinstance(names, Iterable) or not (names := list(names)):
         raise PodiumError("measures must name at least one measure, such as 'ndcg@10'.")
     return list(dict.fromkeys(map(parse_measure, names)))
+
+
+def warn_undefined(found: dict[str, QueryValues]) -> None:
+    """Warn of measures that no query has, with the reason; the caller of our caller is blamed."""
+    for name, one in found.items():
+        if one.lacking:
+            warnings.warn(f"{name} is undefined: no query has {one.lacking}.", stacklevel=3)
 
 
 def evaluation_of(ids: Array, found: dict[str, QueryValues], settings: dict[str, Any]) -> Evaluation:

@@ -8,7 +8,7 @@ import numpy as np
 
 from podium._validation import Array, PodiumError, check_choice
 from podium.dataset import Queries, group_rows
-from podium.evaluation.queries import evaluation_of, parse_measures, resampling_settings
+from podium.evaluation.queries import evaluation_of, parse_measures, resampling_settings, warn_undefined
 from podium.evaluation.results import Evaluation
 from podium.measures import measure_many
 from podium.readers import Qrels, Run
@@ -53,6 +53,7 @@ def evaluate_run(
     labels, queries, depths = judged_ranking(qrels, run, keep_all)
     places = -np.arange(len(labels), dtype=float)
     found = measure_many(parsed, labels, places, queries.offsets, convention="trec", depths=depths, n_jobs=n_jobs)
+    warn_undefined(found)
     return evaluation_of(queries.ids, found, {"convention": "trec", **settings})
 
 

@@ -32,7 +32,7 @@ from podium._validation import Array
 from podium.feedback import Graded, Pairs
 from podium.losses.row_pairs import FEW_ROWS, LANES, add_all_pairs, add_pairs, clear_sums, fill_square
 from podium.measures.binary import relevance
-from podium.measures.conventions import Rules
+from podium.measures.conventions import Relevant, Rules
 from podium.measures.graded import custom_gains, scaled_gains_and_best, stop_probabilities
 from podium.measures.record import RowValues, labels_and_best
 from podium.measures.swaps import STATE_ROWS, SWAPS, place_units
@@ -75,7 +75,7 @@ class LambdaLoss:
         *,
         normalize: bool = False,
         gain: Any = "exp2",
-        relevant: float | None = None,
+        relevant: Relevant = None,
         max_grade: float | None = None,
         n_threads: int = 1,
     ) -> None:
@@ -104,6 +104,12 @@ class LambdaLoss:
         )  # fmt: skip
         run_threads(_query_loop(), [call] * self.n_threads, self.n_threads)
         return self.gradient, self.curvature
+
+    def flat_reason(self) -> str | None:
+        """Say why no pair has any |ΔZ|, at whatever scores; None where one has."""
+        starts = self.feedback.offsets[:-1]
+        differ = np.maximum.reduceat(self.values, starts) > np.minimum.reduceat(self.values, starts)
+        return None if differ.any() else f"no query has {self.form.needs}"
 
 
 class PairLoss:
@@ -193,12 +199,15 @@ class Delta:
     fill_rows: Callable[..., None]
     logarithmic: bool = False
     values_of: Callable[..., Array] = _values
+    needs: str = "two different labels"
 
+
+_BOTH_KINDS = 'both relevant rows (labels above 0) and others; consider delta="ndcg" or delta="none"'
 
 DELTAS = {
-    "ndcg": Delta(scaled_gains_and_best, _no_state, SWAPS["ndcg"].fill_rows, True, _gain_shares),
-    "map": Delta(relevance, SWAPS["map"].fill_state, SWAPS["map"].fill_rows),
-    "mrr": Delta(relevance, SWAPS["mrr"].fill_state, SWAPS["mrr"].fill_rows),
+    "ndcg": Delta(scaled_gains_and_best, _no_state, SWAPS["ndcg"].fill_rows, True, _gain_shares, "two different gains"),
+    "map": Delta(relevance, SWAPS["map"].fill_state, SWAPS["map"].fill_rows, needs=_BOTH_KINDS),
+    "mrr": Delta(relevance, SWAPS["mrr"].fill_state, SWAPS["mrr"].fill_rows, needs=_BOTH_KINDS),
     "err": Delta(stop_probabilities, SWAPS["err"].fill_state, SWAPS["err"].fill_rows),
     "none": Delta(labels_and_best, _no_state, _label_rows),
 }

@@ -10,7 +10,9 @@ import numpy as np
 from podium._compiled import SCORE
 from podium._validation import Array, PodiumError
 from podium.feedback import Feedback, Graded
-from podium.measures.graded import exp2_gains
+from podium.measures.conventions import Rules
+from podium.measures.graded import LARGE, above, exp2_gains, origins
+from podium.measures.ties import as_given
 
 
 class Squared:
@@ -49,6 +51,10 @@ class Logistic:
         size = np.abs(response)
         return -self.weight * response, self.weight * size * (2 * self.sigma - size)
 
+    def flat_reason(self) -> str | None:
+        """Say why nothing tells rows apart; None where something does."""
+        return None if np.ptp(self.sign) else "the logistic losses need labels above 0 and labels that are not"
+
 
 class BalancedLogistic(Logistic):
     """Logistic loss in which both kinds of rows weigh alike, 1/n₊ and 1/n₋ (LM 6.1, Eq. 15)."""
@@ -64,13 +70,17 @@ class BalancedLogistic(Logistic):
 class CrossEntropy:
     """Listwise cross-entropy XE-NDCG (Bruch 2021): -Σ φ log ρ with ρ the softmax of a query's scores.
 
-    φ is proportional to 2^y - γ, γ drawn anew in [0, 1) for each row and round. Gradient ρ - φ, curvature
-    ρ (1 - ρ).
+    φ is proportional to 2^(y - o) - γ, o the query's origin as for the measures, γ drawn anew in [0, 1) for each row
+    and round. Gradient ρ - φ, curvature ρ (1 - ρ).
     """
 
     def __init__(self, feedback: Graded, seed: int = 0) -> None:
         self.feedback, self.seed = feedback, seed
-        self.gains = exp2_gains(feedback.labels) + 1.0
+        given = as_given(feedback.labels, feedback.offsets)
+        labels = above(given.labels, origins(given, Rules()))
+        excess = given.spread(np.maximum(np.maximum.reduceat(labels, feedback.offsets[:-1]) - LARGE, 0.0))
+        self.gains = np.exp2(labels - excess) if excess.any() else exp2_gains(labels) + 1.0
+        self.unit = np.exp2(-excess)  # φ is a share of its query, so 2^-excess cancels, and 2^y does not overflow
 
     def start(self) -> float:
         """All rows begin at 0."""
@@ -80,7 +90,7 @@ class CrossEntropy:
         """Return gradient and curvature of each row."""
         feedback, offsets = self.feedback, self.feedback.offsets
         chance = np.random.default_rng([self.seed, number]).random(len(scores))
-        wanted = self._shares(feedback.row_weight * (self.gains - chance))
+        wanted = self._shares(feedback.row_weight * (self.gains - self.unit * chance))
         top = np.repeat(np.maximum.reduceat(scores, offsets[:-1]), np.diff(offsets))
         given = self._shares(feedback.row_weight * np.exp(scores - top))
         weight = np.repeat(np.where(feedback.pairs_per_query > 0, feedback.query_weight, 0.0), np.diff(offsets))

@@ -14,8 +14,8 @@ import numpy as np
 
 from podium._compiled import SCORE, thread_count
 from podium._validation import PodiumError
-from podium.measures import binary, graded, localized, pairwise
-from podium.measures.conventions import CONVENTIONS, Rules, convention_rules
+from podium.measures import binary, graded, localized, pairwise, ranknet
+from podium.measures.conventions import CONVENTIONS, Relevant, Rules, convention_rules
 from podium.measures.pairwise import pair_losses
 from podium.measures.record import Definition, Measure, QueryValues, measure_ranking, weighted_mean
 from podium.measures.ties import TIE_RULES, Array, Ranking, ranked
@@ -39,7 +39,7 @@ __all__ = [
 
 DEFINITIONS: Mapping[str, Definition] = {
     definition.name: definition
-    for definition in (*graded.MEASURES, *binary.MEASURES, *pairwise.MEASURES, *localized.MEASURES)
+    for definition in (*graded.MEASURES, *binary.MEASURES, *pairwise.MEASURES, *localized.MEASURES, *ranknet.MEASURES)
 }
 """Every measure by its base name."""
 
@@ -108,8 +108,9 @@ def measure_many(
     ties: str | None = None,
     empty: Any = None,
     gain: Any = None,
-    relevant: float | None = None,
+    relevant: Relevant = None,
     max_grade: float | None = None,
+    sigma: float | None = None,
     convention: str = "podium",
     depths: Array | None = None,
     n_jobs: int | None = None,
@@ -124,7 +125,7 @@ def measure_many(
         Finite values, rows grouped by query.
     offsets : int64[Q + 1]
         First row of each query; no query is without rows.
-    ties, empty, gain, relevant, max_grade : optional
+    ties, empty, gain, relevant, max_grade, sigma : optional
         Rules that replace the convention's; see `Rules`.
     convention : str
         Named set of rules, one of `CONVENTIONS`.
@@ -135,9 +136,9 @@ def measure_many(
         Threads, as scikit-learn counts them.
     """
     parsed = [parse_measure(measure) for measure in measures]
-    given = {"gain": gain, "relevant": relevant, "max_grade": max_grade, "depths": depths}
+    given = {"gain": gain, "relevant": relevant, "max_grade": max_grade, "sigma": sigma, "depths": depths}
     rules = convention_rules(convention).with_options(
-        ties=ties, empty=empty, gain=gain, relevant=relevant, max_grade=max_grade
+        ties=ties, empty=empty, gain=gain, relevant=relevant, max_grade=max_grade, sigma=sigma
     )
     _refuse_unused(parsed, [name for name, value in given.items() if value is not None])
     rankings = _Rankings(labels, scores, offsets, rules, thread_count(n_jobs))

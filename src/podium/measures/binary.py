@@ -8,28 +8,35 @@ chance to the next, so that no binomial is formed.
 
 from __future__ import annotations
 
+from typing import Any, Literal
+
 import numpy as np
 
 from podium._compiled import SCORE, compiled_argument, compiled_part
-from podium.measures.conventions import DIVIDE_BY_REACHABLE, DIVIDE_BY_ROWS, Rules
-from podium.measures.record import Definition, Rows, values_alone
+from podium.measures.conventions import DIVIDE_BY_REACHABLE, DIVIDE_BY_ROWS, Relevant, Rules
+from podium.measures.record import Definition, Kernel, Rows, values_alone
 from podium.measures.ties import Array, Ranking
 
 
 def relevance(ranking: Ranking, rules: Rules) -> Rows:
     """1 for relevant rows and 0 for others, in rank order."""
-    labels = ranking.labels
-    flags = (labels > 0.0 if rules.relevant is None else labels >= rules.relevant).astype(SCORE)
-    return values_alone(ranking, flags)
+    return values_alone(ranking, flags_of(ranking, rules.relevant))
 
 
-def top_grade(ranking: Ranking, rules: Rules) -> Rows:
-    """1 for rows with the query's highest label, RB's good movies; none where all labels are one."""
-    best, starts = ranking.best, ranking.offsets[:-1]
-    highest = best[starts]
-    highest[best[ranking.offsets[1:] - 1] == highest] = np.inf
-    flags = (ranking.labels == ranking.spread(highest)).astype(SCORE)
-    return values_alone(ranking, flags)
+def good_rows(ranking: Ranking, rules: Rules) -> Rows:
+    """1 for the rows that PROT and coverage look for, RB's good movies."""
+    return values_alone(ranking, flags_of(ranking, rules.good))
+
+
+def flags_of(ranking: Ranking, relevant: Relevant) -> Array:
+    """Flags by a threshold, of labels above 0, or of each query's highest label (none where all labels are one)."""
+    labels, starts = ranking.labels, ranking.offsets[:-1]
+    if isinstance(relevant, str):
+        highest, lowest = np.maximum.reduceat(labels, starts), np.minimum.reduceat(labels, starts)
+        is_relevant: Array = labels == ranking.spread(np.where(highest > lowest, highest, np.inf))
+    else:
+        is_relevant = labels > 0.0 if relevant is None else labels >= relevant
+    return is_relevant.astype(SCORE)
 
 
 @compiled_argument
@@ -85,7 +92,7 @@ def next_chance(chance: float, i: int, end: int, good: int) -> float:
 def reciprocal_rank(
     flags: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array
 ) -> float:
-    """1/(place of the first relevant row), 0 after place k; with flags of the top grade RB's PROT."""
+    """1/(place of the first relevant row), 0 after place k; with flags of the good rows RB's PROT."""
     start, end, good = first_relevant(flags, ends)
     if good == 0:
         return np.nan
@@ -211,38 +218,53 @@ def _p_rule(rules: Rules) -> int:
     return rules.precision
 
 
-_FLAGS = frozenset({"relevant", "depths"})
+def _threshold(relevant: Relevant) -> str:
+    """Which rows are relevant, and how to change it."""
+    if isinstance(relevant, str):
+        return "(the highest label of a query with two different ones)"
+    which = "above 0" if relevant is None else f"of at least {relevant:g}"
+    return f'(a label {which}); give relevant=, the least label that is relevant, or relevant="top"'
+
+
+def _needs_relevant(rules: Rules) -> str:
+    return f"a relevant row {_threshold(rules.relevant)}"
+
+
+def _needs_good(rules: Rules) -> str:
+    return f"a relevant row {_threshold(rules.good)}"
+
+
+def _needs_both(rules: Rules) -> str:
+    return f"a row that is not relevant beside a relevant one {_threshold(rules.relevant)}"
+
+
+def _flagged(name: str, about: str, kernel: Kernel, takes_k: Literal["may", "must"], **more: Any) -> Definition:
+    """Measure of relevant rows."""
+    return Definition(
+        name, about, kernel, relevance, takes_k, uses=frozenset({"relevant", "depths"}), needs=_needs_relevant, **more
+    )
+
+
+def _of_good_rows(name: str, about: str, kernel: Kernel) -> Definition:
+    """Measure of the rows with the highest label, or those that `relevant` names."""
+    return Definition(name, about, kernel, good_rows, uses=frozenset({"relevant"}), needs=_needs_good)
+
 
 MEASURES = (
-    Definition(
-        "map",
-        "average precision",
-        average_precision,
-        relevance,
-        "may",
-        uses=_FLAGS,
-        rule=_ap_rule,
-    ),
-    Definition("mrr", "reciprocal rank of the first relevant row", reciprocal_rank, relevance, "may", uses=_FLAGS),
-    Definition("p", "precision of the first k", precision, relevance, "must", uses=_FLAGS, rule=_p_rule),
-    Definition("recall", "share of the relevant rows in the first k", recall, relevance, "must", uses=_FLAGS),
+    _flagged("map", "average precision", average_precision, "may", rule=_ap_rule),
+    _flagged("mrr", "reciprocal rank of the first relevant row", reciprocal_rank, "may"),
+    _flagged("p", "precision of the first k", precision, "must", rule=_p_rule),
+    _flagged("recall", "share of the relevant rows in the first k", recall, "must"),
     Definition(
         "auc",
         "share of (relevant, other) pairs in the right order",
         auc,
         relevance,
         uses=frozenset({"relevant"}),
+        needs=_needs_both,
     ),
-    Definition("prot", "reciprocal rank of the first row with the highest label", reciprocal_rank, top_grade),
-    Definition("coverage", "precision where the last row with the highest label is found", coverage, top_grade),
-    Definition(
-        "avg_rank",
-        "rank of the first relevant row, at most k + 1",
-        average_rank,
-        relevance,
-        "may",
-        higher_is_better=False,
-        uses=_FLAGS,
-    ),
-    Definition("top", "whether a relevant row is in the first k", top, relevance, "must", uses=_FLAGS),
+    _of_good_rows("prot", "reciprocal rank of the first row with the highest label", reciprocal_rank),
+    _of_good_rows("coverage", "precision where the last row with the highest label is found", coverage),
+    _flagged("avg_rank", "rank of the first relevant row, at most k + 1", average_rank, "may", higher_is_better=False),
+    _flagged("top", "whether a relevant row is in the first k", top, "must"),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -42,36 +43,80 @@ def _gain_numbers(gains: list[Any]) -> Array:
         raise PodiumError("gain must map labels to numbers.") from None
 
 
+def origins(ranking: Ranking, rules: Rules) -> Array | None:
+    """Origin of each row's query, min(0, lowest label of the query), from which gains count; None: 0 for all.
+
+    A query looks at its own labels alone, so that its value is the same in any set of queries.
+    """
+    lowest = float(ranking.labels.min(initial=0.0))
+    if lowest >= 0.0 or rules.negative == "zero":
+        return None
+    if rules.negative == "refuse":
+        raise PodiumError(
+            f"Gains under this convention need labels of at least 0; the lowest is {lowest:g}: use "
+            'convention="podium", where the lowest label of a query gains 0, or add a number to all labels.'
+        )
+    return ranking.spread(np.minimum(np.minimum.reduceat(ranking.labels, ranking.offsets[:-1]), 0.0))
+
+
+def above(labels: Array, origin: Array | None) -> Array:
+    """Labels counted from the origin; infinite where they are further apart than numbers reach."""
+    if origin is None:
+        return labels
+    with np.errstate(over="ignore"):
+        rises: Array = labels - origin
+    return rises
+
+
 def gains_and_best(ranking: Ranking, rules: Rules) -> Rows:
     """Gains in rank order and in the best order (custom gains stand in the ranking already)."""
+    origin = origins(ranking, rules)
+    labels, best = above(ranking.labels, origin), above(ranking.best, origin)
     if rules.gain == "exp2":
-        return Rows(exp2_gains(ranking.labels), exp2_gains(ranking.best), ranking.best_places)
-    return Rows(np.maximum(ranking.labels, 0.0), np.maximum(ranking.best, 0.0), ranking.best_places)
+        return Rows(exp2_gains(labels), exp2_gains(best), ranking.best_places)
+    return Rows(np.maximum(labels, 0.0), np.maximum(best, 0.0), ranking.best_places)
 
 
 def scaled_gains_and_best(ranking: Ranking, rules: Rules) -> Rows:
-    """Gains as above but, where they are large, over the highest of the query, which NDCG cancels."""
-    if rules.gain == "exp2" and ranking.labels.max(initial=0.0) > LARGE:
-        top = ranking.spread(np.maximum(ranking.best[ranking.offsets[:-1]], 0.0))
-        return Rows(shifted_gains(ranking.labels, top), shifted_gains(ranking.best, top), ranking.best_places)
+    """Gains as above but, where they are large, over the highest of the query, which NDCG cancels.
+
+    Gains below 2^-1074 of the highest are then 0, and those below 2^-53 of it lost in any sum with it.
+    """
+    origin = origins(ranking, rules)
+    zero: Any = 0.0 if origin is None else origin
+    labels, best, places = ranking.labels, ranking.best, ranking.best_places
+    if rules.gain == "exp2" and above(labels, origin).max(initial=0.0) > LARGE:
+        top = np.maximum(ranking.spread(best[ranking.offsets[:-1]]), zero)
+        return Rows(shifted_gains(labels, top, zero), shifted_gains(best, top, zero), places)
     rows = gains_and_best(ranking, rules)
     if rows.best.max(initial=0.0) <= 2.0**LARGE:
         return rows
-    highest = ranking.spread(np.maximum(rows.best[ranking.offsets[:-1]], 1.0))
-    return Rows(rows.values / highest, rows.best / highest, ranking.best_places)
+    size = np.maximum(np.maximum(ranking.spread(best[ranking.offsets[:-1]]), -zero), 1.0)
+    shift = zero / size
+    return Rows(np.maximum(labels / size - shift, 0.0), np.maximum(best / size - shift, 0.0), places)
 
 
 def stop_probabilities(ranking: Ranking, rules: Rules) -> Rows:
-    """R = (2^y − 1)/2^max (LM 3), zero for labels up to 0."""
-    highest = float(ranking.labels.max(initial=0.0))
+    """R = (2^(y − o) − 1)/2^(max − o) (LM 3), o the origin; zero for labels up to it."""
+    origin = origins(ranking, rules)
+    zero: Any = 0.0 if origin is None else origin
+    highest = highest_grade(ranking.labels, rules)
     top = highest if rules.max_grade is None else float(rules.max_grade)
     if highest > top:
         raise PodiumError(f"max_grade must be at least the highest label, {highest:g}; got {top:g}.")
-    if top > LARGE:
-        values = shifted_gains(ranking.labels, np.float64(top))
+    with np.errstate(over="ignore"):
+        reach = np.float64(top) - zero
+    if np.max(reach, initial=0.0) > LARGE:
+        values = shifted_gains(ranking.labels, top, zero)
     else:
-        values = exp2_gains(ranking.labels) * np.exp2(-top)
+        values = exp2_gains(above(ranking.labels, origin)) * np.exp2(-reach)
     return values_alone(ranking, values)
+
+
+def highest_grade(labels: Array, rules: Rules) -> float:
+    """Highest label of all queries; 0 at least, where labels below 0 gain nothing."""
+    lowest = labels.min(initial=0.0) if rules.negative == "origin" else 0.0
+    return float(labels.max(initial=lowest))
 
 
 def exp2_gains(labels: Array) -> Array:
@@ -81,9 +126,10 @@ def exp2_gains(labels: Array) -> Array:
     return gains
 
 
-def shifted_gains(labels: Array, top: Any) -> Array:
-    """(2^y − 1)/2^top without forming 2^y."""
-    return np.where(labels > 0, np.exp2(labels - top) - np.exp2(-top), 0.0)
+def shifted_gains(labels: Array, top: Any, origin: Any) -> Array:
+    """(2^(y − o) − 1)/2^(top − o) without forming 2^(y − o)."""
+    with np.errstate(over="ignore"):
+        return np.where(labels > origin, np.exp2(labels - top) - np.exp2(origin - top), 0.0)
 
 
 @compiled
@@ -207,10 +253,22 @@ def _short(rules: Rules) -> int:
     return rules.short
 
 
+def _needs_gain(rules: Rules) -> str:
+    if not isinstance(rules.gain, str):
+        return "a label with a gain above 0; check gain="
+    if rules.negative == "origin":
+        return "a label above 0, or two different labels"
+    return "a label above 0, and labels below 0 gain nothing under this convention"
+
+
+def _needs_grade(rules: Rules) -> str:
+    return _needs_gain(replace(rules, gain="exp2"))
+
+
 _GAIN = frozenset({"gain", "depths"})
 
 MEASURES = (
-    Definition("dcg", "discounted cumulative gain", dcg, gains_and_best, "may", uses=_GAIN),
+    Definition("dcg", "discounted cumulative gain", dcg, gains_and_best, "may", uses=_GAIN, needs=_needs_gain),
     Definition(
         "ndcg",
         "DCG over the best possible DCG",
@@ -219,6 +277,7 @@ MEASURES = (
         "may",
         uses=_GAIN,
         rule=_short,
+        needs=_needs_gain,
     ),
     Definition(
         "err",
@@ -227,5 +286,6 @@ MEASURES = (
         stop_probabilities,
         "may",
         uses=frozenset({"max_grade", "depths"}),
+        needs=_needs_grade,
     ),
 )

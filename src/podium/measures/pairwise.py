@@ -355,7 +355,12 @@ MEASURES = (
     Definition("kendall", "Kendall's tau over all n(n - 1)/2 pairs, ties counting 0", kendall),
     Definition("kendall_b", "Kendall's tau-b, corrected for ties", kendall_b, ties="expected"),
     _loss("hard_loss", "share of all n(n - 1)/2 pairs that are misordered", hard_loss, pooled=False),
-    Definition("iauc", "mean AUC of the labels above y against those below, over y", integrated_auc),
+    Definition(
+        "iauc",
+        "mean AUC of the labels above y against those below, over y",
+        integrated_auc,
+        needs=lambda rules: "three different labels",
+    ),
     Definition(
         "vus",
         "chance that one row of each grade comes in the order of the grades",

@@ -40,6 +40,11 @@ def values_alone(ranking: Ranking, values: Array) -> Rows:
     return Rows(values, values, ranking.order)
 
 
+def two_labels(rules: Rules) -> str:
+    """What measures of order need."""
+    return "two different labels"
+
+
 def no_rule(rules: Rules) -> int:
     """Most measures have one form only."""
     return 0
@@ -69,11 +74,15 @@ class Definition:
     ties : str, optional
         The tie rule, where the measure has its own.
     uses : frozenset of str
-        Options among "gain", "relevant", "max_grade" and "depths" that change it.
+        Options among "gain", "relevant", "max_grade", "sigma" and "depths" that change it.
     rule : function
         The code, from the `Rules`, of the form that the kernel takes.
     check : function, optional
         Called with the `Ranking` and the `Rules`; raises when the measure cannot be taken.
+    needs : function
+        What a query must have for the measure to be defined, in words, from the `Rules`.
+    by_order : bool
+        Whether only the order of the scores matters, ties included; False where their values do.
     """
 
     name: str
@@ -87,6 +96,8 @@ class Definition:
     uses: frozenset[str] = frozenset()
     rule: Callable[[Rules], int] = no_rule
     check: Callable[[Ranking, Rules], None] | None = None
+    needs: Callable[[Rules], str] = two_labels
+    by_order: bool = True
 
 
 @dataclass(frozen=True)
@@ -125,11 +136,14 @@ class QueryValues:
         Weight of each query in the mean.
     empty : bool[Q]
         Queries in which the measure has nothing to go by.
+    lacking : str
+        What every query lacks, where all of them are empty; else nothing.
     """
 
     values: Array
     weights: Array
     empty: Array
+    lacking: str = ""
 
     @property
     def mean(self) -> float:
@@ -171,11 +185,18 @@ def measure_ranking(measure: Measure, ranking: Ranking, rules: Rules, depths: Ar
         weights = _by_query(definition.weight, measure, ranking, rules, None)
     empty = np.isnan(values)
     if np.isinf(values).any():
-        raise PodiumError(f'{measure} overflows with these labels; consider gain="linear".')
+        raise PodiumError(f"{measure} overflows with these {_overflow_advice(definition, rules)}.")
     fill = rules.empty_of.get(definition.name, rules.empty)
     if fill != "skip":
         values[empty] = fill
-    return QueryValues(values, weights, empty)
+    return QueryValues(values, weights, empty, definition.needs(rules) if empty.all() else "")
+
+
+def _overflow_advice(definition: Definition, rules: Rules) -> str:
+    """What overflows, and what to do."""
+    if not definition.by_order:
+        return "scores; consider smaller ones"
+    return 'labels; consider gain="linear"' if rules.gain == "exp2" else "labels; consider smaller ones"
 
 
 def _by_query(kernel: Kernel, measure: Measure, ranking: Ranking, rules: Rules, depths: Array | None) -> Array:

@@ -21,7 +21,7 @@ import numpy as np
 from podium._compiled import INDEX, SCORE, compiled_argument
 from podium._validation import PodiumError
 from podium.measures.binary import relevance
-from podium.measures.conventions import Rules
+from podium.measures.conventions import Relevant, Rules
 from podium.measures.graded import custom_gains, scaled_gains_and_best, stop_probabilities
 from podium.measures.record import RowValues, discounts
 from podium.measures.ties import Array, ranked
@@ -44,7 +44,7 @@ def swap_deltas(
     k: int | None = None,
     *,
     gain: Any = "exp2",
-    relevant: float | None = None,
+    relevant: Relevant = None,
     max_grade: float | None = None,
 ) -> Array:
     """Change of a measure by each swap of two places, for one query.

@@ -51,6 +51,8 @@ class Ranking:
         The tie rule.
     n_threads : int
         Threads that sort and measure.
+    given_scores : float64[n], optional
+        Scores as they were given, row by row.
     """
 
     labels: Array
@@ -60,6 +62,15 @@ class Ranking:
     n_blocks: Array
     ties: str
     n_threads: int = 1
+    given_scores: Array | None = None
+
+    @property
+    def scores(self) -> Array:
+        """Scores in rank order."""
+        if self.given_scores is None:
+            raise PodiumError("This ranking has places and no scores; a measure of scores cannot be taken of it.")
+        scores: Array = self.given_scores[self.order]
+        return scores
 
     @cached_property
     def _best(self) -> tuple[Array, Array]:
@@ -112,7 +123,7 @@ def ranked(labels: Array, scores: Array, offsets: Array, ties: str = "expected",
     out = np.empty(n, SCORE), np.empty(n, ROW), np.empty(n, ROW), np.empty(n_queries, ROW)
     by_query_threads(rank_queries, offsets, n_threads, scores, labels, offsets, rule, *out)
     in_rank_order, order, ends, n_blocks = out
-    return Ranking(in_rank_order, order, offsets, ends, n_blocks, ties, n_threads)
+    return Ranking(in_rank_order, order, offsets, ends, n_blocks, ties, n_threads, scores)
 
 
 def as_given(labels: Array, offsets: Array) -> Ranking:

@@ -123,7 +123,7 @@ class TreeRanker(Ranker):
             monitor.observe(TreeRound(tree))
         boost_trees(loss, grower, sampler, scores, monitor, self.n_estimators, self.learning_rate)
         if not monitor.rounds:
-            warnings.warn(self._why_nothing_was_learned(data), stacklevel=3)
+            warnings.warn(self._why_nothing_was_learned(data, loss), stacklevel=3)
         self._keep(monitor.rounds, monitor.best_round, start)
         self.evals_result_, self.stop_reason_, self.seed_ = monitor.history, monitor.reason, seed
         self._categories = data.categories
@@ -241,9 +241,12 @@ class TreeRanker(Ranker):
         self._keep(rounds, len(rounds), self._start)
         return self
 
-    def _why_nothing_was_learned(self, data: RankingData) -> str:
+    def _why_nothing_was_learned(self, data: RankingData, loss: Loss) -> str:
         """Say why the first round found no split."""
         n_rows, least = data.features.shape[0], self.min_child_samples
+        flat = loss.flat_reason() if hasattr(loss, "flat_reason") else None
+        if flat is not None:
+            return f"No tree was grown, so all scores are equal: these labels teach nothing, since {flat}."
         if n_rows < 2 * least:
             return (
                 f"No tree was grown, so all scores are equal: {n_rows} rows cannot be split into two of "

@@ -45,7 +45,7 @@ class LambdaMART(TreeRanker):
     sigma : float
         Steepness of the pairs' sigmoid; it cancels in the model unless `reg_lambda` or `min_child_weight` act.
     gain : "exp2", "linear", mapping or callable
-        Gain of a label in NDCG: 2^y - 1, y, or given.
+        Gain of a label in NDCG: 2^y - 1, y, or given; in a query with labels below 0, y counts from its lowest label.
     learning_rate : float
         η: factor on every leaf's value.
     max_leaves : int

@@ -1,0 +1,69 @@
+"""RankNet's cost as a measure: the logistic loss of the pairs of each query (Burges 2010, "LM", section 2).
+
+It looks at the values of the scores, not at their order alone. A sum of log(1 + exp(-x)) over pairs does not factor
+as the exponential loss does, so it takes O(pairs) of time; memory is O(n).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from podium._compiled import compiled_argument
+from podium._validation import PodiumError
+from podium.measures.conventions import Rules
+from podium.measures.pairwise import comparable_pairs
+from podium.measures.record import Definition, Rows
+from podium.measures.ties import Array, Ranking
+
+
+def labels_and_scores(ranking: Ranking, rules: Rules) -> Rows:
+    """Labels, and σ times the scores, both in rank order."""
+    with np.errstate(over="ignore"):
+        scores = ranking.scores * rules.sigma
+    if not np.isfinite(scores).all():
+        raise PodiumError(f"sigma times the scores must be finite; got sigma={rules.sigma!r}, consider a smaller one.")
+    return Rows(ranking.labels, scores, ranking.order)
+
+
+@compiled_argument
+def ranknet(
+    labels: Array, scores: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array
+) -> float:
+    """Mean of log(1 + exp(-σ (s_i − s_j))) over the pairs with y_i > y_j (LM 2); NaN without pairs.
+
+    Slow line: ``mean(log1p(exp(-(s_i - s_j))))``. Scores descend, so x = s_i − s_j ≥ 0 for i before j: a pair in
+    order costs log(1 + exp(-x)), one out of order x + log(1 + exp(-x)); nothing overflows but x itself.
+    """
+    total, pairs = 0.0, 0.0
+    for i in range(len(labels)):
+        label, score, row = labels[i], scores[i], 0.0
+        for j in range(i + 1, len(labels)):
+            if labels[j] != label:
+                x = score - scores[j]
+                row += np.log1p(np.exp(-x)) + (x if labels[j] > label else 0.0)
+                pairs += 1.0
+        total += row
+    return total / pairs if pairs > 0.0 else np.nan
+
+
+@compiled_argument
+def pairs_of_labels(
+    labels: Array, scores: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array
+) -> float:
+    """Pairs of unequal labels: the weight of a query in the pooled cost."""
+    return float(comparable_pairs(np.sort(labels)))
+
+
+MEASURES = (
+    Definition(
+        "ranknet",
+        "RankNet's cost: mean log(1 + exp(-sigma (s_i - s_j))) of the pairs of unequal labels, all queries pooled",
+        ranknet,
+        labels_and_scores,
+        higher_is_better=False,
+        weight=pairs_of_labels,
+        ties="expected",  # whatever the order of tied rows, their cost is the same
+        uses=frozenset({"sigma"}),
+        by_order=False,
+    ),
+)
