@@ -51,6 +51,17 @@ def test_evaluate_prints_a_table_or_json(run):
     assert content["per_query"]["mrr"] == {"1": 1.0, "2": 0.5}
 
 
+def test_evaluate_takes_the_least_relevant_label_or_the_top_grade(run):
+    def rank(*more):
+        return run("evaluate", "data.txt", "scores.txt", "-m", "mrr", "--json", *more)
+
+    assert json.loads(rank("--relevant", "2")[1])["measures"]["mrr"]["empty_queries"] == 1
+    assert json.loads(rank("--relevant", "top")[1])["measures"]["mrr"]["empty_queries"] == 0
+    code, _, error = rank("--relevant", "best")
+    assert code == 2
+    assert "relevant must be a finite number or \"top\"; got 'best'" in error
+
+
 def test_evaluate_by_a_feature_and_its_reverse(run):
     up = json.loads(run("evaluate", "data.txt", "--feature", "1", "-m", "pair_loss", "--json")[1])
     down = json.loads(run("evaluate", "data.txt", "--feature", "-1", "-m", "pair_loss", "--json")[1])

@@ -63,6 +63,28 @@ def test_empty_queries_are_skipped_and_counted():
     assert evaluate(y, scores, qid=[0, 0, 1, 1], measures="ndcg@10", empty=0)["ndcg@10"] == 0.5
 
 
+def test_a_measure_that_no_query_has_is_warned_of_with_the_reason():
+    y, scores = -np.arange(1.0, 5), [1, 0, 1, 0]
+    with pytest.warns(
+        UserWarning, match=r"mrr is undefined: no query has a relevant row \(a label above 0\); give rel"
+    ):
+        result = evaluate(y, scores, measures=["mrr", "ndcg"])
+    assert np.isnan(result["mrr"])
+    assert 0 < result["ndcg"] < 1
+    with pytest.warns(UserWarning, match="map is undefined"):
+        compare(y, scores, y, measures="map")
+    assert evaluate(y, scores, measures="mrr", relevant="top")["mrr"] == 0.75
+    assert evaluate(y, scores, measures="mrr", relevant=-1)["mrr"] == 0.75
+    assert evaluate(y, scores, measures="mrr", empty=0)["mrr"] == 0  # asked for, so nothing to warn of
+
+
+def test_ranknets_cost_takes_a_steepness():
+    costs = [evaluate([1, 0], [0.5, 0.0], measures="ranknet", sigma=sigma)["ranknet"] for sigma in (1.0, 2.0)]
+    assert costs == pytest.approx([np.log1p(np.exp(-0.5)), np.log1p(np.exp(-1.0))])
+    comparison = compare([1, 0], [0.5, 0.0], [0.0, 0.5], measures="ranknet", sigma=2.0)["ranknet"]
+    assert (comparison.difference, comparison.wins) == (pytest.approx(-1.0), 1)
+
+
 def test_table_and_json_show_every_measure():
     result = evaluate(Y, SCORES, qid=QID, measures=["ndcg@10", "map"])
     text = str(result)

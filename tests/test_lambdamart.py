@@ -247,6 +247,17 @@ def test_a_fit_without_a_split_warns_and_says_why(table):
     assert np.all(model.predict(X) == 0)
     with pytest.warns(UserWarning, match="no split of any feature"):
         LambdaMART().fit(np.ones((240, 2)), y, qid=qid)
+    with pytest.warns(UserWarning, match=r"these labels teach nothing, since no query has both relevant rows"):
+        LambdaMART(delta="map").fit(X, y - 5, qid=qid)
+
+
+@pytest.mark.parametrize("loss", [{"gain": "exp2"}, {"gain": "linear"}, {"delta": "none"}], ids=str)
+def test_labels_below_zero_teach_what_labels_from_zero_do(table, loss):
+    X, y, qid = table
+    y = y - np.minimum.reduceat(y, np.arange(0, 240, 12)).repeat(12)
+    above, below = (LambdaMART(**SMALL, **loss).fit(X, labels, qid=qid) for labels in (y, y - 10))
+    np.testing.assert_array_equal(above.predict(X), below.predict(X))
+    assert np.ptp(below.predict(X)) > 0
 
 
 def test_a_long_query_trains_in_linear_time():

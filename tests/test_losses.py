@@ -90,6 +90,55 @@ def test_gains_may_be_given():
     assert not np.array_equal(linear[0], two[0])
 
 
+@pytest.mark.parametrize("gain", ["exp2", "linear"])
+@pytest.mark.parametrize("delta", ["ndcg", "err", "none"])
+def test_labels_below_zero_pull_as_those_counted_from_the_lowest_of_the_query(delta, gain):
+    rng = np.random.default_rng(4)
+    labels, scores = rng.integers(0, 4, 30).astype(float), rng.normal(size=30)
+    labels[[0, 12]] = 0.0
+    shift = np.repeat([-5.0, -3.0], [12, 18])
+    feedback = graded(labels, [12, 18])
+    lower = graded(labels + shift, [12, 18])
+    if delta == "err":  # whose users are those of a query whose highest label is the highest of all
+        feedback, lower, scores = graded(labels[:12]), graded(labels[:12] - 5.0), scores[:12]
+    gradient, curvature = LambdaLoss(lower, delta, gain=gain).derivatives(scores)
+    expected = LambdaLoss(feedback, delta, gain=gain).derivatives(scores)
+    np.testing.assert_allclose(gradient, expected[0], atol=1e-12)
+    np.testing.assert_allclose(curvature, expected[1], atol=1e-12)
+    assert np.abs(gradient).max() > 0.01
+
+
+def test_minus_the_position_pulls_however_long_the_query():
+    for n in (60, 1500):
+        gradient, _ = LambdaLoss(graded(-np.arange(1.0, n + 1))).derivatives(np.arange(n) / n)
+        assert np.isfinite(gradient).all()
+        assert gradient.argmin() == 0
+        assert LambdaLoss(graded(-np.arange(1.0, n + 1)), "err").derivatives(np.zeros(n))[0][0] < 0
+
+
+def test_lambdas_of_the_top_grade_equal_those_of_its_flags():
+    labels, flags, scores = [4.0, 2, 4, 1, -1, -3, 0], [1.0, 0, 1, 0, 0, 0, 1], np.arange(7.0)
+    top = LambdaLoss(graded(labels, [4, 3]), "map", relevant="top").derivatives(scores)
+    np.testing.assert_array_equal(top, LambdaLoss(graded(flags, [4, 3]), "map").derivatives(scores))
+
+
+def test_a_loss_without_pull_says_why():
+    below, steady = graded([-1.0, -2.0]), {-1.0: 1.0, -2.0: 1.0}
+    assert LambdaLoss(below).flat_reason() is None
+    assert LambdaLoss(below, "map").flat_reason().startswith("no query has both relevant rows (labels above 0)")
+    assert LambdaLoss(below, gain=steady).flat_reason() == "no query has two different gains"
+    assert "labels above 0" in pointwise_loss("logistic", below).flat_reason()
+    assert pointwise_loss("logistic", graded([1.0, 0.0])).flat_reason() is None
+
+
+def test_cross_entropy_counts_labels_from_the_lowest_of_the_query():
+    labels, scores = np.array([0.0, 3, 1, 0, 2, 2]), np.linspace(0, 1, 6)
+    here, below = (CrossEntropy(graded(y, [3, 3])).derivatives(scores)[0] for y in (labels, labels - 7))
+    np.testing.assert_array_equal(here, below)
+    long = CrossEntropy(graded(-np.arange(1500.0))).derivatives(np.zeros(1500))[0]
+    np.testing.assert_allclose(long[:3], 1 / 1500 - np.array([1 / 2, 1 / 4, 1 / 8]), atol=1e-12)
+
+
 def test_threads_change_no_bit_of_lambdas():
     rng = np.random.default_rng(2)
     feedback, scores = graded(rng.integers(0, 3, 120), [30] * 4), rng.normal(size=120)

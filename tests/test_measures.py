@@ -135,6 +135,15 @@ def test_expected_map_is_equation_22(query):
         assert same(value, twin.average_precision_by_eq_22([int(f) for f in flags], scores))
 
 
+@pytest.mark.plain
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(query=queries(max_rows=8), sigma=st.sampled_from([0.5, 1.0, 40.0]))
+def test_ranknet_is_the_mean_cost_of_the_pairs(query, sigma):
+    labels, scores = query
+    value = one_query(["ranknet"], labels, scores, sigma=sigma)["ranknet"]
+    assert same(value, twin.ranknet(labels, scores, sigma))
+
+
 @pytest.fixture(scope="module")
 def search():
     """Queries of 1 to 40 rows and one of 1,500, five grades, scores with many ties."""
@@ -182,7 +191,13 @@ def test_several_measures_together_equal_each_alone(search):
     assert_same_bits(together, {name: measure_queries(name, *search) for name in ALL})
 
 
-BOUNDS = {"dcg": (0, math.inf), "avg_rank": (1, math.inf), "kendall": (-1, 1), "kendall_b": (-1, 1)}
+BOUNDS = {
+    "dcg": (0, math.inf),
+    "ranknet": (0, math.inf),
+    "avg_rank": (1, math.inf),
+    "kendall": (-1, 1),
+    "kendall_b": (-1, 1),
+}
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -193,7 +208,10 @@ def test_values_lie_within_bounds(search, name):
     assert np.nanmax(values) <= high
 
 
-@pytest.mark.parametrize("name", ALL)
+BY_ORDER = [name for name in ALL if DEFINITIONS[split(name)[0]].by_order]
+
+
+@pytest.mark.parametrize("name", BY_ORDER)
 def test_no_ranking_is_better_than_the_perfect_one(search, name):
     labels, scores, offsets = search
     perfect = measure_queries(name, labels, labels, offsets).values
@@ -234,6 +252,13 @@ def test_expected_lies_between_pessimistic_and_optimistic(search, name):
     )
     assert np.nanmin(best - mean) >= -1e-12
     assert np.nanmin(mean - worst) >= -1e-12
+
+
+@pytest.mark.parametrize("name", BY_ORDER)
+def test_scores_in_the_same_order_have_the_same_value(search, name):
+    labels, scores, offsets = search
+    before, after = (measure_queries(name, labels, s, offsets).values for s in (scores, np.arctan(scores)))
+    np.testing.assert_array_equal(before, after)
 
 
 @pytest.mark.plain

@@ -75,7 +75,9 @@ def test_bad_names_are_refused_in_a_sentence(name, sentence):
         ({"max_grade": 4.0}, r"max_grade is used by none of the measures asked for \(ndcg\)"),
         ({"relevant": 1.0}, r"relevant is used by none"),
         ({"n_jobs": 0}, "n_jobs must be"),
-        ({"relevant": "yes"}, "relevant must be a finite number; got 'yes'"),
+        ({"relevant": "yes"}, "relevant must be a finite number or \"top\"; got 'yes'"),
+        ({"sigma": 0.0}, "sigma must be a finite number above 0; got 0.0"),
+        ({"sigma": 2.0}, r"sigma is used by none of the measures asked for \(ndcg\)"),
         ({"max_grade": float("nan")}, "max_grade must be a finite number; got nan"),
     ],
 )
@@ -139,6 +141,124 @@ def test_relevant_sets_the_threshold():
     assert value("p@2", [1, 2, 0], [3, 2, 1], relevant=2.0) == 0.5
 
 
+@pytest.mark.parametrize(
+    "name", ["map", "map@2", "mrr", "p@2", "recall@2", "auc", "avg_rank", "top@1", "prot", "coverage"]
+)
+def test_the_top_grade_as_relevant_equals_flags_of_each_querys_highest_label(name):
+    labels = np.array([4.0, 2.0, 4.0, 1.0, -1.0, -3.0, 0.0, 5.0, 5.0])
+    scores = np.array([1.0, 3.0, 3.0, 2.0, 0.5, 0.5, 0.2, 1.0, 2.0])
+    offsets = np.array([0, 4, 7, 9])  # in the last query all labels are one
+    flags = np.array([1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0])
+    top = measure_queries(name, labels, scores, offsets, relevant="top").values
+    np.testing.assert_array_equal(top, measure_queries(name, flags, scores, offsets).values)
+    assert np.isnan(top).tolist() == [False, False, True]
+
+
+def test_prot_and_coverage_take_the_top_grade_unless_relevant_is_given():
+    labels, scores = [4, 2, 0, 4], [1, 4, 3, 2]
+    for convention in ("podium", "trec"):
+        assert value("prot", labels, scores, convention=convention) == 1 / 3
+        assert value("coverage", labels, scores, convention=convention) == 2 / 4
+    assert value("prot", labels, scores, relevant=2.0) == 1.0
+    assert value("coverage", labels, scores, relevant=2.0) == 3 / 4
+
+
+@pytest.mark.parametrize("gain", ["exp2", "linear"])
+@pytest.mark.parametrize("name", ["ndcg", "dcg@2", "ndcg@2", "err"])
+def test_labels_below_zero_count_from_the_lowest_of_their_query(name, gain):
+    more = {} if name == "err" else {"gain": gain}
+    labels, scores = np.array([-1.0, -4.0, -2.0, -2.0]), np.array([0.3, 0.2, 0.9, 0.2])
+    shifted = value(name, labels + 4.0, scores, **more)
+    assert math.isclose(value(name, labels, scores, **more), shifted, rel_tol=1e-14)
+    mixed = np.array([1.0, -2.0, 0.0, 0.0])
+    assert math.isclose(value(name, mixed, scores, **more), value(name, mixed + 2.0, scores, **more), rel_tol=1e-14)
+
+
+@pytest.mark.parametrize("name", ["ndcg", "dcg"])
+def test_a_query_does_not_look_at_the_labels_of_others(name):
+    labels = np.array([2.0, 0.0, 1.0, -3.0, -1.0, -2.0, 0.5, -0.5])
+    scores = np.array([0.1, 0.5, 0.3, 0.4, 0.2, 0.9, 0.0, 1.0])
+    together = measure_queries(name, labels, scores, np.array([0, 3, 6, 8])).values
+    alone = [value(name, labels[a:b], scores[a:b]) for a, b in ((0, 3), (3, 6), (6, 8))]
+    assert together.tolist() == alone
+
+
+@pytest.mark.parametrize("gain", ["exp2", "linear"])
+@pytest.mark.parametrize("n", [40, 1001, 3000])
+def test_ndcg_of_minus_the_position_is_defined_at_any_length(n, gain):
+    labels = -np.arange(1.0, n + 1)
+    assert value("ndcg", labels, labels, gain=gain) == 1.0
+    swapped = labels.copy()
+    swapped[:2] = labels[1], labels[0]
+    lower = value("ndcg", swapped, labels, gain=gain)
+    rises = np.arange(n - 1.0, -1, -1)  # of the rows from the first down
+    gains = np.exp2(rises - n) - np.exp2(-float(n)) if gain == "exp2" else rises
+    discounts = 1 / np.log2(np.arange(2.0, n + 2))
+    lost = (gains[0] - gains[1]) * (discounts[0] - discounts[1]) / (gains @ discounts)
+    assert math.isclose(1.0 - lower, lost, rel_tol=1e-9)
+
+
+def test_err_of_minus_the_position_is_defined_at_any_length():
+    for n in (40, 1001, 3000):
+        labels = -np.arange(1.0, n + 1)
+        stops = np.exp2(-np.arange(0.0, n)) - np.exp2(1.0 - n)
+        reach = np.r_[1.0, np.cumprod(1 - stops)[:-1]]
+        assert math.isclose(value("err", labels, labels), (stops * reach / np.arange(1.0, n + 1)).sum(), rel_tol=1e-12)
+
+
+@pytest.mark.parametrize("gain", ["exp2", "linear"])
+def test_labels_that_lie_further_apart_than_numbers_reach_have_an_ndcg(gain):
+    labels = [1.5e308, -1.5e308, 0.0]
+    small = {"exp2": [1.0, 0.0, 0.0], "linear": [2.0, 0.0, 1.0]}[gain]
+    for scores in ([3, 2, 1], [1, 2, 3]):
+        assert math.isclose(value("ndcg", labels, scores, gain=gain), value("ndcg", small, scores, gain="linear"))
+
+
+@pytest.mark.parametrize("convention", ["sklearn", "lightgbm", "xgboost", "catboost", "ranklib", "letor"])
+def test_conventions_of_tools_that_take_no_labels_below_zero_refuse_them(convention):
+    with pytest.raises(PodiumError, match='need labels of at least 0; the lowest is -2: use convention="podium"'):
+        value("ndcg", [-2.0, 1.0], [1.0, 0.0], convention=convention)
+    assert value("ndcg", [-2.0, 1.0], [0.0, 1.0], convention=convention, gain={-2: 0, 1: 1}) == 1.0
+
+
+def test_labels_below_zero_gain_nothing_under_the_convention_of_trec():
+    assert value("ndcg", [-2.0, 1.0, 0.0], [3.0, 2.0, 1.0], convention="trec") == 1 / math.log2(3)
+    assert value("ndcg", [-2.0, -1.0], [1.0, 0.0], convention="trec") == 0.0
+
+
+def test_what_every_query_lacks_is_said():
+    def lacking(name, labels, **options):
+        return measure_queries(
+            name, np.array(labels), np.zeros(len(labels)), np.array([0, len(labels)]), **options
+        ).lacking
+
+    assert lacking("map", [-1.0, -2.0]).startswith("a relevant row (a label above 0); give relevant=")
+    assert lacking("map", [1.0, 2.0], relevant=3.0).startswith("a relevant row (a label of at least 3); give relevant=")
+    assert (
+        lacking("p@1", [1.0, 1.0], relevant="top")
+        == "a relevant row (the highest label of a query with two different ones)"
+    )
+    assert lacking("auc", [1.0, 2.0]).startswith("a row that is not relevant beside a relevant one (a label above 0)")
+    assert lacking("ndcg", [-1.0, -1.0]) == "a label above 0, or two different labels"
+    assert lacking("err", [0.0, 0.0], convention="trec").startswith("a label above 0, and labels below 0 gain nothing")
+    assert lacking("ndcg", [1.0, 2.0], gain=lambda y: 0 * y) == "a label with a gain above 0; check gain="
+    assert lacking("iauc", [1.0, 2.0]) == "three different labels"
+    assert lacking("ranknet", [1.0, 1.0]) == lacking("kendall", [1.0, 1.0]) == "two different labels"
+    assert lacking("map", [0.0, 1.0]) == ""
+
+
+def test_ranknet_does_not_overflow_and_pools_pairs():
+    assert value("ranknet", [0.0, 1.0], [1000.0, -1000.0]) == 2000.0
+    assert value("ranknet", [1.0, 0.0], [1000.0, -1000.0]) == 0.0
+    assert math.isclose(value("ranknet", [1.0, 0.0], [40.0, 0.0]), math.exp(-40.0), rel_tol=1e-14)
+    found = measure_queries("ranknet", np.array([1.0, 0, 2, 1, 0]), np.zeros(5), np.array([0, 2, 5]))
+    assert found.weights.tolist() == [1.0, 3.0]
+    assert math.isclose(found.mean, math.log(2), rel_tol=1e-15)
+    assert value("ranknet", [0.0, 1.0], [1e150, 0.0]) == 1e150
+    with pytest.raises(PodiumError, match=r"ranknet needs scores of size 1e\+149 or less with sigma=10; rescale"):
+        value("ranknet", [0.0, 1.0], [1e150, 0.0], sigma=10.0)
+
+
 def test_gains_are_exponential_linear_mapped_or_computed():
     labels, scores = [0.0, 2.0], [1.0, 0.0]
     discount = 1 / math.log2(3)
@@ -163,6 +283,8 @@ def test_ndcg_and_err_hold_for_labels_that_overflow_a_power():
 def test_dcg_that_overflows_is_refused_with_advice():
     with pytest.raises(PodiumError, match='dcg overflows with these labels; consider gain="linear"'):
         value("dcg", [2000.0, 0.0], [1.0, 0.0])
+    with pytest.raises(PodiumError, match="dcg overflows with these labels; consider smaller ones"):
+        value("dcg", [1.7e308, -1.7e308], [1.0, 0.0], gain="linear")
 
 
 def test_vus_refuses_continuous_labels():

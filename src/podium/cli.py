@@ -43,6 +43,7 @@ Sizes = Annotated[Path | None, typer.Option("--query-sizes", help="File of query
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 Measures = Annotated[list[str], typer.Option("--measure", "-m", help="A measure, such as ndcg@10; repeat for several.")]
 Ties = Annotated[str | None, typer.Option(help="expected, stable, optimistic or pessimistic.")]
+Relevant = Annotated[str | None, typer.Option(help="Least relevant label; top: the highest label of each query.")]
 Convention = Annotated[str, typer.Option(help="podium, or the tool whose numbers to reproduce.")]
 
 
@@ -87,6 +88,7 @@ def evaluate_command(
     ] = None,
     measure: Measures = ["ndcg@10", "map", "mrr", "pair_loss"],  # noqa: B006 (typer copies it)
     ties: Ties = None,
+    relevant: Relevant = None,
     convention: Convention = "podium",
     per_query: Annotated[bool, typer.Option("--per-query", help="Print the value of each query.")] = False,
     file_format: Format = "auto",
@@ -101,10 +103,19 @@ def evaluate_command(
     table = load_table(file, file_format, label, qid, query_sizes)
     given = read_scores(scores) if scores is not None else feature_scores(table, feature)
     options: dict[str, Any] = {"qid": table.qid, "measures": measure, "ties": ties, "convention": convention}
+    options["relevant"] = _number_or_word(relevant)
     if against is not None:
         _show(compare(table.y, given, read_scores(against), **options), as_json)
     else:
         _show(evaluate(table.y, given, **options), as_json, per_query)
+
+
+def _number_or_word(text: str | None) -> float | str | None:
+    """Return a number where the text is one."""
+    try:
+        return None if text is None else float(text)
+    except ValueError:
+        return text
 
 
 @app.command("evaluate-run")

@@ -9,32 +9,45 @@ from itertools import combinations, groupby, pairwise, permutations, product
 NAN = math.nan
 
 
-def gain(label):
-    return 2.0**label - 1 if label > 0 else 0.0
+def origin(labels):
+    """What gains of a query count from: its lowest label, where that is below 0."""
+    return min(0.0, *labels)
 
 
-def dcg_sum(labels, k):
-    return sum(gain(y) / math.log2(i + 2) for i, y in enumerate(labels[:k]))
+def gain(rise):
+    return 2.0**rise - 1 if rise > 0 else 0.0
+
+
+def dcg_sum(labels, k, lowest):
+    return sum(gain(y - lowest) / math.log2(i + 2) for i, y in enumerate(labels[:k]))
 
 
 def dcg(labels, k=None):
-    return dcg_sum(labels, k) if max(labels) > 0 else NAN
+    return dcg_sum(labels, k, origin(labels)) if max(labels) > origin(labels) else NAN
 
 
 def ndcg(labels, k=None):
-    ideal = dcg_sum(sorted(labels, reverse=True), k)
-    return dcg_sum(labels, k) / ideal if ideal > 0 else NAN
+    ideal = dcg_sum(sorted(labels, reverse=True), k, origin(labels))
+    return dcg_sum(labels, k, origin(labels)) / ideal if ideal > 0 else NAN
 
 
 def err(labels, k=None, max_grade=3.0):
-    if max(labels) <= 0:
+    lowest = origin(labels)
+    if max(labels) <= lowest:
         return NAN
     total, reach = 0.0, 1.0
     for i, y in enumerate(labels[:k]):
-        stop = gain(y) / 2.0**max_grade
+        stop = gain(y - lowest) / 2.0 ** (max_grade - lowest)
         total += reach * stop / (i + 1)
         reach *= 1 - stop
     return total
+
+
+def ranknet(labels, scores, sigma=1.0):
+    """LM 2: mean of log(1 + exp(-σ (s_i - s_j))) over the pairs with y_i > y_j."""
+    rows = range(len(labels))
+    gaps = [scores[i] - scores[j] for i in rows for j in rows if labels[i] > labels[j]]
+    return sum(math.log1p(math.exp(-sigma * gap)) for gap in gaps) / len(gaps) if gaps else NAN
 
 
 def places(labels):

@@ -15,13 +15,16 @@ from podium.measures.pairwise import comparable_pairs
 from podium.measures.record import Definition, Rows
 from podium.measures.ties import Array, Ranking
 
+LARGEST = 1e150
+"""Size of sigma times a score above which the sum of many costs might overflow."""
+
 
 def labels_and_scores(ranking: Ranking, rules: Rules) -> Rows:
     """Labels, and σ times the scores, both in rank order."""
-    with np.errstate(over="ignore"):
-        scores = ranking.scores * rules.sigma
-    if not np.isfinite(scores).all():
-        raise PodiumError(f"sigma times the scores must be finite; got sigma={rules.sigma!r}, consider a smaller one.")
+    scores, largest = ranking.scores, LARGEST / rules.sigma
+    if max(scores.max(initial=0.0), -scores.min(initial=0.0)) > largest:
+        raise PodiumError(f"ranknet needs scores of size {largest:g} or less with sigma={rules.sigma:g}; rescale them.")
+    scores = scores * rules.sigma
     return Rows(ranking.labels, scores, ranking.order)
 
 
@@ -32,7 +35,7 @@ def ranknet(
     """Mean of log(1 + exp(-σ (s_i − s_j))) over the pairs with y_i > y_j (LM 2); NaN without pairs.
 
     Slow line: ``mean(log1p(exp(-(s_i - s_j))))``. Scores descend, so x = s_i − s_j ≥ 0 for i before j: a pair in
-    order costs log(1 + exp(-x)), one out of order x + log(1 + exp(-x)); nothing overflows but x itself.
+    order costs log(1 + exp(-x)), one out of order x + log(1 + exp(-x)); nothing overflows.
     """
     total, pairs = 0.0, 0.0
     for i in range(len(labels)):

@@ -185,18 +185,12 @@ def measure_ranking(measure: Measure, ranking: Ranking, rules: Rules, depths: Ar
         weights = _by_query(definition.weight, measure, ranking, rules, None)
     empty = np.isnan(values)
     if np.isinf(values).any():
-        raise PodiumError(f"{measure} overflows with these {_overflow_advice(definition, rules)}.")
+        advice = 'consider gain="linear"' if rules.gain == "exp2" else "consider smaller ones"
+        raise PodiumError(f"{measure} overflows with these labels; {advice}.")
     fill = rules.empty_of.get(definition.name, rules.empty)
     if fill != "skip":
         values[empty] = fill
     return QueryValues(values, weights, empty, definition.needs(rules) if empty.all() else "")
-
-
-def _overflow_advice(definition: Definition, rules: Rules) -> str:
-    """What overflows, and what to do."""
-    if not definition.by_order:
-        return "scores; consider smaller ones"
-    return 'labels; consider gain="linear"' if rules.gain == "exp2" else "labels; consider smaller ones"
 
 
 def _by_query(kernel: Kernel, measure: Measure, ranking: Ranking, rules: Rules, depths: Array | None) -> Array:
