@@ -91,10 +91,8 @@ def measure(target: Target, seed: int) -> Means:
 
 def quality(ratings: np.ndarray, scores: np.ndarray) -> dict[str, float]:
     """Return the measures of RB 6.2.4; the good movies are those with the highest rating."""
-    good = (ratings == ratings.max()).astype(float)
-    whole = evaluate(ratings, scores, measures="disagreement", n_resamples=0)
-    top = evaluate(good, scores, measures=MEASURES[1:], n_resamples=0)
-    return {"disagreement": whole["disagreement"], **{name: top[name] for name in top}}
+    found = evaluate(ratings, scores, measures=MEASURES, relevant="top", empty="skip", n_resamples=0)
+    return {name: found[name] for name in found}
 
 
 def main(argv: Sequence[str] | None = None) -> Means:

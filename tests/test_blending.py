@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from podium import Blend, PodiumError, blend, blend_curve
+from podium import Blend, PodiumError, blend, blend_curve, evaluate
 from podium._compiled import JIT_DISABLED
 from podium.blending.line import crossings
 from podium.measures import measure_queries
@@ -229,3 +229,21 @@ def test_wrong_input_is_refused():
         blend_curve(*scores, np.zeros(len(y)), qid=qid)
     with pytest.raises(PodiumError, match="3 rankers, as they were blended; got 2"):
         Blend(np.ones(3) / 3, 1.0, np.ones(3), "ndcg").combine(scores)
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("measure", ["ndcg@3", "err"])
+def test_labels_below_zero_are_measured_along_the_line_as_everywhere(measure):
+    rng = np.random.default_rng(6)
+    y, qid = -rng.integers(1, 5, 24).astype(float), np.repeat(np.arange(4), 6)
+    one, two = rng.normal(size=(2, 24))
+    curve = blend_curve(one, two, y, qid=qid, measure=measure)
+    for alpha, value in zip((curve.edges[1:] + curve.edges[:-1]) / 2, curve.values, strict=True):
+        mixed = alpha * one + (1 - alpha) * two
+        assert value == pytest.approx(evaluate(y, mixed, qid=qid, measures=measure, n_resamples=0)[measure], abs=1e-12)
+
+
+@pytest.mark.plain
+def test_a_measure_that_looks_at_the_scores_is_refused():
+    with pytest.raises(PodiumError, match="ranknet looks at the scores, not at their order"):
+        blend_curve([1.0, 0.0], [0.0, 1.0], [1, 0], measure="ranknet")
