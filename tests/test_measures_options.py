@@ -254,6 +254,8 @@ def test_ranknet_does_not_overflow_and_pools_pairs():
     found = measure_queries("ranknet", np.array([1.0, 0, 2, 1, 0]), np.zeros(5), np.array([0, 2, 5]))
     assert found.weights.tolist() == [1.0, 3.0]
     assert math.isclose(found.mean, math.log(2), rel_tol=1e-15)
+    many = np.r_[1.0, np.zeros(1500)]  # a product of 1,500 factors of 2 would overflow
+    assert math.isclose(value("ranknet", many, np.zeros(1501)), math.log(2), rel_tol=1e-13)
     assert value("ranknet", [0.0, 1.0], [1e150, 0.0]) == 1e150
     with pytest.raises(PodiumError, match=r"ranknet needs scores of size 1e\+149 or less with sigma=10; rescale"):
         value("ranknet", [0.0, 1.0], [1e150, 0.0], sigma=10.0)

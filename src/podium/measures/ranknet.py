@@ -18,6 +18,9 @@ from podium.measures.ties import Array, Ranking
 LARGEST = 1e150
 """Size of sigma times a score above which the sum of many costs might overflow."""
 
+FULL = 1e300
+"""Product at which its logarithm is taken: each factor is at most 2."""
+
 
 def labels_and_scores(ranking: Ranking, rules: Rules) -> Rows:
     """Labels, and σ times the scores, both in rank order."""
@@ -35,17 +38,21 @@ def ranknet(
     """Mean of log(1 + exp(-σ (s_i − s_j))) over the pairs with y_i > y_j (LM 2); NaN without pairs.
 
     Slow line: ``mean(log1p(exp(-(s_i - s_j))))``. Scores descend, so x = s_i − s_j ≥ 0 for i before j: a pair in
-    order costs log(1 + exp(-x)), one out of order x + log(1 + exp(-x)); nothing overflows.
+    order costs log(1 + exp(-x)), one out of order x + log(1 + exp(-x)); nothing overflows. The logarithms of a row
+    are one of a product Π(1 + e) = 1 + p: p ← p + e (1 + p) adds what is positive, so that no small e is lost.
     """
     total, pairs = 0.0, 0.0
     for i in range(len(labels)):
-        label, score, row = labels[i], scores[i], 0.0
+        label, score, gaps, p = labels[i], scores[i], 0.0, 0.0
         for j in range(i + 1, len(labels)):
             if labels[j] != label:
                 x = score - scores[j]
-                row += np.log1p(np.exp(-x)) + (x if labels[j] > label else 0.0)
+                p += np.exp(-x) * (1.0 + p)
+                gaps += x if labels[j] > label else 0.0
                 pairs += 1.0
-        total += row
+                if p > FULL:
+                    gaps, p = gaps + np.log1p(p), 0.0
+        total += gaps + np.log1p(p)
     return total / pairs if pairs > 0.0 else np.nan
 
 
