@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from podium._validation import NoPairsError
+from podium._validation import NoPairsError, PodiumError
 from podium.distribution import Distribution
 from podium.distribution.pairs import CHUNK
 from podium.feedback import FeedbackSum, Graded, Pairs
@@ -224,6 +224,13 @@ def test_chunks_of_pairs_add_up(size, monkeypatch):
     chunked = Distribution(feedback, 99)
     assert chunked.update(steps(99, size, 1)) == pytest.approx(whole.update(steps(99, size, 1)), rel=1e-12)
     np.testing.assert_allclose(chunked.potentials(), whole.potentials(), atol=1e-14)
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("feedback", [graded([0, 1, 1], [3]), Pairs(np.array([1]), np.array([0]), np.ones(1))])
+def test_weights_of_rankings_with_other_values_than_0_and_1_are_refused(feedback):
+    with pytest.raises(PodiumError, match="of values 0 and 1; got values such as -2 and 3:"):
+        Distribution(feedback, 3).ranking_weights(np.array([0.0, 3.0, -2.0]))
 
 
 @pytest.mark.plain

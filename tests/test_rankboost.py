@@ -13,6 +13,7 @@ from podium import (
     make_search,
 )
 from podium.measures import pair_losses
+from podium.weak import Found
 from reference import rankboost as reference
 
 
@@ -316,8 +317,6 @@ class FirstFeature:
         return (X[:, 0] > 0).astype(float)
 
     def search(self, potentials, distribution):
-        from podium.weak import Found
-
         r = float(np.sum(self.values * potentials))
         return Found(self, self.values, r) if abs(r) > 1e-9 else None
 
@@ -326,6 +325,66 @@ def test_own_weak_learner(search):
     model = RankBoost(5, weak=FirstFeature, alpha="numeric").fit(search.X, search.y, qid=search.qid)
     assert model.stop_reason_ == "no weak ranking is better than chance"
     assert len(np.unique(model.predict(search.X))) == 2
+
+
+class TwoValues:
+    """A weak learner whose ranking has two values of the user's choice; none of the tests looks at its r."""
+
+    def __init__(self, low, high):
+        self.low, self.high = low, high
+
+    def predict(self, X):
+        return np.where(X[:, 0] > 0, self.high, self.low)
+
+    def __call__(self, data):
+        self.values = self.predict(data.features)[data.queries.rows]
+        return self
+
+    def search(self, potentials, distribution):
+        return Found(self, self.values, 0.5)
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (0.0, 0.4), (1.0, 2.0), (-30.0, 70.0)])
+def test_own_weak_rankings_of_any_range_get_the_numerical_minimum_by_default(search, low, high):
+    (done,) = RankBoost(1, weak=TwoValues(low, high)).fit(search.X, search.y, qid=search.qid).rounds_
+    unit = RankBoost(1, weak=TwoValues(0.0, 1.0), alpha="z").fit(search.X, search.y, qid=search.qid).rounds_[0]
+    assert (done.alpha * (high - low), done.Z) == pytest.approx((unit.alpha, unit.Z), rel=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("alpha", "low", "high", "message"),
+    [
+        ("z", -1.0, 0.4, r"of values 0 and 1; got values such as -1 and 0\.4: take alpha=\"numeric\""),
+        ("z", 0.0, 50.0, "got values such as 50 and 50"),
+        ("r", 0.0, 50.0, r"span at most 1, .*; got values from 0 to 50: take alpha=\"numeric\""),
+        (None, 0.0, np.nan, "one finite value for each of the 559 training rows; TwoValues has nan for row"),
+        (None, 0.0, np.inf, "TwoValues has inf for row"),
+        (None, "a", "b", "TwoValues has values of dtype <U1"),
+    ],
+)
+def test_own_weak_rankings_that_alpha_does_not_hold_for_are_refused(search, alpha, low, high, message):
+    with pytest.raises(PodiumError, match=message):
+        RankBoost(2, weak=TwoValues(low, high), alpha=alpha).fit(search.X, search.y, qid=search.qid)
+
+
+def test_own_weak_learner_that_forgets_rows_is_refused(search):
+    class Short(TwoValues):
+        def __call__(self, data):
+            self.values = np.ones(5)
+            return self
+
+    with pytest.raises(PodiumError, match=r"for each of the 559 training rows; Short has values of shape \(5,\)"):
+        RankBoost(2, weak=Short(0.0, 1.0)).fit(search.X, search.y, qid=search.qid)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("constant", [0.0, 5e-324, -3.0, np.finfo(float).max])
+def test_constant_features_beside_others_are_not_taken(search, order, constant):
+    X = np.array(search.X, order=order)
+    X[:, 1] = constant
+    model = RankBoost(5, weak="feature").fit(X, search.y, qid=search.qid)
+    assert 1 not in {done.feature for done in model.rounds_}
+    assert np.all(model.certificate()["Z"] <= 1)
 
 
 def test_own_weak_rankings_cannot_be_saved(search, tmp_path):

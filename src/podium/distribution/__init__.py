@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from podium._compiled import SCORE
-from podium._validation import Array, NoPairsError
+from podium._validation import Array, NoPairsError, PodiumError
 from podium.distribution.graded import GradedPart
 from podium.distribution.pairs import PairsPart
 from podium.feedback import Feedback, Graded, Pairs
@@ -127,7 +127,13 @@ class Distribution:
         return float(np.exp(min(self.log_total - before, LOG_LARGEST)))
 
     def ranking_weights(self, ranking: Array) -> RankingWeights:
-        """Return W₋, W₀ and W₊ of a ranking with values 0 and 1 on the rows."""
+        """Return W₋, W₀ and W₊ of a ranking with values 0 and 1 on the rows; other values are refused."""
+        other = ranking[(ranking != 0.0) & (ranking != 1.0)]
+        if len(other):
+            raise PodiumError(
+                'W₋, W₀ and W₊, and with them alpha="z", are defined for weak rankings of values 0 and 1; got values '
+                f'such as {other.min():g} and {other.max():g}: take alpha="numeric", or moments in place of weights.'
+            )
         minus, plus = np.sum([part.split(ranking, self.log_total) for part in self.parts], axis=0)
         return RankingWeights(float(minus), max(0.0, float(1.0 - minus - plus)), float(plus))
 

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from podium._compiled import threads_for
+from podium._compiled import SCORE, threads_for
 from podium._validation import Array, PodiumError
 from podium.alpha import RULES, SMOOTHING
 from podium.binning import bin_features
@@ -40,7 +40,9 @@ class RankBoost(BoostedRanker):
         What the weak learner looks for: the largest edge |r| (WeakLearn.3), or the smallest Z exactly
         (WeakLearn.2).
     alpha : {"r", "z", "numeric"}, optional
-        Rule for α: RB Eq. 6, RB Eq. 2, or the numerical minimum of Z. By default that of the criterion.
+        Rule for α: RB Eq. 6, for weak rankings whose values span at most 1; RB Eq. 2, for values 0 and 1 alone; or the
+        numerical minimum of Z, for values of any range. By default that of the criterion for stumps, "r" for features,
+        and "numeric" for a weak learner of your own. Values that a rule does not hold for are refused.
     undefined : {"smooth", "stop"}
         What to do with a stump that orders no pair wrongly but ties some, for which RB Eq. 2 has no finite α: give it
         a large one, as if a 10⁻¹² of its pairs were wrong; or end the fit before it (Connamacher et al. 2019, appendix
@@ -179,13 +181,13 @@ class RankBoost(BoostedRanker):
 
     def _weigh(self, found: Found, distribution: Distribution) -> float:
         """Return α of a weak ranking, learning rate included."""
-        return self.learning_rate * RULES[self.alpha or self.criterion](found, distribution)
+        default = self.criterion if isinstance(self.weak, str) else "numeric"
+        return self.learning_rate * RULES[self.alpha or default](found, distribution)
 
     def _make_learner(self, data: RankingData, cumulative: Cumulative | None, threads: int) -> WeakLearner:
         """Return the weak learner on the training data."""
         if not isinstance(self.weak, str):
-            own: WeakLearner = self.weak(data) if callable(self.weak) else self.weak
-            return own
+            return OwnLearner(self.weak(data) if callable(self.weak) else self.weak)
         limits: dict[str, Any] = {
             "abstain": self.abstain,
             "monotone_constraints": self.monotone_constraints,
@@ -240,6 +242,45 @@ def staged_losses(feedback: Feedback, data: RankingData, staged: Iterable[Array]
             wrong, total = wrong + float(np.sum(weight * share)), total + float(np.sum(weight))
         losses.append(wrong / total)
     return np.array(losses)
+
+
+class OwnLearner:
+    """A user's weak learner, whose rankings are checked.
+
+    Parameters
+    ----------
+    learner : WeakLearner
+        Finds the rankings.
+    """
+
+    def __init__(self, learner: WeakLearner) -> None:
+        self.learner = learner
+
+    @property
+    def stop_reason(self) -> str:
+        """Why it ended the fit, if it says so; empty otherwise."""
+        return str(getattr(self.learner, "stop_reason", ""))
+
+    def search(self, potentials: Array, distribution: Distribution) -> Found | None:
+        """Return what the learner finds; refuse values that are not one finite number for each training row."""
+        found = self.learner.search(potentials, distribution)
+        if found is None:
+            return None
+        values = np.asarray(found.values)
+        if values.shape != potentials.shape or values.dtype.kind not in "fiub" or not np.isfinite(values).all():
+            raise PodiumError(
+                f"A weak learner must find one finite value for each of the {len(potentials)} training rows; "
+                f"{type(found.ranking).__name__} has {_describe(values)}."
+            )
+        return found._replace(values=values.astype(SCORE, copy=False))
+
+
+def _describe(values: Array) -> str:
+    """Say what is wrong with the values of a weak ranking."""
+    if values.dtype.kind not in "fiub":
+        return f"values of dtype {values.dtype}"
+    bad = np.flatnonzero(~np.isfinite(values))
+    return f"{values.flat[bad[0]]} for row {bad[0]}" if len(bad) else f"values of shape {values.shape}"
 
 
 class StopsUndefined:
