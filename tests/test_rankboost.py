@@ -14,6 +14,7 @@ from podium import (
 )
 from podium.measures import pair_losses
 from podium.weak import Found
+from rankboost_data import columns_of, small_data, story
 from reference import rankboost as reference
 
 
@@ -25,22 +26,6 @@ def search():
 @pytest.fixture(scope="module")
 def valid():
     return make_search(n_queries=40, docs_per_query=15, n_features=8, random_state=1)
-
-
-def small_data(seed, continuous):
-    rng = np.random.default_rng(seed)
-    X = rng.integers(0, 5, (42, 4)).astype(float)
-    X[rng.random(X.shape) < 0.2] = np.nan
-    y = rng.random(42) if continuous else rng.integers(0, 3, 42).astype(float)
-    return X, y, np.repeat([0, 1, 2], 14), rng.integers(1, 4, 42).astype(float)
-
-
-def story(model):
-    return [(r.feature, r.threshold, r.abstain, r.alpha, r.Z, r.r) for r in model.rounds_]
-
-
-def columns_of(X):
-    return [[None if np.isnan(x) else x for x in column] for column in X.T]
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -327,66 +312,6 @@ def test_own_weak_learner(search):
     assert len(np.unique(model.predict(search.X))) == 2
 
 
-class TwoValues:
-    """A weak learner whose ranking has two values of the user's choice; none of the tests looks at its r."""
-
-    def __init__(self, low, high):
-        self.low, self.high = low, high
-
-    def predict(self, X):
-        return np.where(X[:, 0] > 0, self.high, self.low)
-
-    def __call__(self, data):
-        self.values = self.predict(data.features)[data.queries.rows]
-        return self
-
-    def search(self, potentials, distribution):
-        return Found(self, self.values, 0.5)
-
-
-@pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (0.0, 0.4), (1.0, 2.0), (-30.0, 70.0)])
-def test_own_weak_rankings_of_any_range_get_the_numerical_minimum_by_default(search, low, high):
-    (done,) = RankBoost(1, weak=TwoValues(low, high)).fit(search.X, search.y, qid=search.qid).rounds_
-    unit = RankBoost(1, weak=TwoValues(0.0, 1.0), alpha="z").fit(search.X, search.y, qid=search.qid).rounds_[0]
-    assert (done.alpha * (high - low), done.Z) == pytest.approx((unit.alpha, unit.Z), rel=1e-7)
-
-
-@pytest.mark.parametrize(
-    ("alpha", "low", "high", "message"),
-    [
-        ("z", -1.0, 0.4, r"of values 0 and 1; got values such as -1 and 0\.4: take alpha=\"numeric\""),
-        ("z", 0.0, 50.0, "got values such as 50 and 50"),
-        ("r", 0.0, 50.0, r"span at most 1, .*; got values from 0 to 50: take alpha=\"numeric\""),
-        (None, 0.0, np.nan, "one finite value for each of the 559 training rows; TwoValues has nan for row"),
-        (None, 0.0, np.inf, "TwoValues has inf for row"),
-        (None, "a", "b", "TwoValues has values of dtype <U1"),
-    ],
-)
-def test_own_weak_rankings_that_alpha_does_not_hold_for_are_refused(search, alpha, low, high, message):
-    with pytest.raises(PodiumError, match=message):
-        RankBoost(2, weak=TwoValues(low, high), alpha=alpha).fit(search.X, search.y, qid=search.qid)
-
-
-def test_own_weak_learner_that_forgets_rows_is_refused(search):
-    class Short(TwoValues):
-        def __call__(self, data):
-            self.values = np.ones(5)
-            return self
-
-    with pytest.raises(PodiumError, match=r"for each of the 559 training rows; Short has values of shape \(5,\)"):
-        RankBoost(2, weak=Short(0.0, 1.0)).fit(search.X, search.y, qid=search.qid)
-
-
-@pytest.mark.parametrize("order", ["C", "F"])
-@pytest.mark.parametrize("constant", [0.0, 5e-324, -3.0, np.finfo(float).max])
-def test_constant_features_beside_others_are_not_taken(search, order, constant):
-    X = np.array(search.X, order=order)
-    X[:, 1] = constant
-    model = RankBoost(5, weak="feature").fit(X, search.y, qid=search.qid)
-    assert 1 not in {done.feature for done in model.rounds_}
-    assert np.all(model.certificate()["Z"] <= 1)
-
-
 def test_own_weak_rankings_cannot_be_saved(search, tmp_path):
     model = RankBoost(2, weak=FirstFeature).fit(search.X, search.y, qid=search.qid)
     with pytest.raises(PodiumError, match=r"A model file holds stumps only, or .* round 1 has a FirstFeature"):
@@ -415,6 +340,9 @@ def test_verbose_shows_progress_on_standard_error(search, valid, capsys):
         ({"monotone_constraints": [1, 0]}, {}, PodiumError, "one entry per feature, 8; got 2"),
         ({"monotone_constraints": [2] * 8}, {}, PodiumError, "monotone_constraints must be -1, 0 or 1; got 2"),
         ({"early_stopping_rounds": 3}, {}, PodiumError, "early_stopping_rounds needs an eval_set"),
+        ({"weak": "feature", "thresholds": [0.5]}, {}, PodiumError, "thresholds goes with stumps only"),
+        ({"pair_weight": "rows"}, {}, PodiumError, "The 'pair_weight' parameter of RankBoost must be"),
+        ({"contradictions": "drop"}, {}, PodiumError, "The 'contradictions' parameter of RankBoost must be"),
         ({"weak": "feature", "criterion": "z"}, {}, PodiumError, "criterion goes with stumps only"),
         ({"weak": "feature", "alpha": "z"}, {}, PodiumError, 'alpha="z" goes with stumps only'),
         ({}, {"init_model": RankBoost()}, ValueError, "not fitted"),
