@@ -82,3 +82,27 @@ def test_certificate_bounds_the_loss_of_other_data_and_of_a_model_gone_on_with(s
     for data in (search, valid):
         certificate = model.certificate(data.X, data.y, qid=data.qid)
         assert np.all(certificate["loss"] <= certificate["bound"] * (1 + 1e-12))
+
+
+@pytest.mark.parametrize("criterion", ["r", "z"])
+def test_order_of_rows_and_pairs_and_thread_count_change_no_bit(search, criterion, monkeypatch):
+    monkeypatch.setattr("podium.rankers.rankboost.threads_for", lambda n_jobs, work: n_jobs)
+    rng = np.random.default_rng(0)
+    n_rows = len(search.y)
+    high, low = rng.integers(0, n_rows, (2, 400))
+    agreeing = (search.qid[high] != search.qid[low]) | (search.y[high] > search.y[low])
+    better, worse, weight = high[agreeing], low[agreeing], rng.random(agreeing.sum()) + 0.1
+    other = search.qid[better] != search.qid[worse]
+    pairs = (
+        np.append(better, worse[other]),
+        np.append(worse, better[other]),
+        np.append(weight, rng.random(other.sum())),
+    )
+    options = {"criterion": criterion, "pair_weight": "differences", "contradictions": "net"}
+    expected = RankBoost(6, n_jobs=1, **options).fit(search.X, search.y, qid=search.qid, pairs=pairs)
+    order, shuffle = rng.permutation(n_rows), rng.permutation(len(pairs[0]))
+    place = np.argsort(order)
+    shuffled = (place[pairs[0][shuffle]], place[pairs[1][shuffle]], pairs[2][shuffle])
+    model = RankBoost(6, n_jobs=3, **options)
+    model.fit(search.X[order], search.y[order], qid=search.qid[order], pairs=shuffled)
+    assert story(model) == story(expected)
