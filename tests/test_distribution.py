@@ -1,13 +1,15 @@
 """Tests of podium.distribution: D, π and Z, factored and explicit, against plain sums over pairs."""
 
+import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from podium._validation import NoPairsError
+from podium._validation import NoPairsError, PodiumError
 from podium.distribution import Distribution
 from podium.distribution.pairs import CHUNK
 from podium.feedback import FeedbackSum, Graded, Pairs
@@ -32,7 +34,7 @@ def as_triples(feedback):
         return list(zip(feedback.worse.tolist(), feedback.better.tolist(), feedback.weight.tolist(), strict=True))
     query = np.repeat(np.arange(len(feedback.offsets) - 1), np.diff(feedback.offsets)).tolist()
     arrays = (feedback.labels.tolist(), query, feedback.row_weight.tolist(), feedback.query_weight.tolist())
-    return twin.graded_triples(*arrays)
+    return twin.graded_triples(*arrays, feedback.by_difference)
 
 
 def as_pairs(feedback):
@@ -46,7 +48,8 @@ def feedbacks(draw):
     """A graded, an explicit or a summed feedback of few rows with at least one pair, and the number of rows."""
     sizes = draw(st.lists(st.integers(1, 8), min_size=1, max_size=4))
     n = sum(sizes)
-    label = draw(st.sampled_from([st.integers(0, 1), st.integers(0, 4), st.floats(-3, 3)]))
+    amounts = st.integers(-3000, 3000).map(lambda amount: amount / 1000)
+    label = draw(st.sampled_from([st.integers(0, 1), st.integers(0, 4), amounts]))
     labels = draw(st.lists(label, min_size=n, max_size=n))
     weight = st.sampled_from([0.0, 0.5, 1.0, 3.0])
     labels_part = graded(
@@ -67,6 +70,7 @@ def feedbacks(draw):
         offsets,
         np.append(labels_part.row_weight, 1.0),
         np.append(labels_part.query_weight, 1.0),
+        draw(st.booleans()),
     )
     choices = [pairs_part, FeedbackSum((labels_part, pairs_part))]
     return draw(st.sampled_from(choices + [labels_part] * bool(labels_part.n_pairs))), n + 1
@@ -118,6 +122,41 @@ def test_potentials_sum_to_zero_and_masses_to_one(case, size, seed):
     assert better.sum() == pytest.approx(1.0, rel=1e-9)
     assert worse.sum() == pytest.approx(1.0, rel=1e-9)
     np.testing.assert_allclose(better - worse, distribution.potentials(), atol=1e-14)
+
+
+@pytest.mark.plain
+@settings(max_examples=40, deadline=None)
+@given(feedbacks(), st.integers(0, 2**32 - 1))
+def test_ranking_loss_equals_the_sum_over_all_pairs(case, seed):
+    feedback, n_rows = case
+    distribution = Distribution(feedback, n_rows)
+    scores = np.random.default_rng(seed).integers(0, 5, n_rows).astype(float)
+    expected = twin.ranking_loss(as_triples(feedback), scores)
+    assert distribution.ranking_loss(scores) == pytest.approx(expected, rel=1e-12)
+    distribution.update(scores)
+    assert distribution.ranking_loss(scores) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize(
+    "labels",
+    [
+        [-1.5e308, 0.0, 1.5e308],
+        [0.0, 5e-324, 1e-323],
+        [1e15, 1e15 + 0.125, 1e15 + 4],
+        [1e-300, 1.0, 1e300],
+        [-3e-310, 0.0, 1.0],
+    ],
+)
+def test_differences_of_labels_of_any_size_agree_with_exact_ones(labels):
+    feedback = graded(labels, [3])
+    weighed = Distribution(Graded(feedback.labels, feedback.offsets, np.ones(3), np.ones(1), True), 3)
+    pairs = itertools.combinations(range(3), 2)
+    weight = [float((Fraction(labels[j]) - Fraction(labels[i])) / Fraction(labels[2])) for i, j in pairs]
+    explicit = Distribution(Pairs(np.array([1, 2, 2]), np.array([0, 0, 1]), np.array(weight)), 3)
+    for step in ([0.3, -0.2, 0.1], [400.0, 0.0, -500.0], [5000.0, 0.0, -3000.0]):
+        assert weighed.update(np.array(step)) == pytest.approx(explicit.update(np.array(step)), rel=1e-12)
+        np.testing.assert_allclose(weighed.potentials(), explicit.potentials(), rtol=1e-9, atol=1e-14)
 
 
 @pytest.mark.plain
@@ -224,6 +263,13 @@ def test_chunks_of_pairs_add_up(size, monkeypatch):
     chunked = Distribution(feedback, 99)
     assert chunked.update(steps(99, size, 1)) == pytest.approx(whole.update(steps(99, size, 1)), rel=1e-12)
     np.testing.assert_allclose(chunked.potentials(), whole.potentials(), atol=1e-14)
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("feedback", [graded([0, 1, 1], [3]), Pairs(np.array([1]), np.array([0]), np.ones(1))])
+def test_weights_of_rankings_with_other_values_than_0_and_1_are_refused(feedback):
+    with pytest.raises(PodiumError, match="of values 0 and 1; got values such as -2 and 3:"):
+        Distribution(feedback, 3).ranking_weights(np.array([0.0, 3.0, -2.0]))
 
 
 @pytest.mark.plain

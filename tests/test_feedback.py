@@ -1,5 +1,7 @@
 """Counts of pairs against brute force, weights, sums, and the reasons for having nothing to learn."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -8,6 +10,7 @@ from hypothesis import strategies as st
 from podium._validation import NoPairsError, PodiumError
 from podium.dataset import RankingData
 from podium.feedback import FeedbackSum, Graded, Pairs, feedback_of, summarize
+from reference import rankboost as twin
 
 pytestmark = pytest.mark.plain
 
@@ -35,6 +38,56 @@ def test_pair_counts_and_weights_equal_brute_force(queries):
     assert feedback.pairs_per_query.tolist() == [brute(query, False) for query in queries]
     np.testing.assert_allclose(feedback.weight_per_query, [brute(query, True) for query in queries], atol=1e-9)
     assert feedback.n_pairs == sum(brute(query, False) for query in queries)
+
+
+@given(QUERIES)
+def test_weights_by_difference_equal_brute_force(queries):
+    feedback = replace(graded(queries), by_difference=True)
+    brute = [sum(a[1] * b[1] * abs(a[0] - b[0]) for i, a in enumerate(query) for b in query[:i]) for query in queries]
+    np.testing.assert_allclose(feedback.weight_per_query, brute, atol=1e-9)
+    equal = feedback.with_equal_queries().weight_per_query
+    np.testing.assert_allclose(equal, [float(weight > 0) for weight in brute])
+
+
+PAIRS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4), st.integers(1, 3)), min_size=1, max_size=12)
+
+
+@given(PAIRS.map(lambda pairs: [pair for pair in pairs if pair[0] != pair[1]]).filter(bool), st.randoms())
+def test_netted_pairs_equal_the_reference_in_any_order(triples, random):
+    def net(given):
+        worse, better, weight = (np.array(side) for side in zip(*given, strict=True))
+        pairs = Pairs(better, worse, weight.astype(float)).netted()
+        return list(zip(pairs.worse.tolist(), pairs.better.tolist(), pairs.weight.tolist(), strict=True))
+
+    assert sorted(net(triples)) == sorted(twin.netted(triples))
+    shuffled = list(triples)
+    random.shuffle(shuffled)
+    assert net(shuffled) == net(triples)
+
+
+def test_weights_that_differ_by_rounding_cancel_out():
+    pairs = Pairs(np.array([0, 0, 1]), np.array([1, 1, 0]), np.array([0.1, 0.2, 0.3]))
+    assert pairs.netted().n_pairs == 0
+
+
+def test_pairs_that_all_cancel_are_nothing_to_rank():
+    data = RankingData.from_arrays(np.arange(2.0)[:, None], pairs=([0, 1], [1, 0]))
+    with pytest.raises(NoPairsError, match=r'contradict each other, .* consider contradictions="keep"'):
+        feedback_of(data, contradictions="net")
+    assert feedback_of(data).n_pairs == 2
+
+
+def test_pairs_are_netted_beside_labels_but_not_with_them():
+    X, y = np.arange(4.0)[:, None], [0, 1, 2, 0]
+    agreeing = RankingData.from_arrays(X, y, qid=[0, 0, 0, 1], pairs=([2, 0, 3], [0, 3, 0], [1.0, 3.0, 1.0]))
+    graded_part, pairs = feedback_of(agreeing, contradictions="net").parts
+    assert graded_part.n_pairs == 3
+    assert sorted(pairs.weight.tolist()) == [1.0, 2.0]
+    opposed = RankingData.from_arrays(X, y, qid=[0, 0, 0, 1], pairs=([0, 0], [2, 3]))
+    with pytest.raises(PodiumError, match=r"1 pair\(s\) contradict labels, as that of row 0 above row 2 does: leave"):
+        feedback_of(opposed, contradictions="net")
+    silent = RankingData.from_arrays(X, y, qid=[0, 0, 0, 1], pairs=([0], [2]), sample_weight=[0, 1, 1, 1])
+    assert feedback_of(silent, contradictions="net").n_pairs == 2
 
 
 @given(QUERIES)
@@ -82,7 +135,7 @@ def test_nothing_to_rank_says_why(arguments, message):
 
 def test_unknown_pair_weight_is_refused():
     data = RankingData.from_arrays(np.arange(2.0)[:, None], [0, 1])
-    with pytest.raises(PodiumError, match='pair_weight must be "pairs" or "queries"; got \'rows\''):
+    with pytest.raises(PodiumError, match="pair_weight must be one of pairs, queries, differences; got 'rows'"):
         feedback_of(data, "rows")
 
 

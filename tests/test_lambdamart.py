@@ -186,6 +186,15 @@ def test_explicit_pairs_are_learned_and_add_to_labels(table):
     assert not np.array_equal(both.predict(X), LambdaMART(10, min_child_samples=3).fit(X, y, qid=qid).predict(X))
 
 
+def test_contradictory_pairs_are_netted_on_request(table):
+    X, y, qid = table
+    better, worse = np.nonzero((y[:, None] > y) & (qid[:, None] == qid))
+    against = (np.append(better, worse[:50]), np.append(worse, better[:50]))
+    netted = LambdaMART(5, min_child_samples=3, contradictions="net").fit(X, pairs=against)
+    alone = LambdaMART(5, min_child_samples=3).fit(X, pairs=(better[50:], worse[50:]))
+    np.testing.assert_allclose(netted.predict(X), alone.predict(X), rtol=1e-3, atol=1e-4)
+
+
 def test_monotone_constraints_hold_on_a_grid():
     data = make_search(n_queries=30, random_state=0)
     n_features = data.X.shape[1]

@@ -128,17 +128,18 @@ def test_moments_are_derivatives_of_the_loss(taste):
 
 
 @pytest.mark.plain
-def test_list_of_graded_pairs_is_that_of_the_labels():
+@pytest.mark.parametrize("by_difference", [False, True])
+def test_list_of_graded_pairs_is_that_of_the_labels(by_difference):
     rng = np.random.default_rng(2)
     y, weight, qid = rng.integers(0, 3, 24).astype(float), rng.integers(1, 4, 24).astype(float), np.repeat([0, 1, 2], 8)
-    graded = Graded(y, np.array([0, 8, 16, 24]), weight, np.array([1.0, 2.0, 0.5]))
+    graded = Graded(y, np.array([0, 8, 16, 24]), weight, np.array([1.0, 2.0, 0.5]), by_difference)
     order = listed_pairs(graded, 24)
     total = order.weight.sum()
     found = {}
     for b, row in enumerate(order.better):
         for p in range(order.start[b], order.start[b + 1]):
             found[int(order.worse[p]), int(row)] = order.weight[p] / total
-    expected = plain.initial_distribution(plain.graded_triples(y, qid, weight, [1.0, 2.0, 0.5]))
+    expected = plain.initial_distribution(plain.graded_triples(y, qid, weight, [1.0, 2.0, 0.5], by_difference))
     assert found == pytest.approx(expected)
 
 

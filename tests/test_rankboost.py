@@ -13,6 +13,8 @@ from podium import (
     make_search,
 )
 from podium.measures import pair_losses
+from podium.weak import Found
+from rankboost_data import columns_of, small_data, story
 from reference import rankboost as reference
 
 
@@ -24,22 +26,6 @@ def search():
 @pytest.fixture(scope="module")
 def valid():
     return make_search(n_queries=40, docs_per_query=15, n_features=8, random_state=1)
-
-
-def small_data(seed, continuous):
-    rng = np.random.default_rng(seed)
-    X = rng.integers(0, 5, (42, 4)).astype(float)
-    X[rng.random(X.shape) < 0.2] = np.nan
-    y = rng.random(42) if continuous else rng.integers(0, 3, 42).astype(float)
-    return X, y, np.repeat([0, 1, 2], 14), rng.integers(1, 4, 42).astype(float)
-
-
-def story(model):
-    return [(r.feature, r.threshold, r.abstain, r.alpha, r.Z, r.r) for r in model.rounds_]
-
-
-def columns_of(X):
-    return [[None if np.isnan(x) else x for x in column] for column in X.T]
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -316,8 +302,6 @@ class FirstFeature:
         return (X[:, 0] > 0).astype(float)
 
     def search(self, potentials, distribution):
-        from podium.weak import Found
-
         r = float(np.sum(self.values * potentials))
         return Found(self, self.values, r) if abs(r) > 1e-9 else None
 
@@ -356,6 +340,9 @@ def test_verbose_shows_progress_on_standard_error(search, valid, capsys):
         ({"monotone_constraints": [1, 0]}, {}, PodiumError, "one entry per feature, 8; got 2"),
         ({"monotone_constraints": [2] * 8}, {}, PodiumError, "monotone_constraints must be -1, 0 or 1; got 2"),
         ({"early_stopping_rounds": 3}, {}, PodiumError, "early_stopping_rounds needs an eval_set"),
+        ({"weak": "feature", "thresholds": [0.5]}, {}, PodiumError, "thresholds goes with stumps only"),
+        ({"pair_weight": "rows"}, {}, PodiumError, "The 'pair_weight' parameter of RankBoost must be"),
+        ({"contradictions": "drop"}, {}, PodiumError, "The 'contradictions' parameter of RankBoost must be"),
         ({"weak": "feature", "criterion": "z"}, {}, PodiumError, "criterion goes with stumps only"),
         ({"weak": "feature", "alpha": "z"}, {}, PodiumError, 'alpha="z" goes with stumps only'),
         ({}, {"init_model": RankBoost()}, ValueError, "not fitted"),

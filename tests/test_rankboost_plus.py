@@ -47,6 +47,23 @@ def test_rounds_equal_the_reference(seed, search):
     np.testing.assert_allclose(np.array(story(model)), np.array(expected), rtol=1e-6, atol=1e-9)
 
 
+def test_weights_of_differences_and_netted_pairs_equal_the_reference():
+    X, y, qid, weight = small_data(1)
+    triples = plain.graded_triples(y, qid, weight, by_difference=True)
+    model = RankBoostPlus(12, max_bins=None, pair_weight="differences").fit(X, y, qid=qid, sample_weight=weight)
+    expected = reference.rank_boost_plus(triples, columns_of(X), 12, "efficient")
+    np.testing.assert_allclose(np.array(story(model)), np.array(expected), rtol=1e-6, atol=1e-9)
+    loss = exponential_losses(model, X, y, qid=qid, sample_weight=weight, pair_weight="differences")["E2"]
+    np.testing.assert_allclose(loss, model.certificate()["bound"], rtol=1e-9)
+    pairs = (np.array([0, 1, 1, 2, 2, 3, 4, 5]), np.array([1, 0, 2, 1, 3, 4, 5, 0]), np.arange(1.0, 9))
+    netted = plain.netted(list(zip(pairs[1].tolist(), pairs[0].tolist(), pairs[2].tolist(), strict=True)))
+    model = RankBoostPlus(12, max_bins=None, contradictions="net").fit(X, pairs=pairs)
+    expected = reference.rank_boost_plus(netted, columns_of(X), 12, "efficient")
+    np.testing.assert_allclose(np.array(story(model)), np.array(expected), rtol=1e-6, atol=1e-9)
+    loss = exponential_losses(model, X, pairs=pairs, contradictions="net")["E2"]
+    np.testing.assert_allclose(loss, model.certificate()["bound"], rtol=1e-9)
+
+
 @both
 def test_rounds_that_use_up_all_directions_equal_the_reference(search):
     X = np.random.default_rng(3).integers(0, 3, (6, 3)).astype(float)

@@ -1,6 +1,7 @@
 """Tests of podium.weak: stumps and scaled features, against trying every one of them."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -52,8 +53,11 @@ def make_task(seed, n_rows=14, n_features=3, grades=3, missing=0.3, kind="graded
         "pairs": list(zip(pairs.worse.tolist(), pairs.better.tolist(), pairs.weight.tolist(), strict=True)),
     }
     triples["sum"] = triples["graded"] + triples["pairs"]
-    feedback = {"graded": graded, "pairs": pairs, "sum": FeedbackSum((graded, pairs))}[kind]
-    return X, feedback, triples[kind]
+    arrays = (labels.tolist(), query.tolist(), graded.row_weight.tolist(), [1.0, 2.0])
+    triples["differences"] = twin.graded_triples(*arrays, by_difference=True)
+    feedback = {"graded": graded, "pairs": pairs, "sum": FeedbackSum((graded, pairs))}
+    feedback["differences"] = replace(graded, by_difference=True)
+    return X, feedback[kind], triples[kind]
 
 
 def fit(X, feedback, n_rounds, alpha="r", form="dense", weigh=None, **parameters):
@@ -77,7 +81,7 @@ def fit(X, feedback, n_rounds, alpha="r", form="dense", weigh=None, **parameters
 
 CASES = st.tuples(
     st.integers(0, 10**6),
-    st.sampled_from(["graded", "pairs", "sum"]),
+    st.sampled_from(["graded", "pairs", "sum", "differences"]),
     st.sampled_from([2, 5, 0]),
     st.sampled_from([0.0, 0.3]),
 )
@@ -110,7 +114,7 @@ def test_every_round_takes_the_stump_that_trying_all_of_them_takes(case, form, c
 
 
 @pytest.mark.parametrize("alpha", ["r", "numeric"])
-@pytest.mark.parametrize("kind", ["graded", "pairs", "sum"])
+@pytest.mark.parametrize("kind", ["graded", "pairs", "sum", "differences"])
 def test_rounds_equal_those_of_plain_rankboost(kind, alpha):
     X, feedback, triples = make_task(5, n_rows=40, n_features=5, kind=kind)
     expected = twin.rank_boost(triples, as_features(X), 6, "r", alpha)
@@ -128,9 +132,9 @@ def test_weights_of_all_stumps_equal_those_computed_one_by_one(case, form, size)
 
 
 @pytest.mark.parametrize("form", ["dense", "columns"])
-@pytest.mark.parametrize("grades", [2, 5, 0])
-def test_weights_of_all_stumps_are_right_in_queries_of_more_than_256_rows(grades, form):
-    X, feedback, _ = make_task(0, n_rows=1200, n_features=2, grades=grades)
+@pytest.mark.parametrize(("grades", "kind"), [(2, "graded"), (5, "graded"), (0, "graded"), (5, "differences")])
+def test_weights_of_all_stumps_are_right_in_queries_of_more_than_256_rows(grades, kind, form):
+    X, feedback, _ = make_task(0, n_rows=1200, n_features=2, grades=grades, kind=kind)
     assert_weights_right(X, feedback, form, 1.0)
 
 
@@ -161,7 +165,7 @@ def test_no_round_raises_the_loss(case, criterion, alpha):
 
 
 @pytest.mark.parametrize("criterion", ["r", "z"])
-@pytest.mark.parametrize("kind", ["graded", "pairs", "sum"])
+@pytest.mark.parametrize("kind", ["graded", "pairs", "sum", "differences"])
 def test_sparse_columns_and_cuts_at_every_value_give_the_stumps_of_dense_data(kind, criterion):
     X, feedback, _ = make_task(7, n_rows=80, n_features=20, kind=kind, missing=0.6)
     dense, numbers, _ = fit(X, feedback, 10, criterion=criterion)

@@ -15,17 +15,20 @@ from collections.abc import Callable
 
 import numpy as np
 
+from podium._validation import PodiumError
 from podium.distribution import Distribution, Moments
 from podium.weak import Found
 
 SMOOTHING = 1e-12
 """Least share of W₋ and W₊: far below any real one, far above rounding."""
+WIDEST = 1.0 + 1e-12
+"""Span of the values up to which RB Eq. (6) holds, rounding included."""
 MAX_STEPS = 100
 """Steps of the numeric search at most; bisection alone would need 60 to exhaust the digits of the bracket."""
 
 
 def alpha_from_weights(found: Found, distribution: Distribution) -> float:
-    """Return α = ½ ln(W₋ / W₊), RB Eq. (2): the minimum of Z for a {0, 1}-valued ranking."""
+    """Return α = ½ ln(W₋ / W₊), RB Eq. (2): the minimum of Z for a {0, 1}-valued ranking; others are refused."""
     weights = distribution.ranking_weights(found.values)
     least = SMOOTHING * (weights.minus + weights.plus)
     if least == 0.0:
@@ -34,7 +37,16 @@ def alpha_from_weights(found: Found, distribution: Distribution) -> float:
 
 
 def alpha_from_r(found: Found, distribution: Distribution) -> float:
-    """Return α = ½ ln((1 + r) / (1 - r)), RB Eq. (6): the minimum of a bound on Z for values in [0, 1]."""
+    """Return α = ½ ln((1 + r) / (1 - r)), RB Eq. (6): the minimum of a bound on Z for values in [0, 1].
+
+    The bound, RB Eq. (4), asks for differences of the values within [-1, 1]; values of a wider span are refused.
+    """
+    lowest, highest = float(np.min(found.values)), float(np.max(found.values))
+    if highest - lowest > WIDEST:
+        raise PodiumError(
+            'alpha="r" holds for weak rankings whose values span at most 1, as those in [0, 1] do; got values from '
+            f'{lowest:g} to {highest:g}: take alpha="numeric", or scale them.'
+        )
     limit = 1.0 - 2.0 * SMOOTHING
     return float(np.arctanh(np.clip(found.r, -limit, limit)))
 

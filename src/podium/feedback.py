@@ -7,14 +7,20 @@ important that is. Labels within queries and explicit pairs are two ways to say 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from podium._compiled import ROW, SCORE
-from podium._validation import Array, NoPairsError, PodiumError
+from podium._validation import Array, NoPairsError, PodiumError, check_choice
 from podium.dataset import RankingData
+
+PAIR_WEIGHTS = ("pairs", "queries", "differences")
+"""What a pair of labels may weigh."""
+CONTRADICTIONS = ("keep", "net")
+ROUNDING = 1e-12
+"""Contradictory weights that differ by no more than this part of their sum cancel out."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,7 +28,8 @@ class Graded:
     """Labels within queries: a row should stand above each row of its query that has a lower label.
 
     The pair (low, high) of query q weighs ``query_weight[q] * row_weight[low] * row_weight[high]``, so a row
-    of weight 2 counts as the row given twice. No list of pairs is ever made: every count is O(n log n).
+    of weight 2 counts as the row given twice. With `by_difference` it weighs ``labels[high] - labels[low]`` times
+    that. No list of pairs is ever made: every count is O(n log n).
 
     Parameters
     ----------
@@ -32,12 +39,15 @@ class Graded:
         Query q has the rows ``offsets[q]`` up to, not including, ``offsets[q + 1]``.
     row_weight : ndarray of float64, one per row
     query_weight : ndarray of float64, one per query
+    by_difference : bool
+        Whether the difference of its labels is a factor of a pair's weight.
     """
 
     labels: Array
     offsets: Array
     row_weight: Array
     query_weight: Array
+    by_difference: bool = False
 
     @cached_property
     def pairs_per_query(self) -> Array:
@@ -54,16 +64,20 @@ class Graded:
     @cached_property
     def weight_per_query(self) -> Array:
         """Total weight of the pairs of each query."""
-        return self.query_weight * _different_pairs(self.labels, self.offsets, self.row_weight)
+        return self.query_weight * self._pair_sums(self.row_weight)
+
+    def _pair_sums(self, row_weight: Array) -> Array:
+        """Sum the weights of the pairs of each query, its own weight left out."""
+        return (_label_differences if self.by_difference else _different_pairs)(self.labels, self.offsets, row_weight)
 
     def with_equal_queries(self) -> Graded:
         """Give each query that has pairs a total weight of its own query weight, however long it is."""
         # Relative to the query's heaviest row, so that no square of a weight leaves the range of floats.
         heaviest = np.maximum.reduceat(self.row_weight, self.offsets[:-1])
         relative = self.row_weight / np.repeat(np.where(heaviest > 0, heaviest, 1.0), np.diff(self.offsets))
-        raw = _different_pairs(self.labels, self.offsets, relative)
+        raw = self._pair_sums(relative)
         equal = np.divide(self.query_weight, raw, out=np.zeros_like(raw), where=raw > 0)
-        return Graded(self.labels, self.offsets, relative, equal)
+        return replace(self, row_weight=relative, query_weight=equal)
 
     @property
     def parts(self) -> tuple[Graded]:
@@ -89,6 +103,24 @@ class Pairs:
     def n_pairs(self) -> int:
         """Number of pairs, repeats included."""
         return len(self.better)
+
+    def netted(self) -> Pairs:
+        """Give each two rows one pair at most: max(Φ(x₀, x₁) - Φ(x₁, x₀), 0), RB's anti-symmetric Φ."""
+        first, second = np.minimum(self.better, self.worse), np.maximum(self.better, self.worse)
+        order = np.lexsort((self.weight, self.better, second, first))
+        first, second, upward = first[order], second[order], (self.better == np.minimum(self.better, self.worse))[order]
+        starts = np.ones(len(order), bool)
+        starts[1:] = (first[1:] != first[:-1]) | (second[1:] != second[:-1])
+        run = np.flatnonzero(starts)
+        with np.errstate(over="ignore"):
+            weights = np.where([upward, ~upward], self.weight[order], 0.0)
+            for_first, for_second = np.add.reduceat(weights, run, axis=1)
+        if not np.isfinite([for_first, for_second]).all():
+            raise PodiumError("Pairs can be netted only if the weights of the same pair have a finite sum; scale them.")
+        net = for_first - for_second
+        left = np.abs(net) > ROUNDING * np.maximum(for_first, for_second)
+        better, worse = np.where(net > 0, first[run], second[run]), np.where(net > 0, second[run], first[run])
+        return Pairs(better[left], worse[left], np.abs(net[left]))
 
     @property
     def parts(self) -> tuple[Pairs]:
@@ -120,39 +152,71 @@ class FeedbackSum:
 Feedback = Graded | Pairs | FeedbackSum
 
 
-def feedback_of(data: RankingData, pair_weight: str = "pairs") -> Feedback:
+def feedback_of(data: RankingData, pair_weight: str = "pairs", contradictions: str = "keep") -> Feedback:
     """Return the feedback that labels and explicit pairs of `data` give together.
 
     Parameters
     ----------
     data : RankingData
-    pair_weight : {"pairs", "queries"}
-        Whether all label pairs weigh alike, as in the RankBoost paper, or all queries do, so that a query of
-        a thousand rows does not outweigh a hundred queries of ten. Explicit pairs keep their own weights.
+    pair_weight : {"pairs", "queries", "differences"}
+        Whether all label pairs weigh alike; or all queries do, so that a query of a thousand rows does not outweigh a
+        hundred queries of ten; or a pair weighs the difference of its labels, |y_i - y_j|, so that grades far apart,
+        or amounts, matter more than near ones. Explicit pairs keep their own weights.
+    contradictions : {"keep", "net"}
+        Whether explicit pairs that contradict each other all count, as footnote 1 of the RankBoost paper allows; or
+        are netted, so that Φ is anti-symmetric as its section 2 has it: of two rows, one stands above the other with
+        the difference of the weights. Pairs that contradict labels cannot be netted, and are then refused.
 
     Raises
     ------
     NoPairsError
         Nothing is said to stand above anything else; the message says why.
     """
-    if pair_weight not in ("pairs", "queries"):
-        raise PodiumError(f'pair_weight must be "pairs" or "queries"; got {pair_weight!r}.')
+    check_choice(pair_weight, PAIR_WEIGHTS, "pair_weight")
     parts: list[Graded | Pairs] = []
     if data.labels is not None:
         offsets = data.queries.offsets
-        graded = Graded(data.labels, offsets, data.row_weight, data.query_weight)
+        by_difference = pair_weight == "differences"
+        graded = Graded(data.labels, offsets, data.row_weight, data.query_weight, by_difference)
         if graded.n_pairs:
             parts.append(graded.with_equal_queries() if pair_weight == "queries" else graded)
     if data.pairs is not None:
-        parts.append(Pairs(*data.pairs))
+        pairs = Pairs(*data.pairs)
+        if check_choice(contradictions, CONTRADICTIONS, "contradictions") == "net":
+            pairs = pairs.netted()
+            _refuse_contradicted_labels(data, pairs)
+        if pairs.n_pairs:
+            parts.append(pairs)
     if not parts:
         raise NoPairsError(why_no_pairs(data))
     return parts[0] if len(parts) == 1 else FeedbackSum(tuple(parts))
 
 
+def _refuse_contradicted_labels(data: RankingData, pairs: Pairs) -> None:
+    """Refuse pairs that say the opposite of labels: these have no list from which something could be subtracted."""
+    if data.labels is None:
+        return
+    query = np.repeat(np.arange(len(data.query_weight)), data.queries.sizes)
+    counted = (data.row_weight > 0) & (data.query_weight[query] > 0)
+    better, worse = pairs.better, pairs.worse
+    opposed = (query[better] == query[worse]) & (data.labels[better] < data.labels[worse])
+    bad = np.flatnonzero(opposed & counted[better] & counted[worse])
+    if len(bad):
+        high, low = (int(data.queries.rows[side[bad[0]]]) for side in (better, worse))
+        raise PodiumError(
+            f'contradictions="net" nets pairs with pairs, not with labels; {len(bad)} pair(s) contradict labels, as '
+            f"that of row {high} above row {low} does: leave them out, or give all feedback as pairs."
+        )
+
+
 def why_no_pairs(data: RankingData) -> str:
-    """Return the reason why the labels of `data` put no row above another, as a sentence with advice."""
+    """Return the reason why nothing in `data` puts a row above another, as a sentence with advice."""
     sizes = np.diff(data.queries.offsets)
+    if data.pairs is not None:
+        return (
+            "There is nothing to rank: all pairs contradict each other, and no weight is left of them; "
+            'consider contradictions="keep".'
+        )
     if data.labels is None:
         return (
             "A ranker requires y to be passed, but the target y is None and there are no pairs: "
@@ -231,3 +295,19 @@ def _different_pairs(labels: Array, offsets: Array, weight: Array) -> Array:
     same = np.bincount(query[first], level * level, minlength=len(offsets) - 1)
     single = np.bincount(query[first], minlength=len(offsets) - 1) == 1
     return np.where(single, 0.0, np.maximum(before * before - same, 0.0) / 2)
+
+
+def _label_differences(labels: Array, offsets: Array, weight: Array) -> Array:
+    """Sum ``weight[i] * weight[j] * abs(labels[i] - labels[j])`` over the pairs of each query.
+
+    A difference is the sum of the gaps between neighbouring labels that it spans, so that each gap counts once for
+    every pair across it: Σ gap * (Σ weights up to it) * (Σ weights from it on), a sum of positive numbers.
+    """
+    query = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    order = np.lexsort((labels, query))
+    sums = np.zeros(len(offsets) - 1, SCORE)
+    for q in range(len(sums)):
+        own = order[offsets[q] : offsets[q + 1]]
+        below, above = np.cumsum(weight[own])[:-1], np.cumsum(weight[own][::-1])[-2::-1]
+        sums[q] = np.sum(np.diff(labels[own]) * below * above)
+    return sums

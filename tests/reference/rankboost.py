@@ -18,16 +18,37 @@ def initial_distribution(triples):
     return D
 
 
-def graded_triples(labels, query, row_weight=None, query_weight=None):
-    """Every pair of rows of one query whose labels differ, with its weight."""
+def graded_triples(labels, query, row_weight=None, query_weight=None, by_difference=False):
+    """Every pair of rows of one query whose labels differ, with its weight, times |y_i - y_j| if asked for."""
     n = len(labels)
     row_weight = [1.0] * n if row_weight is None else row_weight
+    query_weight = dict.fromkeys(query, 1.0) if query_weight is None else query_weight
+
+    def weight(low, high):
+        difference = labels[high] - labels[low] if by_difference else 1.0
+        return query_weight[query[low]] * row_weight[low] * row_weight[high] * difference
+
     return [
-        (low, high, (1.0 if query_weight is None else query_weight[query[low]]) * row_weight[low] * row_weight[high])
+        (low, high, weight(low, high))
         for low in range(n)
         for high in range(n)
         if query[low] == query[high] and labels[low] < labels[high]
     ]
+
+
+def netted(triples):
+    """Of two rows one pair at most: Φ(x₀, x₁) - Φ(x₁, x₀) where that is positive (RB section 2)."""
+    total = {}
+    for worse, better, weight in triples:
+        total[worse, better] = total.get((worse, better), 0.0) + weight
+    net = {(x0, x1): weight - total.get((x1, x0), 0.0) for (x0, x1), weight in total.items()}
+    return [(x0, x1, weight) for (x0, x1), weight in net.items() if weight > 0]
+
+
+def ranking_loss(triples, scores):
+    """Σ D [H(x₁) ≤ H(x₀)], RB Eq. (1)."""
+    wrong = sum(weight for x0, x1, weight in triples if scores[x1] <= scores[x0])
+    return wrong / sum(weight for _, _, weight in triples)
 
 
 def potentials(D, n_rows):
@@ -76,12 +97,17 @@ def z_of(D, h):
     return zero + 2 * math.sqrt(minus * plus)
 
 
-def best_stump(D, features, criterion="r", q_defs=(0, 1), allowed=lambda index, threshold, q_def, r: True):
-    """Try every stump: (feature, threshold, q_def) of the first, lowest feature and threshold, of the best."""
+def best_stump(
+    D, features, criterion="r", q_defs=(0, 1), allowed=lambda index, threshold, q_def, r: True, candidates=None
+):
+    """Try every stump: (feature, threshold, q_def) of the first, lowest feature and threshold, of the best.
+
+    `candidates` holds the thresholds of each feature, ascending, where they are given (RB Figure 3).
+    """
     best, choice = 1e-12, None
     for index, feature in enumerate(features):
         q_here = q_defs if any(x is None for x in feature) else q_defs[:1]
-        for threshold in thresholds(feature):
+        for threshold in thresholds(feature) if candidates is None else [-INFINITY, *candidates[index], INFINITY]:
             for q_def in q_here:
                 h = stump(feature, threshold, q_def)
                 r = r_of(D, h)
@@ -137,11 +163,11 @@ def alpha_numeric(D, h):
 ALPHAS = {"z": alpha_z, "r": alpha_r, "numeric": alpha_numeric}
 
 
-def rank_boost(triples, features, n_rounds, criterion="r", alpha="r", q_defs=(0, 1)):
+def rank_boost(triples, features, n_rounds, criterion="r", alpha="r", q_defs=(0, 1), candidates=None):
     """RB Figure 1 with stumps: a list of (feature, threshold, q_def, alpha, Z, r)."""
     D, rounds = initial_distribution(triples), []
     for _ in range(n_rounds):
-        choice = best_stump(D, features, criterion, q_defs)
+        choice = best_stump(D, features, criterion, q_defs, candidates=candidates)
         if choice is None:
             break
         h = stump(features[choice[0]], *choice[1:])

@@ -7,6 +7,7 @@ sparse data and for a cut at every distinct value. Both have ``cuts``, ``n_rows`
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,9 @@ from podium._validation import Array, PodiumError
 from podium.binning.blocks import BLOCK, BlockBins, block_bins
 from podium.binning.columns import ColumnBins, column_bins
 from podium.binning.cuts import Cuts
+from podium.binning.thresholds import candidate_thresholds
 
-__all__ = ["BLOCK", "Bins", "BlockBins", "ColumnBins", "Cuts", "as_blocks", "bin_features"]
+__all__ = ["BLOCK", "Bins", "BlockBins", "ColumnBins", "Cuts", "as_blocks", "bin_features", "candidate_thresholds"]
 
 Bins = BlockBins | ColumnBins
 
@@ -29,6 +31,7 @@ def bin_features(
     max_bins: int | None = 255,
     n_threads: int = 1,
     n_categories: Array | None = None,
+    thresholds: Sequence[Array | None] | None = None,
 ) -> Bins:
     """Bin the features of X, reading rows through `rows` so that no reordered copy of X is made.
 
@@ -48,6 +51,8 @@ def bin_features(
     n_categories : ndarray of int64, optional
         For each feature how many categories it has, -1 if it is a number. Category c, from 0, gets the code
         1 + c, whatever `max_bins` is and whether or not it occurs.
+    thresholds : sequence of ndarray of float64 or None, optional
+        For each feature where to cut it, ascending; None where `max_bins` says it.
 
     Returns
     -------
@@ -57,11 +62,12 @@ def bin_features(
     if max_bins is not None and not (isinstance(max_bins, int | np.integer) and 2 <= max_bins <= 255):
         raise PodiumError(f"max_bins must be a whole number from 2 to 255, or None for no limit; got {max_bins!r}.")
     known = np.full(X.shape[1], -1, ROW) if n_categories is None else n_categories
+    given = [None] * X.shape[1] if thresholds is None else thresholds
     order = np.arange(X.shape[0], dtype=ROW) if rows is None else rows
     shares = None if weight is None or np.all(weight == weight[0]) else weight
     if max_bins is None or not isinstance(X, np.ndarray):
-        return column_bins(X, order, shares, max_bins, n_threads, known)
-    return block_bins(X, order, shares, int(max_bins), n_threads, known)
+        return column_bins(X, order, shares, max_bins, n_threads, known, given)
+    return block_bins(X, order, shares, int(max_bins), n_threads, known, given)
 
 
 def as_blocks(bins: Bins) -> BlockBins:

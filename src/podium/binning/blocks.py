@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from podium._compiled import CODE, SCORE, compiled, prefetch, run_threads
-from podium._validation import Array
+from podium._validation import Array, PodiumError
 from podium.binning.cuts import Cuts, bin_uppers
+from podium.binning.thresholds import uppers_of_given
 
 BLOCK = 16
 """Features in a block: a block's histogram of 256 bins and four bytes a bin is 16 KB, half the first-level
@@ -43,13 +45,20 @@ class BlockBins:
 
 
 def block_bins(
-    X: Array, rows: Array, weight: Array | None, max_bins: int, n_threads: int, n_categories: Array
+    X: Array,
+    rows: Array,
+    weight: Array | None,
+    max_bins: int,
+    n_threads: int,
+    n_categories: Array,
+    thresholds: Sequence[Array | None],
 ) -> BlockBins:
     """Bin a dense float32 or float64 matrix; row i of the codes is ``X[rows[i]]``."""
     matrix = Matrix.of(X)
     n_features = X.shape[1]
     codes = np.zeros((-(-n_features // BLOCK), len(rows), BLOCK), CODE)
-    calls = [(matrix, rows, weight, max_bins, n_categories, b, codes[b]) for b in range(len(codes))]
+    limits = (max_bins, n_categories, thresholds)
+    calls = [(matrix, rows, weight, *limits, b, codes[b]) for b in range(len(codes))]
     results = run_threads(_bin_block, calls, n_threads)
     uppers = [upper for block in results for upper in block[0]]
     lowest, missing = np.concatenate([block[1] for block in results], axis=1)
@@ -82,7 +91,14 @@ class Matrix:
 
 
 def _bin_block(
-    matrix: Matrix, rows: Array, weight: Array | None, max_bins: int, n_categories: Array, block: int, codes_out: Array
+    matrix: Matrix,
+    rows: Array,
+    weight: Array | None,
+    max_bins: int,
+    n_categories: Array,
+    thresholds: Sequence[Array | None],
+    block: int,
+    codes_out: Array,
 ) -> tuple[list[Array], Array]:
     """Cut the features of one block and write their codes.
 
@@ -91,8 +107,10 @@ def _bin_block(
     first, last = block * BLOCK, min((block + 1) * BLOCK, matrix.n_features)
     values = matrix.columns(rows, first, last)
     uppers = [
-        bin_uppers(column, weight, max_bins) if known < 0 else np.arange(known, dtype=column.dtype)
-        for column, known in zip(values, n_categories[first:last].tolist(), strict=True)
+        _uppers_of(column, weight, max_bins, known, given, first + j)
+        for j, (column, known, given) in enumerate(
+            zip(values, n_categories[first:last].tolist(), thresholds[first:last], strict=True)
+        )
     ]
     inner = np.full((len(uppers), 256), np.inf, values.dtype)
     for j, upper in enumerate(uppers):
@@ -101,6 +119,21 @@ def _bin_block(
     found = np.empty((2, len(uppers)), np.bool_)
     _find_lowest_and_missing(values, found)
     return uppers, found
+
+
+def _uppers_of(
+    values: Array, weight: Array | None, max_bins: int, n_categories: int, thresholds: Array | None, feature: int
+) -> Array:
+    """Return the uppermost values of the bins of one feature; refuse more bins than a byte can number."""
+    if thresholds is None:
+        return bin_uppers(values, weight, max_bins) if n_categories < 0 else np.arange(n_categories, dtype=values.dtype)
+    uppers = uppers_of_given(values, thresholds)
+    if len(uppers) > 255:
+        raise PodiumError(
+            f"At most 254 thresholds can part the values of a feature; feature {feature} has {len(uppers) - 1}: "
+            "set max_bins=None for more."
+        )
+    return uppers
 
 
 @compiled

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ from podium._compiled import ROW, SCORE, compiled, run_threads
 from podium._validation import Array
 from podium.binning.blocks import Matrix
 from podium.binning.cuts import Cuts, uppers_of_sorted
+from podium.binning.thresholds import uppers_of_given
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,11 +48,18 @@ class ColumnBins:
 
 
 def column_bins(
-    X: Any, rows: Array, weight: Array | None, max_bins: int | None, n_threads: int, n_categories: Array
+    X: Any,
+    rows: Array,
+    weight: Array | None,
+    max_bins: int | None,
+    n_threads: int,
+    n_categories: Array,
+    thresholds: Sequence[Array | None],
 ) -> ColumnBins:
     """Bin a dense matrix, or a sparse one by columns; row i of the result is row ``rows[i]`` of X."""
     reader = SparseReader.of(X, rows) if hasattr(X, "indptr") else DenseReader(Matrix.of(X), rows)
-    calls = [(reader, feature, weight, max_bins, known) for feature, known in enumerate(n_categories.tolist())]
+    features = zip(n_categories.tolist(), thresholds, strict=True)
+    calls = [(reader, feature, weight, max_bins, *given) for feature, given in enumerate(features)]
     entry_rows, codes, uppers, lowest = zip(*run_threads(_bin_column, calls, n_threads), strict=True)
     counts = np.array([len(entries) for entries in entry_rows])
     return ColumnBins(
@@ -107,14 +116,21 @@ class SparseReader:
 
 
 def _bin_column(
-    reader: DenseReader | SparseReader, feature: int, weight: Array | None, max_bins: int | None, n_categories: int
+    reader: DenseReader | SparseReader,
+    feature: int,
+    weight: Array | None,
+    max_bins: int | None,
+    n_categories: int,
+    thresholds: Array | None,
 ) -> tuple[Array, Array, Array, bool]:
     """Return rows and codes of one feature in the order of its values, its bins' uppers, and if it has -inf."""
     # Sums of weights depend on their order in the last bit, so they are taken in an order free of the caller's.
     rows, values = reader.entries(feature) if weight is None else reader.column(feature)
     sequence = np.argsort(values, kind=None if weight is None else "stable")
     rows, values = rows[sequence], values[sequence]
-    if n_categories < 0:
+    if thresholds is not None:
+        uppers = uppers_of_given(values, thresholds)
+    elif n_categories < 0:
         uppers, _ = uppers_of_sorted(values, None if weight is None else weight[rows], max_bins)
     else:
         uppers = np.arange(n_categories, dtype=values.dtype)

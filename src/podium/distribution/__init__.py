@@ -6,8 +6,9 @@ feedback is kept factored (`graded`, O(n) a round), explicit pairs as they are (
 
 What is exact: every sum over pairs is a sum of positive numbers, so its relative error is a few roundings of
 the scores, whatever their size. Two things are let go, both far below rounding: pairs that weigh less than
-exp(-128) of their own query's heaviest, where a query's scores span more than 600, and queries that weigh
-less than exp(-700) of the whole.
+exp(-128) of their own query's heaviest, where a query's scores span more than 600 (weights of rows and differences of
+labels left out of account, so that ratios of these above 10^40 are beyond it), and queries that weigh less than
+exp(-700) of the whole.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from podium._compiled import SCORE
-from podium._validation import Array, NoPairsError
+from podium._validation import Array, NoPairsError, PodiumError
 from podium.distribution.graded import GradedPart
 from podium.distribution.pairs import PairsPart
 from podium.feedback import Feedback, Graded, Pairs
@@ -127,7 +128,13 @@ class Distribution:
         return float(np.exp(min(self.log_total - before, LOG_LARGEST)))
 
     def ranking_weights(self, ranking: Array) -> RankingWeights:
-        """Return W₋, W₀ and W₊ of a ranking with values 0 and 1 on the rows."""
+        """Return W₋, W₀ and W₊ of a ranking with values 0 and 1 on the rows; other values are refused."""
+        other = ranking[(ranking != 0.0) & (ranking != 1.0)]
+        if len(other):
+            raise PodiumError(
+                'W₋, W₀ and W₊, and with them alpha="z", are defined for weak rankings of values 0 and 1; got values '
+                f'such as {other.min():g} and {other.max():g}: take alpha="numeric", or moments in place of weights.'
+            )
         minus, plus = np.sum([part.split(ranking, self.log_total) for part in self.parts], axis=0)
         return RankingWeights(float(minus), max(0.0, float(1.0 - minus - plus)), float(plus))
 
@@ -137,6 +144,11 @@ class Distribution:
         log_total = np.logaddexp.reduce(logs)
         slope, curvature = np.exp(np.array(logs) - log_total) @ np.array(means)
         return Moments(float(log_total - self.log_total), float(slope), float(curvature))
+
+    def ranking_loss(self, scores: Array) -> float:
+        """Return Σ D₁(x₀, x₁) [s(x₁) ≤ s(x₀)] of any scores s of the rows, a tie counting as an error (RB Eq. 1)."""
+        wrong = float(np.logaddexp.reduce([part.log_wrong(scores) for part in self.parts]))
+        return float(np.exp(min(wrong - self._log_first, 0.0)))
 
     def _log_total(self) -> float:
         return float(np.logaddexp.reduce([part.log_total for part in self.parts]))

@@ -2,7 +2,7 @@
 
 "RB" is Freund, Iyer, Schapire and Singer (2003). The pair (low, high) of a query weighs
 w(low) w(high) exp(s(low) - s(high)), a factor of the low row times a factor of the high one, as RB Eq. (7) has it
-for two grades.
+for two grades; where differences of labels are weights, y(high) - y(low) times that.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from podium._compiled import ROW, compiled, even_chunks, run_threads
+from podium._compiled import ROW, SCORE, compiled, even_chunks, run_threads
 from podium._validation import Array
 from podium.feedback import Graded
 
@@ -43,7 +43,10 @@ class LevelOrder:
     start : ndarray of int64
         Positions of query q: ``start[q]`` up to, not including, ``start[q + 1]``.
     log_weight : ndarray of float64
-        Logarithm of what the relative weights leave out: query weight and squared heaviest row weight.
+        Logarithm of what the relative weights leave out: query weight, squared heaviest row weight, unit of labels.
+    label : ndarray of float64
+        Where differences of labels are weights, the label of each position, in a unit of its query that is a power
+        of two and makes differences at most 1: so no digit of them is lost, and no product is larger. Else empty.
     """
 
     row: Array
@@ -51,6 +54,7 @@ class LevelOrder:
     weight: Array
     start: Array
     log_weight: Array
+    label: Array
 
     @cached_property
     def positions(self) -> Array:
@@ -75,7 +79,21 @@ class LevelOrder:
         weight = graded.row_weight[row]
         heaviest = np.maximum.reduceat(weight, start[:-1]) if len(row) else np.empty(0)
         relative = weight / np.repeat(heaviest, counts)
-        return cls(row, level, relative, start, np.log(graded.query_weight[ids]) + 2 * np.log(heaviest))
+        log_weight = np.log(graded.query_weight[ids]) + 2 * np.log(heaviest)
+        if not graded.by_difference:
+            return cls(row, level, relative, start, log_weight, np.empty(0, SCORE))
+        label, exponent = _scaled_labels(graded.labels[row], start)
+        return cls(row, level, relative, start, log_weight + exponent * np.log(2.0), label)
+
+
+def _scaled_labels(label: Array, start: Array) -> tuple[Array, Array]:
+    """Return sorted labels divided by a power of two of each query, its range then in [1/2, 1), and the exponents."""
+    lowest, highest = label[start[:-1]], label[start[1:] - 1]
+    with np.errstate(over="ignore"):
+        whole = highest - lowest
+    halved = np.frexp(0.5 * highest - 0.5 * lowest)[1] + 1
+    exponent = np.where(np.isfinite(whole), np.frexp(whole)[1], halved)
+    return np.ldexp(label, -np.repeat(exponent, np.diff(start))), exponent
 
 
 def _drop_silent(row: Array, query: Array, label: Array) -> tuple[Array, Array]:
@@ -96,6 +114,8 @@ def _drop_silent(row: Array, query: Array, label: Array) -> tuple[Array, Array]:
 class Factors:
     """The current distribution as groups of positions: a pair of a group weighs ``low[i] * high[j] * scale``.
 
+    Where differences of labels are weights, it weighs ``label[j] - label[i]`` times that.
+
     A query whose scores span less than `WIDE` is one group. A wider one is split into groups by score window
     (see `_window_entries`), in which a position may stand more than once; what no group holds weighs less
     than exp(-128) of the query's heaviest pair.
@@ -113,6 +133,8 @@ class Factors:
     log_scale : ndarray of float64
     n_whole : int
         The first `n_whole` groups are whole queries.
+    label : ndarray of float64
+        Label of each entry where differences of labels are weights, as the `LevelOrder` has it. Else empty.
     """
 
     position: Array
@@ -123,6 +145,7 @@ class Factors:
     query: Array
     log_scale: Array
     n_whole: int
+    label: Array
 
 
 def factors_of(order: LevelOrder, scores: Array, low_out: Array, high_out: Array, n_threads: int = 1) -> Factors:
@@ -142,6 +165,7 @@ def factors_of(order: LevelOrder, scores: Array, low_out: Array, high_out: Array
         order.queries,
         order.log_weight,
         len(wide),
+        order.label,
     )
 
 
@@ -172,6 +196,7 @@ def _with_windows(order: LevelOrder, scores: Array, low: Array, high: Array, wid
         np.concatenate(query).astype(ROW),
         np.concatenate(log_scale),
         len(whole),
+        order.label[entries] if len(order.label) else order.label,
     )
 
 

@@ -4,15 +4,20 @@
 exp(s(low) - s(high)) = low_factor(low) * high_factor(high), as RB Eq. (7) has it for two grades. Rows sorted
 by label and running sums over the levels give every sum over pairs in one sweep (RB section 3.3 for many
 levels, and for continuous labels, where each row is a level).
+
+Where the difference of its labels is a factor of a pair's weight, the sum over the rows i below a row is
+Σ low(i) (y - y(i)): from one level to the next, a gap apart, it grows by the gap times Σ low(i). So two running sums
+of positive numbers do what one does for equal weights.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from podium._compiled import SCORE, compiled, even_chunks, run_threads
+from podium._compiled import SCORE, compiled, compiled_part, even_chunks, run_threads
 from podium._validation import Array
 from podium.distribution.factors import Factors, LevelOrder, factors_of
+from podium.distribution.wrong import wrong_weights
 from podium.feedback import Graded
 
 __all__ = ["GradedPart", "LevelOrder"]
@@ -51,7 +56,8 @@ class GradedPart:
     def _each_chunk(self, factors: Factors, kernel: object, *arrays: Array) -> None:
         """Run `kernel` over the groups of `factors`, shared out to the threads."""
         chunks = even_chunks(factors.start, self.n_threads)
-        calls = [(factors.start, factors.level, factors.low, factors.high, *arrays, *chunk) for chunk in chunks]
+        entries = (factors.start, factors.level, factors.label, factors.low, factors.high)
+        calls = [(*entries, *arrays, *chunk) for chunk in chunks]
         run_threads(kernel, calls, self.n_threads)  # type: ignore[arg-type]
 
     def advance(self, step: Array) -> None:
@@ -92,6 +98,11 @@ class GradedPart:
         log_total = _log_sum(factors.log_scale, sums[:, 0])
         return log_total, np.sum(sums[:, 1:] * np.exp(factors.log_scale - log_total)[:, None], axis=0)
 
+    def log_wrong(self, scores: Array) -> float:
+        """Return the logarithm of the first weight of the pairs that scores of the rows order wrongly, or tie."""
+        own = scores[self.order.row]
+        return _log_sum(self.order.log_weight, wrong_weights(self.order, own))
+
 
 def _log_sum(log_scale: Array, totals: Array) -> float:
     """Return the logarithm of ``sum(exp(log_scale) * totals)`` without overflow; -inf for nothing."""
@@ -101,10 +112,20 @@ def _log_sum(log_scale: Array, totals: Array) -> float:
     return float(top + np.log(np.exp(logs - top).sum())) if top > -np.inf else -np.inf
 
 
+@compiled_part
+def _up_to(weighed: float, plain: float, label: Array, k: int, before: int) -> float:
+    """Return the sum over passed rows of factor times |label[k] - label| from the same sum for entry `before`.
+
+    `plain` is the sum of the factors alone, which is all that is asked for where there are no labels.
+    """
+    return weighed + abs(label[k] - label[before]) * plain if len(label) > 0 else plain
+
+
 @compiled
 def _sweep_masses(
     start: Array,
     level: Array,
+    label: Array,
     low: Array,
     high: Array,
     better_out: Array,
@@ -116,22 +137,24 @@ def _sweep_masses(
     """Sum the pairs of each entry and group by running sums over levels, up for better and down for worse.
 
     Slow line: ``better[j] = high[j] * sum(low[level < level[j]]); worse[i] = low[i] * sum(high[level >
-    level[i]])``.
+    level[i]])``, each term times the difference of the labels where there are any.
     """
     for g in range(first, last):
-        total = passed = own = 0.0
+        total = plain = passed = own = 0.0
         current = level[start[g]]
         for k in range(start[g], start[g + 1]):
             if level[k] != current:
-                passed, own, current = passed + own, 0.0, level[k]
+                plain, own, current = plain + own, 0.0, level[k]
+                passed = _up_to(passed, plain, label, k, k - 1)
             better_out[k] = high[k] * passed
             total += better_out[k]
             own += low[k]
         total_out[g] = total
-        passed = own = 0.0
+        plain = passed = own = 0.0
         for k in range(start[g + 1] - 1, start[g] - 1, -1):
             if level[k] != current:
-                passed, own, current = passed + own, 0.0, level[k]
+                plain, own, current = plain + own, 0.0, level[k]
+                passed = _up_to(passed, plain, label, k, k + 1)
             worse_out[k] = low[k] * passed
             own += high[k]
 
@@ -163,21 +186,32 @@ def _add_differences(
 
 @compiled
 def _sweep_split(
-    start: Array, level: Array, low: Array, high: Array, ranking: Array, sums_out: Array, first: int, last: int
+    start: Array,
+    level: Array,
+    label: Array,
+    low: Array,
+    high: Array,
+    ranking: Array,
+    sums_out: Array,
+    first: int,
+    last: int,
 ) -> None:
     """Sum the pairs of each group that a {0, 1}-valued ranking orders rightly and wrongly.
 
     Slow line: ``sums[g] = [sum(low[i] * high[j] for pairs if ranking[i] == b != ranking[j]) for b in (0,
-    1)]``. Sums of positive numbers only, so that no wrongly ordered pair gives exactly zero.
+    1)]``, each term times the difference of the labels where there are any. Sums of positive numbers only, so that
+    no wrongly ordered pair gives exactly zero.
     """
     for g in range(first, last):
-        right = wrong = passed_0 = passed_1 = own_0 = own_1 = 0.0
+        right = wrong = plain_0 = plain_1 = passed_0 = passed_1 = own_0 = own_1 = 0.0
         current = level[start[g]]
         for k in range(start[g], start[g + 1]):
             if level[k] != current:
-                passed_0, passed_1 = passed_0 + own_0, passed_1 + own_1
+                plain_0, plain_1 = plain_0 + own_0, plain_1 + own_1
                 own_0 = own_1 = 0.0
                 current = level[k]
+                passed_0 = _up_to(passed_0, plain_0, label, k, k - 1)
+                passed_1 = _up_to(passed_1, plain_1, label, k, k - 1)
             above = ranking[k] > 0.5
             right += high[k] * passed_0 * above
             wrong += high[k] * passed_1 * (not above)
@@ -189,23 +223,35 @@ def _sweep_split(
 
 @compiled
 def _sweep_moments(
-    start: Array, level: Array, low: Array, high: Array, ranking: Array, sums_out: Array, first: int, last: int
+    start: Array,
+    level: Array,
+    label: Array,
+    low: Array,
+    high: Array,
+    ranking: Array,
+    sums_out: Array,
+    first: int,
+    last: int,
 ) -> None:
     """Sum 1, difference and squared difference of the ranking over the pairs of each group.
 
-    Slow line: ``sums[g, p] = sum(low[i] * high[j] * (ranking[i] - ranking[j]) ** p for pairs)``, p = 0, 1, 2.
+    Slow line: ``sums[g, p] = sum(low[i] * high[j] * (ranking[i] - ranking[j]) ** p for pairs)``, p = 0, 1, 2, each
+    term times the difference of the labels where there are any.
     """
     for g in range(first, last):
-        passed_0 = passed_1 = passed_2 = own_0 = own_1 = own_2 = 0.0
+        plain_0 = plain_1 = plain_2 = passed_0 = passed_1 = passed_2 = own_0 = own_1 = own_2 = 0.0
         sum_0 = sum_1 = sum_2 = 0.0
         current = level[start[g]]
         # From the group's first value on, so that a large common part does not cancel in the squares.
         origin = ranking[start[g]]
         for k in range(start[g], start[g + 1]):
             if level[k] != current:
-                passed_0, passed_1, passed_2 = passed_0 + own_0, passed_1 + own_1, passed_2 + own_2
+                plain_0, plain_1, plain_2 = plain_0 + own_0, plain_1 + own_1, plain_2 + own_2
                 own_0 = own_1 = own_2 = 0.0
                 current = level[k]
+                passed_0 = _up_to(passed_0, plain_0, label, k, k - 1)
+                passed_1 = _up_to(passed_1, plain_1, label, k, k - 1)
+                passed_2 = _up_to(passed_2, plain_2, label, k, k - 1)
             h = ranking[k] - origin
             sum_0 += high[k] * passed_0
             sum_1 += high[k] * (passed_1 - h * passed_0)

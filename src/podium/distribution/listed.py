@@ -71,7 +71,8 @@ def _graded_list(graded: Graded) -> tuple[Pairs, float]:
     n_pairs = int(below.sum())
     better, worse, weight = np.empty(n_pairs, ROW), np.empty(n_pairs, ROW), np.empty(n_pairs, SCORE)
     top = float(order.log_weight.max(initial=-np.inf))
-    _list_pairs(order.start, order.row, order.weight, np.exp(order.log_weight - top), below, better, worse, weight)
+    rows = (order.start, order.row, order.weight, order.label)
+    _list_pairs(*rows, np.exp(order.log_weight - top), below, better, worse, weight)
     return Pairs(better, worse, weight), top
 
 
@@ -91,18 +92,23 @@ def _list_pairs(
     start: Array,
     row: Array,
     row_weight: Array,
+    label: Array,
     query_weight: Array,
     below: Array,
     better_out: Array,
     worse_out: Array,
     weight_out: Array,
 ) -> None:
-    """Write each row with every row on a lower level of its query, and the product of their weights."""
+    """Write each row with every row on a lower level of its query, and the product of their weights.
+
+    Times the difference of their labels where there are any.
+    """
     place = 0
     for q in range(len(start) - 1):
         for k in range(start[q], start[q + 1]):
             for j in range(start[q], start[q] + below[k]):
                 better_out[place] = row[k]
                 worse_out[place] = row[j]
-                weight_out[place] = query_weight[q] * row_weight[k] * row_weight[j]
+                gap = label[k] - label[j] if len(label) > 0 else 1.0
+                weight_out[place] = query_weight[q] * row_weight[k] * row_weight[j] * gap
                 place += 1

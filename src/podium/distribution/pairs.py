@@ -146,6 +146,12 @@ class PairsPart:
         total, first, second = _pair_moments(*self.order.arrays, scores, rise, fall, shift, ranking)
         return self.order.log_weight + shift + _log(total), np.array([first, second]) / total
 
+    def log_wrong(self, scores: Array) -> float:
+        """Return the logarithm of the first weight of the pairs that scores of the rows order wrongly, or tie."""
+        order = self.order
+        wrong = np.repeat(scores[order.better], np.diff(order.start)) <= scores[order.worse]
+        return order.log_weight + _log(order.weight[wrong].sum())
+
     def pair_weights(self) -> Array:
         """Return the current weight of each pair in the order of `order`, to be multiplied by `scale`."""
         weights = np.empty(len(self.order.worse), SCORE)

@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from podium._validation import PodiumError
 from podium.dataset import RankingData
-from podium.feedback import Graded, feedback_of
+from podium.feedback import CONTRADICTIONS, Graded, feedback_of
 from podium.losses import (
     DELTAS,
     POINTWISE,
@@ -46,6 +46,8 @@ class LambdaMART(TreeRanker):
         Steepness of the pairs' sigmoid; it cancels in the model unless `reg_lambda` or `min_child_weight` act.
     gain : "exp2", "linear", mapping or callable
         Gain of a label in NDCG: 2^y - 1, y, or given; in a query with labels below 0, y counts from its lowest label.
+    contradictions : {"keep", "net"}
+        Whether explicit pairs that contradict each other all count, or are netted, as `RankBoost` has it.
     learning_rate : float
         η: factor on every leaf's value.
     max_leaves : int
@@ -125,6 +127,7 @@ class LambdaMART(TreeRanker):
         "truncation": [Interval(Integral, 1, None, closed="left"), None],
         "normalize": ["boolean"],
         "gain": [StrOptions({"exp2", "linear"}), dict, callable],
+        "contradictions": [StrOptions(set(CONTRADICTIONS))],
     }
 
     def __init__(
@@ -136,6 +139,7 @@ class LambdaMART(TreeRanker):
         normalize: bool = True,
         sigma: float = 1.0,
         gain: Any = "exp2",
+        contradictions: str = "keep",
         learning_rate: float = 0.1,
         max_leaves: int = 31,
         max_depth: int | None = None,
@@ -162,6 +166,7 @@ class LambdaMART(TreeRanker):
         self.normalize = normalize
         self.sigma = sigma
         self.gain = gain
+        self.contradictions = contradictions
         self.learning_rate = learning_rate
         self.max_leaves = max_leaves
         self.max_depth = max_depth
@@ -185,7 +190,7 @@ class LambdaMART(TreeRanker):
     def _make_loss(self, data: RankingData, threads: int, seed: int) -> Loss:
         options = {"normalize": self.normalize, "gain": self.gain, "n_threads": threads}
         parts: list[Any] = []
-        for part in feedback_of(data).parts:
+        for part in feedback_of(data, contradictions=self.contradictions).parts:
             if isinstance(part, Graded):
                 parts.append(LambdaLoss(part, self.delta, self.truncation, self.sigma, **options))
             else:

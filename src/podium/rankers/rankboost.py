@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from os import PathLike
 from typing import Any
@@ -11,17 +11,18 @@ import numpy as np
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from podium._compiled import threads_for
+from podium._compiled import thread_count, threads_for
 from podium._validation import Array, PodiumError
 from podium.alpha import RULES, SMOOTHING
-from podium.binning import bin_features
+from podium.binning import bin_features, candidate_thresholds
 from podium.dataset import RankingData
-from podium.distribution import Distribution
-from podium.feedback import Feedback, Graded, feedback_of
-from podium.measures import measure_queries, pair_losses
+from podium.distribution import LOG_LARGEST, Distribution
+from podium.feedback import CONTRADICTIONS, PAIR_WEIGHTS, feedback_of
 from podium.rankers.boosted import BoostedRanker
+from podium.rounds import Round
 from podium.weak import Found, WeakLearner
 from podium.weak.feature import FeatureLearner
+from podium.weak.own import OwnLearner
 from podium.weak.stump import Cumulative, StumpLearner
 
 
@@ -40,7 +41,9 @@ class RankBoost(BoostedRanker):
         What the weak learner looks for: the largest edge |r| (WeakLearn.3), or the smallest Z exactly
         (WeakLearn.2).
     alpha : {"r", "z", "numeric"}, optional
-        Rule for α: RB Eq. 6, RB Eq. 2, or the numerical minimum of Z. By default that of the criterion.
+        Rule for α: RB Eq. 6, for weak rankings whose values span at most 1; RB Eq. 2, for values 0 and 1 alone; or the
+        numerical minimum of Z, for values of any range. By default that of the criterion for stumps, "r" for features,
+        and "numeric" for a weak learner of your own. Values that a rule does not hold for are refused.
     undefined : {"smooth", "stop"}
         What to do with a stump that orders no pair wrongly but ties some, for which RB Eq. 2 has no finite α: give it
         a large one, as if a 10⁻¹² of its pairs were wrong; or end the fit before it (Connamacher et al. 2019, appendix
@@ -58,8 +61,17 @@ class RankBoost(BoostedRanker):
         Thresholds of a feature: at most so many, at quantiles; None for one at every value, as in the paper.
     monotone_constraints : sequence of int, optional
         For each feature 1 (may only raise scores as it grows), -1 (only lower them) or 0.
-    pair_weight : {"pairs", "queries"}
-        Whether all pairs of labels weigh alike, or all queries.
+    thresholds : mapping, sequence or None
+        Candidate thresholds of your own (RB Figure 3): a mapping from the name or number of a column to its thresholds,
+        the other columns being cut as `max_bins` says; a sequence with an entry for each feature, a sequence of
+        thresholds or None; or one sequence of numbers for all features. At most 254 of them can part the values of a
+        dense feature, any number with ``max_bins=None``.
+    pair_weight : {"pairs", "queries", "differences"}
+        Whether all pairs of labels weigh alike, or all queries; or a pair weighs the difference of its labels.
+    contradictions : {"keep", "net"}
+        Whether explicit pairs that contradict each other all count; or are netted, so that of two rows one stands above
+        the other with the difference of the weights (RB section 2, where Φ is anti-symmetric; footnote 1 keeps them).
+        Pairs that contradict labels are not netted but refused.
     early_stopping_rounds : int, optional
         Stop when the first `eval_metric` on the last evaluation set has not improved for so many rounds.
     eval_metric : str or list of str
@@ -107,7 +119,9 @@ class RankBoost(BoostedRanker):
         "learning_rate": [Interval(Real, 0, 100, closed="right")],
         "max_bins": [Interval(Integral, 2, 255, closed="both"), None],
         "monotone_constraints": ["array-like", None],
-        "pair_weight": [StrOptions({"pairs", "queries"})],
+        "thresholds": ["array-like", Mapping, None],
+        "pair_weight": [StrOptions(set(PAIR_WEIGHTS))],
+        "contradictions": [StrOptions(set(CONTRADICTIONS))],
         "early_stopping_rounds": [Interval(Integral, 1, None, closed="left"), None],
         "eval_metric": [str, list, tuple],
         "checkpoint": [str, PathLike, None],
@@ -128,7 +142,9 @@ class RankBoost(BoostedRanker):
         learning_rate: float = 1.0,
         max_bins: int | None = 255,
         monotone_constraints: Sequence[int] | None = None,
+        thresholds: Any = None,
         pair_weight: str = "pairs",
+        contradictions: str = "keep",
         early_stopping_rounds: int | None = None,
         eval_metric: str | Sequence[str] = "pair_loss",
         checkpoint: str | PathLike[str] | None = None,
@@ -145,7 +161,9 @@ class RankBoost(BoostedRanker):
         self.learning_rate = learning_rate
         self.max_bins = max_bins
         self.monotone_constraints = monotone_constraints
+        self.thresholds = thresholds
         self.pair_weight = pair_weight
+        self.contradictions = contradictions
         self.early_stopping_rounds = early_stopping_rounds
         self.eval_metric = eval_metric
         self.checkpoint = checkpoint
@@ -157,13 +175,22 @@ class RankBoost(BoostedRanker):
         self._check_weak()
         n_pairs = 0 if data.pairs is None else len(data.pairs.better)
         threads = threads_for(self.n_jobs, data.features.shape[0] * data.features.shape[1] + 4 * n_pairs)
-        distribution = Distribution(feedback_of(data, self.pair_weight), len(data.queries.rows), threads)
+        distribution = self._first_distribution(data, threads)
         cumulative = Cumulative(self._weigh) if self.cumulative else None
         learner = self._make_learner(data, cumulative, threads)
         if self.undefined == "stop":
             learner = StopsUndefined(learner)
         taken: Callable[[Any, float], None] | None = None if cumulative is None else cumulative.add
         self._run(data, evals, init_model, distribution, learner, self._weigh, taken)
+
+    def _first_distribution(self, data: RankingData, threads: int) -> Distribution:
+        """Return D₁ of the feedback in `data`."""
+        feedback = feedback_of(data, self.pair_weight, self.contradictions)
+        return Distribution(feedback, len(data.queries.rows), threads)
+
+    def _marked_parameters(self, done: list[Round]) -> dict[str, Any]:
+        """Return what a checkpoint must agree in; the text of a long array would leave out some thresholds."""
+        return super()._marked_parameters(done) | {"thresholds": _all_numbers(self.thresholds)}
 
     def _check_weak(self) -> None:
         """Refuse parameters that the chosen weak rankings, or their rule for α, would ignore."""
@@ -172,20 +199,20 @@ class RankBoost(BoostedRanker):
         if self.weak == "stump":
             return
         unused = {"criterion": self.criterion != "r", "cumulative": self.cumulative}
-        unused["checkpoint"] = self.checkpoint is not None
+        unused |= {"checkpoint": self.checkpoint is not None, "thresholds": self.thresholds is not None}
         unused['alpha="z"'] = self.alpha == "z" and self.weak == "feature"
         for name in (name for name, given in unused.items() if given):
             raise PodiumError(f"{name} goes with stumps only; leave it out with weak={self.weak!r}.")
 
     def _weigh(self, found: Found, distribution: Distribution) -> float:
         """Return α of a weak ranking, learning rate included."""
-        return self.learning_rate * RULES[self.alpha or self.criterion](found, distribution)
+        default = self.criterion if isinstance(self.weak, str) else "numeric"
+        return self.learning_rate * RULES[self.alpha or default](found, distribution)
 
     def _make_learner(self, data: RankingData, cumulative: Cumulative | None, threads: int) -> WeakLearner:
         """Return the weak learner on the training data."""
         if not isinstance(self.weak, str):
-            own: WeakLearner = self.weak(data) if callable(self.weak) else self.weak
-            return own
+            return OwnLearner(self.weak(data) if callable(self.weak) else self.weak)
         limits: dict[str, Any] = {
             "abstain": self.abstain,
             "monotone_constraints": self.monotone_constraints,
@@ -193,25 +220,38 @@ class RankBoost(BoostedRanker):
         if self.weak == "feature":
             return FeatureLearner(data.features, data.queries.rows, **limits)
         weight = data.row_weight * np.repeat(data.query_weight, data.queries.sizes)
-        bins = bin_features(data.features, data.queries.rows, weight, self.max_bins, threads)
+        features = data.features
+        thresholds = candidate_thresholds(self.thresholds, features.shape[1], data.feature_names, features.dtype)
+        rows = data.queries.rows
+        bins = bin_features(features, rows, weight, self.max_bins, threads, thresholds=thresholds)
         return StumpLearner(bins, criterion=self.criterion, cumulative=cumulative, n_threads=threads, **limits)
 
     def certificate(
-        self, X: Any = None, y: Any = None, *, qid: Any = None, group: Any = None, pairs: Any = None
+        self,
+        X: Any = None,
+        y: Any = None,
+        *,
+        qid: Any = None,
+        group: Any = None,
+        pairs: Any = None,
+        sample_weight: Any = None,
+        query_weight: Any = None,
     ) -> dict[str, Array]:
-        """Return what vouches for the model, round by round: α, r, Z, the bound ∏ Z and, given data, the loss.
+        """Return what vouches for the model, round by round: α, r, Z, the bound on the loss and, given data, the loss.
 
         Parameters
         ----------
-        X, y, qid, group, pairs
+        X, y, qid, group, pairs, sample_weight, query_weight
             The training data as `fit` had them, or other data; without them the loss is left out.
 
         Returns
         -------
         dict of str to ndarray
-            "alpha", "r", "Z"; "bound" = ∏ Z, which the training ranking loss stays below (RB Theorem 1);
-            "edge_bound" = ∏ √(1 − r²), a bound on that for α by RB Eq. 6 without a learning rate; and "loss", the
-            ranking loss of RB Eq. 1, a tie counting as an error (weights of rows and queries are left out).
+            "alpha", "r", "Z" of the fit; "bound" = ∏ Z, which the training ranking loss stays below (RB Theorem 1);
+            "edge_bound" = ∏ √(1 − r²) of the fit, a bound on that for α by RB Eq. 6 without a learning rate; and
+            "loss", the ranking loss of RB Eq. 1, a tie counting as an error. Given data, "bound" is the product of the
+            normalisers that the rounds have on these data, weights included: the same on those of the fit, and above
+            the loss on any, also where `init_model` had learned from others.
         """
         check_is_fitted(self)
         alpha, r, Z = (np.array([getattr(done, name) for done in self.rounds_]) for name in ("alpha", "r", "Z"))
@@ -220,26 +260,30 @@ class RankBoost(BoostedRanker):
             edge_bound = np.exp(0.5 * np.cumsum(np.log(np.maximum(1 - r**2, 0.0))))
         story = {"alpha": alpha, "r": r, "Z": Z, "bound": bound, "edge_bound": edge_bound}
         if X is not None:
-            data = RankingData.from_arrays(X, y, qid=qid, group=group, pairs=pairs)
-            story["loss"] = staged_losses(feedback_of(data, self.pair_weight), data, self.staged_predict(X))
+            self._check_rows(X)
+            weights = {"sample_weight": sample_weight, "query_weight": query_weight}
+            data = RankingData.from_arrays(X, y, qid=qid, group=group, pairs=pairs, **weights)
+            story["bound"], story["loss"] = self._losses(data, self.staged_predict(X))
         return story
 
+    def _losses(self, data: RankingData, staged: Iterable[Array]) -> tuple[Array, Array]:
+        """Return the exponential loss Σ D₁ exp(H(x₀) − H(x₁)) and the ranking loss after each round."""
+        distribution, rows = self._first_distribution(data, thread_count(self.n_jobs)), data.queries.rows
+        bounds, losses = [], []
+        for done, scores in zip(self.rounds_, staged, strict=True):
+            distribution.update(done.alpha * done.ranking.predict(data.features)[rows])
+            bounds.append(np.exp(min(distribution.log_loss, LOG_LARGEST)))
+            losses.append(distribution.ranking_loss(scores[rows]))
+        return np.array(bounds), np.array(losses)
 
-def staged_losses(feedback: Feedback, data: RankingData, staged: Iterable[Array]) -> Array:
-    """Return Σ D [H(x₁) ≤ H(x₀)] of scores in the caller's order, one after the other (RB Eq. 1)."""
-    losses = []
-    for scores in (given[data.queries.rows] for given in staged):
-        wrong, total = 0.0, 0.0
-        for part in feedback.parts:
-            if isinstance(part, Graded):
-                weight = part.weight_per_query
-                share = measure_queries("pair_loss_1", part.labels, scores, part.offsets, empty=0).values
-            else:
-                weight = np.array([part.weight.sum()])
-                share = np.array([pair_losses(part.better, part.worse, part.weight, scores)[0]])
-            wrong, total = wrong + float(np.sum(weight * share)), total + float(np.sum(weight))
-        losses.append(wrong / total)
-    return np.array(losses)
+
+def _all_numbers(thresholds: Any) -> Any:
+    """Return thresholds as lists, whose text, unlike that of a long array, has every number."""
+    if thresholds is None:
+        return None
+    if isinstance(thresholds, Mapping):
+        return [(column, np.asarray(values, float).tolist()) for column, values in thresholds.items()]
+    return [one if one is None else np.asarray(one, float).tolist() for one in thresholds]
 
 
 class StopsUndefined:

@@ -22,7 +22,7 @@ from podium.binning import bin_features
 from podium.dataset import RankingData
 from podium.distribution import Distribution
 from podium.distribution.listed import listed_pairs
-from podium.feedback import feedback_of
+from podium.feedback import CONTRADICTIONS, PAIR_WEIGHTS, feedback_of
 from podium.rankers.boosted import BoostedRanker
 from podium.weak import Found
 from podium.weak.plus import PlusDistribution
@@ -51,8 +51,10 @@ class RankBoostPlus(BoostedRanker):
         Value of a stump where the feature is missing (q_def): learned with the threshold, or fixed.
     max_bins : int or None
         Thresholds of a feature: at most so many, at quantiles; None for one at every value.
-    pair_weight : {"pairs", "queries"}
-        Whether all pairs of labels weigh alike, or all queries.
+    pair_weight : {"pairs", "queries", "differences"}
+        Whether all pairs of labels weigh alike, or all queries; or a pair weighs the difference of its labels.
+    contradictions : {"keep", "net"}
+        Whether explicit pairs that contradict each other all count, or are netted, as `RankBoost` has it.
     max_pairs : int or None
         Most pairs to list. Ties do not factor, so that labels, too, need a list of all their pairs: 36 bytes each at
         most, 20 while rounds go on. None for no limit.
@@ -98,7 +100,8 @@ class RankBoostPlus(BoostedRanker):
         "search": [StrOptions(set(SEARCHES))],
         "abstain": [StrOptions({"learn"}), Interval(Integral, 0, 1, closed="both")],
         "max_bins": [Interval(Integral, 2, 255, closed="both"), None],
-        "pair_weight": [StrOptions({"pairs", "queries"})],
+        "pair_weight": [StrOptions(set(PAIR_WEIGHTS))],
+        "contradictions": [StrOptions(set(CONTRADICTIONS))],
         "max_pairs": [Interval(Integral, 1, None, closed="left"), None],
         "early_stopping_rounds": [Interval(Integral, 1, None, closed="left"), None],
         "eval_metric": [str, list, tuple],
@@ -115,6 +118,7 @@ class RankBoostPlus(BoostedRanker):
         abstain: str | int = "learn",
         max_bins: int | None = 255,
         pair_weight: str = "pairs",
+        contradictions: str = "keep",
         max_pairs: int | None = 20_000_000,
         early_stopping_rounds: int | None = None,
         eval_metric: str | Sequence[str] = "pair_loss",
@@ -127,6 +131,7 @@ class RankBoostPlus(BoostedRanker):
         self.abstain = abstain
         self.max_bins = max_bins
         self.pair_weight = pair_weight
+        self.contradictions = contradictions
         self.max_pairs = max_pairs
         self.early_stopping_rounds = early_stopping_rounds
         self.eval_metric = eval_metric
@@ -137,7 +142,7 @@ class RankBoostPlus(BoostedRanker):
     def _learn(self, data: RankingData, evals: list[RankingData], init_model: Any) -> None:
         self._check_run(evals, init_model)
         rows = data.queries.rows
-        pairs = listed_pairs(feedback_of(data, self.pair_weight), len(rows), self.max_pairs)
+        pairs = listed_pairs(feedback_of(data, self.pair_weight, self.contradictions), len(rows), self.max_pairs)
         threads = threads_for(self.n_jobs, len(rows) * data.features.shape[1] + 4 * len(pairs.worse))
         distribution = PlusDistribution(pairs, len(rows), threads)
         bins = bin_features(data.features, rows, data.row_weight, self.max_bins, threads)
@@ -196,6 +201,7 @@ def exponential_losses(
     sample_weight: Any = None,
     query_weight: Any = None,
     pair_weight: str = "pairs",
+    contradictions: str = "keep",
     max_pairs: int | None = 20_000_000,
 ) -> dict[str, Array]:
     """Return the losses Ê1 and Ê2 of a fitted RankBoost or RankBoostPlus after each of its rounds.
@@ -209,7 +215,7 @@ def exponential_losses(
         Fitted, with weak rankings of values 0 and 1.
     X, y, qid, group, pairs, sample_weight, query_weight
         Data as `fit` takes them, the training data or others.
-    pair_weight, max_pairs
+    pair_weight, contradictions, max_pairs
         As the parameters of `RankBoostPlus`.
 
     Returns
@@ -221,7 +227,7 @@ def exponential_losses(
     data = RankingData.from_arrays(
         X, y, qid=qid, group=group, pairs=pairs, sample_weight=sample_weight, query_weight=query_weight
     )
-    feedback, n_rows = feedback_of(data, pair_weight), len(data.queries.rows)
+    feedback, n_rows = feedback_of(data, pair_weight, contradictions), len(data.queries.rows)
     first, second = Distribution(feedback, n_rows), PlusDistribution(listed_pairs(feedback, n_rows, max_pairs), n_rows)
     logs = np.empty((2, len(model.rounds_)))
     for t, done in enumerate(model.rounds_):

@@ -6,9 +6,10 @@ A weak learner is any object with a method
 
 `potentials` are π(x) of the training rows (RB Eq. 10), whose sum over rows weighted by h is r = Σ h(x) π(x),
 the quantity to make large in size; `distribution` is the current `Distribution`, for ``ranking_weights`` (W₋,
-W₀, W₊) and ``moments`` (Z and its derivatives). None says that no ranking helps and ends the fit. What it
-found is given by its values on the training rows, best within [0, 1] (RB Eq. 4 asks for it), and by an object
-with ``predict(X)`` for new ones.
+W₀, W₊ of values 0 and 1 alone) and ``moments`` (Z and its derivatives). None says that no ranking helps and ends the
+fit. What it found is given by its values on the training rows, finite numbers of any range (``alpha="numeric"``, the
+default for a weak learner of your own, takes them all; RB Eq. 6 asks for a span of at most 1, RB Eq. 2 for 0 and 1),
+and by an object with ``predict(X)`` for new ones.
 
 "RB" is Freund, Iyer, Schapire and Singer (2003), "An efficient boosting algorithm for combining preferences".
 """

@@ -54,10 +54,20 @@ class BlockWalk:
         _scatter_positive(factors.position[own], factors.high[own], high)
         counts = tree.start[query + 1] - tree.start[query]
         node = np.repeat(tree.start[query] - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
-        sizes = tree.sizes[node]
-        place = np.concatenate([[0], np.cumsum(sizes)]).astype(ROW)
+        place = np.concatenate([[0], np.cumsum(tree.sizes[node])]).astype(ROW)
         sides = np.empty((int(place[-1]), 2), SCORE)
         _fill_sides(node, place, tree.first, tree.split, tree.last, low, high, np.repeat(scale, counts), sides)
+        if len(order.label) == 0:
+            self._add_sides(node, place, sides, inside_out)
+            return
+        for side in range(2):
+            apart = sides.copy()
+            _multiply_by_gaps(node, place, tree.first, tree.split, order.label, apart[:, side])
+            self._add_sides(node, place, apart, inside_out)
+
+    def _add_sides(self, node: Array, place: Array, sides: Array, inside_out: Array) -> None:
+        """Add (Σ of the low side) * (Σ of the high side) of the rows up to each code, for every node."""
+        tree, order, sizes = self.tree, self.part.order, np.diff(place)
         small, large = (np.flatnonzero(kind) for kind in (sizes <= SMALL, sizes > SMALL))
         walks = [
             (self.entries[f : f + 4], self.offset, node, place, small, sides, inside_out[f // 8], f % 8)
@@ -100,6 +110,19 @@ def _fill_sides(
             is_low = k < split[node[i]]
             out[0] = low[k] * scale[i] if is_low else 0.0
             out[1] = 0.0 if is_low else high[k]
+
+
+@compiled
+def _multiply_by_gaps(node: Array, place: Array, first: Array, split: Array, label: Array, side_out: Array) -> None:
+    """Multiply one side of each node by how far each row's label is from the lowest label of the high rows, c.
+
+    With y(high) - y(low) = (y(high) - c) + (c - y(low)), pairs weighed by differences of labels are the products of the
+    two sides with the one, and with the other, of them multiplied: sums of positive numbers.
+    """
+    for i in range(len(node)):
+        start, middle = first[node[i]], label[split[node[i]]]
+        for k in range(place[i + 1] - place[i]):
+            side_out[place[i] + k] *= abs(label[start + k] - middle)
 
 
 @compiled

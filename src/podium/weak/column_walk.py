@@ -36,6 +36,9 @@ class ColumnWalk:
         self.node_start = np.concatenate([[0], np.cumsum(np.cumsum(depth)[:-1])]).astype(ROW)
         self.node = np.empty(int(self.node_start[-1]), np.uint32)
         _list_nodes(self.tree.first, self.tree.split, self.tree.last, self.node_start, self.node)
+        self.gap = np.empty(len(self.node) if len(part.order.label) else 0, SCORE)
+        if len(self.gap):
+            _list_gaps(self.node_start, self.node, self.tree.split, part.order.label, self.gap)
 
     def add(self, log_total: float, inside_out: Array) -> None:
         """Add the pairs of ranked rows, as shares of ``exp(log_total)``.
@@ -57,10 +60,10 @@ class ColumnWalk:
         sides = np.zeros((len(self.part.order.row), 2), SCORE)
         _scatter_sides(factors.position[own], factors.low[own], factors.high[own], shares, sides)
         entries = (self.position, self.code, self.segment, self.start)
-        nodes = (self.node_start, self.node, len(self.tree.first), sides)
+        nodes = (self.node_start, self.node, self.gap, len(self.tree.first), sides)
         bounds = np.linspace(0, bins.cuts.n_features, 4 * self.n_threads + 1).astype(ROW)
         calls = [(*entries, *nodes, bins.cuts.offsets, inside_out, a, b) for a, b in pairwise(bounds)]
-        run_threads(_walk_columns, calls, self.n_threads)
+        run_threads(_walk_columns_by_gaps if len(self.gap) else _walk_columns, calls, self.n_threads)
 
 
 def _entries_by_query(bins: ColumnBins, feature: int, place: Array, query: Array) -> tuple[Array, Array, Array]:
@@ -98,6 +101,14 @@ def _list_nodes(first: Array, split: Array, last: Array, start: Array, node_out:
 
 
 @compiled
+def _list_gaps(start: Array, node: Array, split: Array, label: Array, gap_out: Array) -> None:
+    """Write how far the label of each position is from the lowest one of the high rows, for each of its nodes."""
+    for k in range(len(start) - 1):
+        for t in range(start[k], start[k + 1]):
+            gap_out[t] = abs(label[k] - label[split[node[t] >> 1]])
+
+
+@compiled
 def _scatter_sides(position: Array, low: Array, high: Array, scale: Array, sides_out: Array) -> None:
     """Write (low * scale, high) by position; a position may be listed once for each side."""
     for k in range(len(position)):
@@ -115,6 +126,7 @@ def _walk_columns(
     start: Array,
     node_start: Array,
     node: Array,
+    gap: Array,
     n_nodes: int,
     sides: Array,
     offsets: Array,
@@ -135,6 +147,42 @@ def _walk_columns(
                         factor = sides[positions[k], node[t] & one]
                         pairs += factor * sums[node[t] ^ one]
                         sums[node[t]] += factor
+                    inside_out[up, offsets[f] + codes[k]] += pairs
+                for k in range(segment[s], segment[s + 1]):
+                    for t in range(node_start[positions[k]], node_start[positions[k] + 1]):
+                        sums[node[t]] = 0.0
+
+
+@compiled
+def _walk_columns_by_gaps(
+    positions: Array,
+    codes: Array,
+    segment: Array,
+    start: Array,
+    node_start: Array,
+    node: Array,
+    gap: Array,
+    n_nodes: int,
+    sides: Array,
+    offsets: Array,
+    inside_out: Array,
+    first: int,
+    last: int,
+) -> None:
+    """Do as `_walk_columns` where a pair weighs the difference of its labels, the sum of the gaps of its two rows."""
+    sums = np.zeros((2 * n_nodes, 2))
+    one = np.uint32(1)
+    for f in range(first, last):
+        for s in range(start[f], start[f + 1]):
+            for up in range(2):
+                for i in range(segment[s + 1] - segment[s]):
+                    k = segment[s] + i if up else segment[s + 1] - 1 - i
+                    pairs = 0.0
+                    for t in range(node_start[positions[k]], node_start[positions[k] + 1]):
+                        factor = sides[positions[k], node[t] & one]
+                        pairs += factor * (gap[t] * sums[node[t] ^ one, 0] + sums[node[t] ^ one, 1])
+                        sums[node[t], 0] += factor
+                        sums[node[t], 1] += factor * gap[t]
                     inside_out[up, offsets[f] + codes[k]] += pairs
                 for k in range(segment[s], segment[s + 1]):
                     for t in range(node_start[positions[k]], node_start[positions[k] + 1]):

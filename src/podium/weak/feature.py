@@ -6,6 +6,7 @@ actual values and not on their order alone.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +20,9 @@ from podium.binning.columns import DenseReader, SparseReader
 from podium.distribution import Distribution
 from podium.weak import Found
 from podium.weak.stump import ABSTAINS, NEGLIGIBLE, allowed_signs, column_of, lookup
+
+LEAST_RANGE = 4 * float(np.finfo(np.float64).tiny)
+"""A range below this may have a half of 0, by which nothing can be divided."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +123,10 @@ def _finite_range(x: Array) -> tuple[float, float]:
     if len(finite) == 0:
         return -1.0, 1.0
     low, high = float(finite.min()), float(finite.max())
-    return (low, high) if low < high else (low, float(np.nextafter(low, np.inf)))
+    if 0.5 * high - 0.5 * low > 0:
+        return low, high
+    hair = max(math.ulp(low), LEAST_RANGE)
+    return (low, low + hair) if np.isfinite(low + hair) else (low - hair, low)
 
 
 @compiled
