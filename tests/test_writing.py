@@ -63,12 +63,15 @@ def test_a_link_to_a_pipe_writes_into_it(tmp_path):
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there are no such devices here")
-def test_devices_are_written_into():
-    write_bytes("/dev/null", NEW)
-    assert not os.path.isfile("/dev/null")
-    with pytest.raises(OSError, match=r"No space left on device: '/dev/full'"):
-        write_bytes("/dev/full", NEW)
-    assert not os.path.isfile("/dev/full")
+def test_devices_are_written_into(tmp_path, monkeypatch):
+    """By links, and with no way to rename: run by root, a wrong writer would replace the machine's own device."""
+    monkeypatch.setattr("pathlib.Path.replace", fail_with(AssertionError("a device must not be replaced")))
+    for name in ("null", "full"):
+        (tmp_path / name).symlink_to(f"/dev/{name}")
+    write_bytes(tmp_path / "null", NEW)
+    with pytest.raises(OSError, match=r"No space left on device: .*full"):
+        write_bytes(tmp_path / "full", NEW)
+    assert all(path.is_symlink() and path.is_char_device() for path in tmp_path.iterdir())
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/fd"), reason="descriptors have no names here")
@@ -82,8 +85,9 @@ def test_an_open_descriptor_is_written_on_where_it_stands(old, tmp_path):
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/stdout"), reason="there is no such device here")
-def test_standard_output_is_written_to(capfdbinary):
-    write_bytes("/dev/stdout", NEW)
+def test_standard_output_is_written_to(tmp_path, capfdbinary):
+    (tmp_path / "link").symlink_to("/dev/stdout")
+    write_bytes(tmp_path / "link", NEW)
     assert capfdbinary.readouterr().out == NEW
 
 
