@@ -231,6 +231,44 @@ def test_bad_training_input_ends_with_a_sentence_and_code_two(run, files, tmp_pa
     assert not (tmp_path / "m").exists()
 
 
+TRAINED = {
+    "RankBoost": ["n_estimators=2"],
+    "RankBoostPlus": ["n_estimators=2"],
+    "LambdaMART": ["n_estimators=2"],
+    "MART": ["n_estimators=2"],
+    "PreferenceRegression": [],
+    "NearestNeighbor": [],
+    "VectorSimilarity": [],
+    "AdaBoostOR": ["n_estimators=2"],
+    "ORStump": [],
+    "ORBoost": ["n_estimators=2"],
+    "PRank": ["epochs=2"],
+    "SVOR": ["kernel=linear"],
+    "OrdinalThresholds": ["folds=null"],
+}
+"""Every ranker that can be trained from the command line, with what makes that quick."""
+NOT_TRAINED = {
+    "ExtendedBinary": "A model file holds rankers of Podium only; HistGradientBoostingClassifier is not one of them",
+    "ImportedTrees": "ImportedTrees cannot be trained, it is read by import_model",
+    "ImportedLinear": "ImportedLinear cannot be trained, it is read by import_model",
+}
+"""All others, and why not."""
+
+
+@pytest.mark.parametrize("name", cli.RANKERS)
+def test_every_ranker_is_trained_and_scores_or_is_refused_before_data_are_read(run, files, name, tmp_path):
+    if name in NOT_TRAINED:
+        code, out, err = run("train", "no such file", "-o", "m", "--ranker", name)
+        assert (code, out) == (2, "")
+        assert NOT_TRAINED[name] in err
+        assert len(err.strip().split("\n")) == 1
+        assert not (tmp_path / "m").exists()
+        return
+    settings = [part for one in TRAINED[name] for part in ("--set", one)]
+    assert run("train", "train.txt", "-o", "m", "--ranker", name, "--quiet", *settings)[0] == 0
+    assert run("score", "m", "valid.txt")[0] == 0
+
+
 def test_files_are_read_like_the_one_that_was_trained_on(run, tmp_path):
     """A file that leaves out the last features, or stores more of its cells, has the same columns and gaps."""
     rng = np.random.default_rng(0)

@@ -150,6 +150,7 @@ def train_command(
     """Learn a ranker from a data file and save it."""
     check_writable(output)
     model = make_ranker(ranker, settings, verbose=0 if quiet or as_json else 1)
+    model._check_trainable()
     table = load_table(file, file_format, label, qid, query_sizes)
     like = {"n_features": table.X.shape[1], "sparse": sp.issparse(table.X)}
     evals = [load_table(path, file_format, label, qid, **like) for path in eval_files]
