@@ -242,6 +242,125 @@ def test_bad_training_input_ends_with_a_sentence_and_code_two(run, files, tmp_pa
     assert not (tmp_path / "m").exists()
 
 
+def write_table(path, columns):
+    """Write columns by name as CSV or Parquet."""
+    import pyarrow.csv
+    import pyarrow.parquet
+
+    writer = pyarrow.csv.write_csv if path.suffix == ".csv" else pyarrow.parquet.write_table
+    writer(pyarrow.table(columns), path)
+
+
+@pytest.fixture(params=["csv", "parquet"])
+def tables(request, run, tmp_path):
+    """Return the file of a model on the columns a and b, its data's columns, and what writes and scores others."""
+    pytest.importorskip("pyarrow")
+    rng = np.random.default_rng(0)
+    a, b = rng.random(30), rng.random(30)
+    columns = {"label": np.rint(2 * a), "qid": np.repeat([1, 2, 3], 10), "a": a, "b": b}
+
+    def score(columns, *options):
+        write_table(tmp_path / f"new.{request.param}", columns)
+        return run("score", "m", f"new.{request.param}", *options)
+
+    write_table(tmp_path / f"data.{request.param}", columns)
+    assert run("train", f"data.{request.param}", "-o", "m", "--quiet", "--set", "n_estimators=5")[0] == 0
+    return columns, score
+
+
+@pytest.mark.parametrize("left_out", [["label"], ["qid"], ["label", "qid"]])
+def test_new_data_are_scored_without_labels_and_queries(tables, left_out):
+    columns, score = tables
+    expected = score(columns)
+    assert expected[0] == 0
+    assert len(expected[1].split()) == 30
+    assert score({name: column for name, column in columns.items() if name not in left_out}) == expected
+
+
+def test_labels_and_queries_of_rows_to_score_are_not_read(tables):
+    columns, score = tables
+    expected = score(columns)
+    assert score({**columns, "label": [None] * 30, "qid": [None] * 30}) == expected
+    assert score({**columns, "label": ["unknown"] * 30}) == expected
+    named = {"grade": columns["label"], "topic": columns["qid"], "a": columns["a"], "b": columns["b"]}
+    assert score(named, "--label", "grade", "--qid", "topic") == expected
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (["a"], "'b' is missing (1 such name(s))"),
+        (["a", "b", "c"], "'c' is not known (1 such name(s))"),
+        (["b", "a"], "they stand in another order"),
+        (["label", "qid"], "no column is left for the features beside label, qid"),
+        (["grade", "a", "b"], "'grade' is not known"),
+    ],
+)
+def test_columns_that_the_model_does_not_have_are_one_sentence(tables, names, message):
+    columns, score = tables
+    code, out, err = score({name: columns.get(name, columns["a"]) for name in names})
+    assert (code, out) == (2, "")
+    assert message in err
+    assert len(err.strip().split("\n")) == 1
+
+
+def test_a_feature_of_the_model_is_one_whatever_its_name(run, tmp_path):
+    pytest.importorskip("pyarrow")
+    (tmp_path / "data.csv").write_text("grade,qid,a\n1,5,0\n0,4,1\n0,3,0\n1,6,1\n")
+    assert run("train", "data.csv", "-o", "m", "--label", "grade", "--qid", "", "--quiet")[0] == 0
+    expected = run("score", "m", "data.csv", "--label", "grade", "--qid", "")
+    (tmp_path / "new.csv").write_text("qid,a\n5,0\n4,1\n3,0\n6,1\n")
+    assert expected[0] == 0
+    assert run("score", "m", "new.csv") == expected
+
+
+def test_an_export_is_checked_on_data_without_labels(run, tmp_path):
+    pytest.importorskip("pyarrow")
+    (tmp_path / "data.csv").write_text("label,qid,a\n1,x,5\n0,x,4\n0,x,3\n")
+    (tmp_path / "new.csv").write_text("qid,a\nx,5\nx,4\ny,4\n")
+    assert run("train", "data.csv", "-o", "m", "--quiet")[0] == 0
+    code, out, _ = run("export", "m", "--format", "sql", "-o", "m.sql", "--check", "new.csv", "--json")
+    assert (code, json.loads(out)["n_queries"]) == (0, 2)
+
+
+TRAINED = {
+    "RankBoost": ["n_estimators=2"],
+    "RankBoostPlus": ["n_estimators=2"],
+    "LambdaMART": ["n_estimators=2"],
+    "MART": ["n_estimators=2"],
+    "PreferenceRegression": [],
+    "NearestNeighbor": [],
+    "VectorSimilarity": [],
+    "AdaBoostOR": ["n_estimators=2"],
+    "ORStump": [],
+    "ORBoost": ["n_estimators=2"],
+    "PRank": ["epochs=2"],
+    "SVOR": ["kernel=linear"],
+    "OrdinalThresholds": ["folds=null"],
+}
+"""Every ranker that can be trained from the command line, with what makes that quick."""
+NOT_TRAINED = {
+    "ExtendedBinary": "A model file holds rankers of Podium only; HistGradientBoostingClassifier is not one of them",
+    "ImportedTrees": "ImportedTrees cannot be trained, it is read by import_model",
+    "ImportedLinear": "ImportedLinear cannot be trained, it is read by import_model",
+}
+"""All others, and why not."""
+
+
+@pytest.mark.parametrize("name", cli.RANKERS)
+def test_every_ranker_is_trained_and_scores_or_is_refused_before_data_are_read(run, files, name, tmp_path):
+    if name in NOT_TRAINED:
+        code, out, err = run("train", "no such file", "-o", "m", "--ranker", name)
+        assert (code, out) == (2, "")
+        assert NOT_TRAINED[name] in err
+        assert len(err.strip().split("\n")) == 1
+        assert not (tmp_path / "m").exists()
+        return
+    settings = [part for one in TRAINED[name] for part in ("--set", one)]
+    assert run("train", "train.txt", "-o", "m", "--ranker", name, "--quiet", *settings)[0] == 0
+    assert run("score", "m", "valid.txt")[0] == 0
+
+
 def test_files_are_read_like_the_one_that_was_trained_on(run, tmp_path):
     """A file that leaves out the last features, or stores more of its cells, has the same columns and gaps."""
     rng = np.random.default_rng(0)

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 import podium
-from podium import FormatError, ImportedLinear, ImportedTrees, LambdaMART, PodiumError, import_model
+from podium import FormatError, ImportedLinear, ImportedTrees, LambdaMART, PodiumError, import_model, load
 from podium.cli import app
 from podium.importing import FORMATS, Columns
 from podium.importing.ubjson import read_ubjson
@@ -111,6 +111,15 @@ def test_columns_that_the_caller_names(read):
             read(RANKBOOST, n_features=bad)
     with pytest.raises(PodiumError, match="number of feature_names, 3; got 4"):
         read(RANKBOOST, feature_names=list("abc"), n_features=4)
+
+
+def test_as_many_features_can_be_imported_as_a_file_can_have(read, tmp_path):
+    most = 2**31 - 1
+    read(RANKBOOST, n_features=most).save(tmp_path / "model")
+    assert load(tmp_path / "model").n_features_in_ == most
+    for more in (most + 1, 2**40):
+        with pytest.raises(PodiumError, match=f"n_features must be at most {most}, .*; got {more}"):
+            read(RANKBOOST, n_features=more)
 
 
 @pytest.mark.plain

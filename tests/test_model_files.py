@@ -15,7 +15,7 @@ from model_samples import scores_of
 from podium import MART, LambdaMART, PodiumError, RankBoost, VectorSimilarity, load
 from podium.model_file import PROTOCOL, Unfitted, read_model, write_model
 from podium.rankers import RANKERS
-from podium.rankers.story import read_checkpoint
+from podium.rankers.story import Checkpoint
 from tables import small_table
 
 SAMPLES = Path(__file__).parent / "data" / "models"
@@ -59,7 +59,7 @@ def test_samples_of_every_protocol_score_as_they_did(folder, name):
 @pytest.mark.parametrize("folder", EXPECTED, ids=lambda folder: folder.name)
 def test_checkpoints_of_every_protocol_are_read(folder):
     model, path = load(folder / "checkpoint.podium"), folder / "fit.checkpoint"
-    rounds = read_checkpoint(path, read_model(path)["checkpoint"], 4)
+    rounds = Checkpoint(path, read_model(path)["checkpoint"], 4).rounds
     assert [done.ranking for done in rounds] == [done.ranking for done in model.rounds_]
 
 

@@ -55,6 +55,13 @@ def test_features_are_taken_in_the_order_asked_for(csv_file):
     assert table.docid is None
 
 
+def test_data_without_labels_and_columns_to_ignore(csv_file, parquet_file):
+    table = read_csv(csv_file(TEXT), label=None, ignore=["grade", "query", "doc", "not there"])
+    assert (table.y, table.qid, table.feature_names) == (None, None, ["bm25", "clicks"])
+    table = read_parquet(parquet_file(a=[1.0, 2.0], note=["x", "y"]), label=None, ignore=["note"])
+    assert (table.y, table.X.tolist()) == (None, [[1.0], [2.0]])
+
+
 def test_quoted_names_and_cells_and_another_delimiter(csv_file):
     table = read_csv(csv_file('y;"a;b";d\n1;2;"x\ny"\n0;3;\n'), label="y", docid="d", delimiter=";")
     assert table.feature_names == ["a;b"]
@@ -168,6 +175,7 @@ def test_a_csv_file_that_cannot_be_used_is_refused(csv_file, case):
             {"features": ["grade"]},
             "column 'grade' must be named once among label, qid, docid and features.",
         ),
+        ({"ignore": "bm25"}, "ignore must be a list of column names; got the string 'bm25'."),
         ({"delimiter": "||"}, "delimiter must be one character; got '||'."),
         ({"dtype": np.int32}, "dtype must be float64 or float32; got int32."),
     ],

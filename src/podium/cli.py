@@ -15,7 +15,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from podium import __version__
 from podium._validation import PodiumError, check_choice
-from podium.cli_files import feature_scores, load_table, named_columns, read_names, read_scores
+from podium.cli_files import feature_scores, load_table, load_unlabelled, named_columns, read_names, read_scores
 from podium.evaluation import compare, evaluate, evaluate_run
 from podium.evaluation.results import Comparison, Evaluation
 from podium.export import FORMATS as EXPORTS
@@ -161,6 +161,7 @@ def train_command(
     """Learn a ranker from a data file and save it."""
     check_writable(output)
     model = make_ranker(ranker, settings, verbose=0 if quiet or as_json else 1)
+    model._check_trainable()
     table = load_table(file, file_format, label, qid, query_sizes)
     like = {"n_features": table.X.shape[1], "sparse": sp.issparse(table.X)}
     evals = [load_table(path, file_format, label, qid, **like) for path in eval_files]
@@ -180,10 +181,12 @@ def score_command(
     label: Label = "label",
     qid: Qid = "qid",
 ) -> None:
-    """Score the rows of a data file, one score (or grade) a line, to a file or to standard output."""
+    """Score the rows of a data file, one score (or grade) a line, to a file or to standard output.
+
+    CSV and Parquet files need no labels and no queries: all columns but theirs are features.
+    """
     model = load(model_file)
-    like = {"n_features": model.n_features_in_, "sparse": model.sparse_input_}
-    table = load_table(file, file_format, label, qid, **like)
+    table = load_unlabelled(file, model, file_format, label, qid)
     lines = "\n".join(map(repr, model.predict(named_columns(table)).tolist())) + "\n"
     if output is None:
         print(lines, end="")
@@ -233,8 +236,7 @@ def export_command(
     if check is None:
         print(json.dumps({"model": str(output)}) if as_json else f"model: {output}")
         return
-    like = {"n_features": model.n_features_in_, "sparse": model.sparse_input_}
-    table = load_table(check, file_format, label, qid, **like)
+    table = load_unlabelled(check, model, file_format, label, qid, with_queries=True)
     report = export_report(model, named_columns(table), model_format, qid=table.qid, **given)
     print(json.dumps(report.to_dict(), indent=2) if as_json else report)
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from podium._validation import Array, PodiumError, check_choice
+from podium.rankers import Ranker
 from podium.readers import RankingTable, read_csv, read_letor, read_parquet, read_query_sizes
 
 FORMATS = ("auto", "letor", "csv", "parquet")
@@ -16,31 +18,46 @@ FORMATS = ("auto", "letor", "csv", "parquet")
 def load_table(
     path: Path,
     file_format: str = "auto",
-    label: str = "label",
+    label: str | None = "label",
     qid: str = "qid",
     query_sizes: Path | None = None,
     n_features: int | None = None,
     sparse: Any = "auto",
+    ignore: Sequence[str] = (),
 ) -> RankingTable:
     """Read a data file of any of our formats; query sizes of a side file become query ids.
 
-    An empty `qid` says that a CSV or Parquet file has no queries. `n_features` and `sparse` make a LETOR file read
-    like the one that a model was trained on.
+    Of a CSV or Parquet file, no labels are read without `label` and no queries with an empty `qid`; columns to
+    `ignore` are no features where they are there. `n_features` and `sparse` make a LETOR file read like the one that
+    a model was trained on.
     """
     kind = check_choice(file_format, FORMATS, "--format")
     kind = _format_of(path) if kind == "auto" else kind
     if kind == "letor":
         table = read_letor(path, n_features=n_features, sparse=sparse)
     else:
-        table = (read_csv if kind == "csv" else read_parquet)(path, label=label, qid=qid or None)
+        table = (read_csv if kind == "csv" else read_parquet)(path, label=label, qid=qid or None, ignore=ignore)
     if query_sizes is None:
         return table
     sizes = read_query_sizes(query_sizes)
-    if sizes.sum() != len(table.y):
-        raise PodiumError(
-            f"The sizes in {query_sizes} must sum to {len(table.y)}, the rows of {path}; got {sizes.sum()}."
-        )
+    n_rows = table.X.shape[0]
+    if sizes.sum() != n_rows:
+        raise PodiumError(f"The sizes in {query_sizes} must sum to {n_rows}, the rows of {path}; got {sizes.sum()}.")
     return table._replace(qid=np.repeat(np.arange(len(sizes)), sizes))
+
+
+def load_unlabelled(
+    path: Path, model: Ranker, file_format: str, label: str, qid: str, with_queries: bool = False
+) -> RankingTable:
+    """Read rows for a fitted model: new data, which need no labels, and queries only if `with_queries`.
+
+    In CSV and Parquet all columns are features but those of labels and queries, which are not read; a column that the
+    model knows as a feature is one whatever its name.
+    """
+    known = getattr(model, "feature_names_in_", ())
+    ignore = [name for name in (label, qid) if name and name not in known]
+    like = {"n_features": model.n_features_in_, "sparse": model.sparse_input_}
+    return load_table(path, file_format, None, qid if with_queries else "", ignore=ignore, **like)
 
 
 def named_columns(table: RankingTable) -> Any:

@@ -54,6 +54,11 @@ class AdditiveModel:
         The weak ranking h of each round.
     alphas : ndarray of float64
         Its weight; a negative one turns the ranking round.
+
+    Notes
+    -----
+    What scoring needs beside them is computed once and lives as long as the model, whose rounds never change; copies
+    and pickles leave it behind.
     """
 
     rankings: tuple[WeakRanking, ...]
@@ -62,9 +67,24 @@ class AdditiveModel:
     def __len__(self) -> int:
         return len(self.rankings)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {"rankings": self.rankings, "alphas": self.alphas}
+
     def first(self, n_rounds: int) -> AdditiveModel:
-        """Return the model of the first rounds."""
-        return AdditiveModel(self.rankings[:n_rounds], self.alphas[:n_rounds])
+        """Return the model of the first rounds, the same object as long as the number is the same."""
+        if n_rounds >= len(self):
+            return self
+        kept = self._last_prefix.get(n_rounds)
+        if kept is None:
+            kept = AdditiveModel(self.rankings[:n_rounds], self.alphas[:n_rounds])
+            self._last_prefix.clear()
+            self._last_prefix[n_rounds] = kept
+        return kept
+
+    @cached_property
+    def _last_prefix(self) -> dict[int, AdditiveModel]:
+        """The model that `first` returned last, by its number of rounds."""
+        return {}
 
     @cached_property
     def steps(self) -> tuple[StepFunction, ...]:

@@ -126,7 +126,7 @@ class TrainingReport:
     stopped : str or None
         Why the fit ended.
     measured : dict of str to float
-        Each measure on each evaluation set, after the best round.
+        Each measure on each evaluation set, after the rounds that predictions use.
     features : dict of str to float
         The most important features with their shares.
     """

@@ -167,12 +167,17 @@ def repeat(
     monitor: Monitor[Round],
     taken: Callable[[WeakRanking, float], None] | None = None,
 ) -> None:
-    """Take the steps of earlier rounds again, so that `boost` goes on as if it had never stopped."""
+    """Take the steps of earlier rounds again, so that `boost` goes on as if it had never stopped.
+
+    It ends where a fit at once would have ended by early stopping.
+    """
     for done in rounds:
+        if monitor.stopped:
+            break
         distribution.update(done.alpha * done.ranking.predict(data.features)[data.queries.rows])
         if taken is not None:
             taken(done.ranking, done.alpha)
-        monitor.observe(done)
+        monitor.replay(done)
 
 
 class EvaluationSet:
@@ -222,7 +227,7 @@ class Monitor(Generic[AnyRound]):
     verbose : int
         0 is silent, 1 shows a progress bar on standard error.
     save : callable, optional
-        Called with the rounds so far, every `save_every` rounds, to keep a checkpoint.
+        Called with the rounds so far, every `save_every` rounds, to keep a checkpoint; never by a replay.
     save_every : int
 
     Attributes
@@ -230,7 +235,8 @@ class Monitor(Generic[AnyRound]):
     history : dict of str to dict of str to list of float
         ``history["validation_0"]["ndcg@10"][t]`` after round t + 1.
     best_round : int
-        Number of rounds after which the deciding measure was best; all rounds without evaluation sets.
+        Number of rounds that predictions use: all of them, or with early stopping those after which the deciding
+        measure was best.
     stopped : bool
     reason : str
         Why the run ended.
@@ -251,7 +257,7 @@ class Monitor(Generic[AnyRound]):
             one.name: {measure.name: [] for measure in measures} for one in evals
         }
         self.rounds: list[AnyRound] = []
-        self.best_round, self.best_value = 0, -np.inf
+        self._best_round, self._best_value = 0, -np.inf
         self.stopped, self.reason = False, "all rounds are done"
         self._save, self._save_every = save, save_every
         self._progress = _progress_bar() if verbose else None
@@ -274,15 +280,26 @@ class Monitor(Generic[AnyRound]):
         warnings.warn(f"Interrupted: the {len(self.rounds)} rounds learned so far are kept.", stacklevel=4)
         return True
 
+    @property
+    def best_round(self) -> int:
+        """Number of rounds that predictions use."""
+        return len(self.rounds) if self.patience is None or not self.evals else self._best_round
+
     def observe(self, done: AnyRound) -> None:
-        """Take note of a round."""
-        self.rounds.append(done)
-        for one in self.evals:
-            for name, value in one.add(done).items():
-                self.history[one.name][name].append(value)
-        self._judge()
+        """Take note of a new round."""
+        self.replay(done)
         if self._save is not None and len(self.rounds) % self._save_every == 0:
             self._save(self.rounds)
+
+    def replay(self, done: AnyRound) -> None:
+        """Take note of a round of an earlier run, which a checkpoint, if there is one, holds already."""
+        # Measured before it is kept: interrupted while measuring, no round is without its values.
+        measured = [(one.name, one.add(done)) for one in self.evals]
+        self.rounds.append(done)
+        for place, values in measured:
+            for name, value in values.items():
+                self.history[place][name].append(value)
+        self._judge()
         if self._progress is not None and self._task is not None:
             self._progress.update(self._task, completed=len(self.rounds), description=self._line())
 
@@ -291,12 +308,10 @@ class Monitor(Generic[AnyRound]):
         self.stopped, self.reason = True, reason
 
     def _judge(self) -> None:
-        """Compare the deciding measure with its best; without evaluation sets the last round is the best."""
-        n_rounds = len(self.rounds)
+        """Compare the deciding measure with its best, and stop where it has not improved for long enough."""
         if not self.evals:
-            self.best_round = n_rounds
             return
-        measure = self.measures[0]
+        n_rounds, measure = len(self.rounds), self.measures[0]
         value = self.history[self.evals[-1].name][measure.name][-1]
         if np.isnan(value):
             raise PodiumError(
@@ -304,11 +319,11 @@ class Monitor(Generic[AnyRound]):
                 "give other data in eval_set or another eval_metric."
             )
         gain = value if measure.higher_is_better else -value
-        if gain > self.best_value:
-            self.best_round, self.best_value = n_rounds, gain
-        elif self.patience is not None and n_rounds - self.best_round >= self.patience:
+        if gain > self._best_value:
+            self._best_round, self._best_value = n_rounds, gain
+        elif self.patience is not None and n_rounds - self._best_round >= self.patience:
             direction = "highest" if measure.higher_is_better else "lowest"
-            self.stop(f"{measure} of {self.evals[-1].name} was {direction} after round {self.best_round}")
+            self.stop(f"{measure} of {self.evals[-1].name} was {direction} after round {self._best_round}")
 
     def _line(self) -> str:
         """Return the last values of the deciding measure, or the round's own line where nothing is measured."""

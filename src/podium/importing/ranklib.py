@@ -13,8 +13,9 @@ import numpy as np
 from podium._validation import Array, FormatError
 from podium.export.ensemble import Linear, TreeSum, split_tree
 from podium.importing.ranklib_xml import read_bags
-from podium.importing.record import MOST_FEATURES, Columns, Imported, Reading
+from podium.importing.record import Columns, Imported, Reading
 from podium.importing.trees import at_most_as_float32, to_numbers, to_whole_number
+from podium.model_file import MOST_FEATURES
 from podium.weak.regression_tree import RegressionTree
 
 MOST_WEIGHTS = 2**20

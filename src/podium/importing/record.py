@@ -17,8 +17,6 @@ ZERO = float(np.float32(1e-35))
 """LightGBM takes values from -ZERO to ZERO for 0."""
 DENSE_ROWS = 4096
 """Rows of a sparse matrix made dense at a time."""
-MOST_FEATURES = 2**31 - 1
-"""Features that the columns of a split can name."""
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,9 @@ from podium._compiled import ROW, SCORE
 from podium._validation import FormatError
 from podium.export.ensemble import TreeSum
 from podium.importing.document import read_json
-from podium.importing.record import MOST_FEATURES, Columns, Imported, Reading
+from podium.importing.record import Columns, Imported, Reading
 from podium.importing.trees import Splits, below_as_float32, code_set, make_tree, to_numbers, to_whole_numbers
+from podium.model_file import MOST_FEATURES
 from podium.weak.regression_tree import RegressionTree
 
 

@@ -16,12 +16,13 @@ from podium._validation import FormatError
 from podium._version import __version__
 from podium.model_file.archive import pack, unpack
 from podium.model_file.arrays import from_npy, to_npy
-from podium.model_file.checks import check_column, check_real, check_whole, to_floats, to_whole
+from podium.model_file.checks import MOST_FEATURES, check_column, check_real, check_whole, to_floats, to_whole
 from podium.model_file.values import Unfitted, decode, encode
 from podium.model_file.writing import check_writable, write_bytes, write_text
 
 __all__ = [
     "FORMAT",
+    "MOST_FEATURES",
     "PROTOCOL",
     "Unfitted",
     "check_column",

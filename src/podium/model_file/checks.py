@@ -12,6 +12,8 @@ import numpy as np
 from podium._validation import Array, FormatError
 
 LARGEST = 2**63 - 1
+MOST_FEATURES = 2**31 - 1
+"""Features of a model: they are numbered by int32."""
 
 
 def check_whole(value: Any, path: str | PathLike[str], name: str, low: int = 0, high: int = LARGEST) -> int:

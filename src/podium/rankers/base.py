@@ -26,11 +26,8 @@ from podium.categories import Categories, read_features
 from podium.dataset import RankingData, group_rows
 from podium.export import Exported, export_model
 from podium.measures import measure_queries, parse_measure, weighted_mean
-from podium.model_file import check_whole, to_floats, write_model
+from podium.model_file import MOST_FEATURES, check_whole, to_floats, write_model
 from podium.rankers.model_content import kept_parameters, make_ranker, summary_of, take_training, training_content
-
-MOST_FEATURES = 2**31 - 1
-"""Features are numbered by int32."""
 
 
 class Ranker(BaseEstimator):
@@ -171,6 +168,11 @@ class Ranker(BaseEstimator):
         for name in self._monitor_measures():
             parse_measure(name)
         thread_count(getattr(self, "n_jobs", None))
+
+    def _check_trainable(self) -> None:
+        """Refuse, before any work is spent on it, a ranker that cannot be trained, or not be saved once it is."""
+        self._check_parameters()
+        kept_parameters(self)
 
     def _check_stopping(self, evals: list[RankingData]) -> None:
         """Refuse early stopping without data to measure."""

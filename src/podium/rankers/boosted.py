@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
 from os import PathLike
 from typing import Any
 
@@ -18,9 +17,9 @@ from podium.export import TreeSum
 from podium.export.ensemble import stump_tree
 from podium.measures import parse_measure
 from podium.model import AdditiveModel
-from podium.model_file import check_whole, check_writable
+from podium.model_file import check_whole
 from podium.rankers.base import Ranker, check_rounds_before, name_tuple
-from podium.rankers.story import fingerprint, from_columns, read_checkpoint, to_columns, write_checkpoint
+from podium.rankers.story import Checkpoint, check_checkpoint, fingerprint, from_columns, to_columns
 from podium.rounds import AlphaRule, Monitor, Round, boost, evaluation_sets, repeat
 from podium.weak.stump import Stump
 
@@ -52,12 +51,12 @@ class BoostedRanker(Ranker):
     ) -> None:
         """Repeat the rounds of an earlier model or checkpoint, go on to the last one, and keep what was learned."""
         done = [] if init_model is None else list(init_model.rounds_)
-        save = None
+        checkpoint = None
         if self.checkpoint is not None:
             mark = fingerprint(data, self._marked_parameters(done))
-            done = read_checkpoint(self.checkpoint, mark, data.features.shape[1]) or done
-            save = partial(write_checkpoint, self.checkpoint, mark)
-        monitor = self._make_monitor(evals, save)
+            checkpoint = Checkpoint(self.checkpoint, mark, data.features.shape[1])
+            done = checkpoint.rounds or done
+        monitor = self._make_monitor(evals, None if checkpoint is None else checkpoint.save)
         repeat(done[: self.n_estimators], data, distribution, monitor, taken)
         rounds = boost(distribution, learner, weigh, monitor, self.n_estimators, taken)
         own_reason = getattr(learner, "stop_reason", "")
@@ -65,8 +64,8 @@ class BoostedRanker(Ranker):
         if not rounds:
             why = f"Nothing was learned: {own_reason}." if own_reason else why_nothing_was_learned(data.features)
             raise PodiumError(why)
-        if save is not None:
-            save(rounds)
+        if checkpoint is not None:
+            checkpoint.save(rounds)
         self._keep(rounds, monitor.best_round)
         self.evals_result_ = monitor.history
         self.stop_reason_ = monitor.reason
@@ -75,7 +74,7 @@ class BoostedRanker(Ranker):
         """Refuse early stopping without data to measure, and a start from another kind of model."""
         self._check_stopping(evals)
         if self.checkpoint is not None:
-            check_writable(self.checkpoint)
+            check_checkpoint(self.checkpoint)
         if init_model is not None:
             if not isinstance(init_model, type(self)):
                 name = type(self).__name__

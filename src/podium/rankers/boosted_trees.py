@@ -120,7 +120,7 @@ class TreeRanker(Ranker):
         monitor = self._make_monitor(evals, start, threads)
         for tree in self._trees_before(init_model):
             scores += tree.predict(data.features)[data.queries.rows]
-            monitor.observe(TreeRound(tree))
+            monitor.replay(TreeRound(tree))
         boost_trees(loss, grower, sampler, scores, monitor, self.n_estimators, self.learning_rate)
         if not monitor.rounds:
             warnings.warn(self._why_nothing_was_learned(data, loss), stacklevel=3)

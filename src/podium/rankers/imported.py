@@ -15,7 +15,7 @@ from podium._validation import Array, FormatError, PodiumError
 from podium.dataset import RankingData
 from podium.export.ensemble import Linear, TreeSum
 from podium.importing import Columns, Imported, Reading, read_foreign
-from podium.model_file import check_column, check_real, check_whole, to_whole
+from podium.model_file import MOST_FEATURES, check_column, check_real, check_whole, to_whole
 from podium.rankers.base import Ranker, name_tuple
 from podium.rankers.boosted_trees import gain_shares
 from podium.rankers.tree_file import from_columns, to_columns
@@ -68,6 +68,8 @@ def _check_columns(feature_names: Any, n_features: Any) -> Columns:
     number: Any = n_features if names is None else len(names)
     if number is not None and (isinstance(number, bool) or not isinstance(number, Integral) or number < 1):
         raise PodiumError(f"n_features must be a positive whole number; got {number!r}.")
+    if number is not None and int(number) > MOST_FEATURES:
+        raise PodiumError(f"n_features must be at most {MOST_FEATURES}, the most that a model can have; got {number}.")
     if n_features not in (None, number):
         raise PodiumError(f"n_features must be the number of feature_names, {number}; got {n_features!r}.")
     return Columns(names, None if number is None else int(number))
@@ -109,6 +111,9 @@ class ImportedRanker(Ranker):
         self.source_, self._reading = imported.source, imported.reading
 
     def _learn(self, data: RankingData, evals: list[RankingData], init_model: Any) -> NoReturn:
+        self._check_trainable()
+
+    def _check_trainable(self) -> NoReturn:
         raise PodiumError(
             f"{type(self).__name__} cannot be trained, it is read by import_model; to learn on from its scores, "
             "give it to LambdaMART().fit as init_model."

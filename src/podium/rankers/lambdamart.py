@@ -80,7 +80,8 @@ class LambdaMART(TreeRanker):
         The mean gradient of each category is drawn to that of its node as if the category had so many more
         rows, so that neither rare categories nor many of them win a split by chance.
     early_stopping_rounds : int, optional
-        Stop when the first `eval_metric` on the last evaluation set has not improved for so many rounds.
+        Stop when the first `eval_metric` on the last evaluation set has not improved for so many rounds, and predict
+        with the rounds up to its best value.
     eval_metric : str or list of str
         Measures of the evaluation sets.
     random_state : int, RandomState or None
@@ -96,7 +97,7 @@ class LambdaMART(TreeRanker):
         The tree of each round, its gain and number of leaves.
     trees_ : list of RegressionTree
     best_iteration_ : int
-        Trees that `predict` uses: the best by early stopping's measure, all without evaluation sets.
+        Trees that `predict` uses: all of them, or with early stopping those up to the best measure.
     evals_result_ : dict
         ``evals_result_["validation_0"]["ndcg@10"]``: the measure after each round.
     feature_importances_ : ndarray
@@ -244,7 +245,8 @@ class MART(TreeRanker):
         The mean gradient of each category is drawn to that of its node as if the category had so many more
         rows, so that neither rare categories nor many of them win a split by chance.
     early_stopping_rounds : int, optional
-        Stop when the first `eval_metric` on the last evaluation set has not improved for so many rounds.
+        Stop when the first `eval_metric` on the last evaluation set has not improved for so many rounds, and predict
+        with the rounds up to its best value.
     eval_metric : str or list of str
         Measures of the evaluation sets.
     random_state : int, RandomState or None
@@ -260,7 +262,7 @@ class MART(TreeRanker):
         The tree of each round, its gain and number of leaves.
     trees_ : list of RegressionTree
     best_iteration_ : int
-        Trees that `predict` uses: the best by early stopping's measure, all without evaluation sets.
+        Trees that `predict` uses: all of them, or with early stopping those up to the best measure.
     evals_result_ : dict
         ``evals_result_["validation_0"]["ndcg@10"]``: the measure after each round.
     feature_importances_ : ndarray

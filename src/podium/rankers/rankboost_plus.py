@@ -59,12 +59,14 @@ class RankBoostPlus(BoostedRanker):
         Most pairs to list. Ties do not factor, so that labels, too, need a list of all their pairs: 36 bytes each at
         most, 20 while rounds go on. None for no limit.
     early_stopping_rounds : int, optional
-        Stop when the first `eval_metric` on the last evaluation set has not improved for so many rounds.
+        Stop when the first `eval_metric` on the last evaluation set has not improved for so many rounds, and predict
+        with the rounds up to its best value.
     eval_metric : str or list of str
         Measures of the evaluation sets.
     checkpoint : path, optional
         File to keep the rounds in while fitting: a fit that was killed goes on from there and ends where the
-        uninterrupted one would have ended, bit for bit.
+        uninterrupted one would have ended, bit for bit. The file never gets shorter; where it cannot be written there
+        is a warning, and the fit goes on.
     n_jobs : int, optional
         Threads; the model does not depend on their number.
     verbose : int
@@ -75,7 +77,7 @@ class RankBoostPlus(BoostedRanker):
     rounds_ : list of Round
         The story: ``feature, threshold, abstain, alpha, Z, r`` of each round. The product of all Z is Ê2.
     best_iteration_ : int
-        Rounds that `predict` uses: the best by early stopping's measure, all without evaluation sets.
+        Rounds that `predict` uses: all of them, or with early stopping those up to the best measure.
     evals_result_ : dict
         ``evals_result_["validation_0"]["ndcg@10"]``: the measure after each round.
     feature_importances_ : ndarray

@@ -17,8 +17,8 @@ class RankingTable(NamedTuple):
     ----------
     X : ndarray or scipy.sparse.csr_array of shape (n_rows, n_features)
         Features. In a dense array NaN is missing; in a sparse one an absent entry is.
-    y : ndarray of shape (n_rows,), float64
-        Labels: the higher, the higher a row should stand within its query.
+    y : ndarray of shape (n_rows,), float64, or None
+        Labels: the higher, the higher a row should stand within its query; None when the source has none.
     qid : ndarray of shape (n_rows,) or None
         Query of each row, int64 or str; None when the source names no queries.
     docid : ndarray of shape (n_rows,) or None
@@ -36,7 +36,7 @@ class RankingTable(NamedTuple):
     """
 
     X: np.ndarray | csr_array
-    y: np.ndarray
+    y: np.ndarray | None
     qid: np.ndarray | None
     docid: np.ndarray | None
     feature_names: list[str] | None

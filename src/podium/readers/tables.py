@@ -26,14 +26,14 @@ _ROW_NUMBER = re.compile(r"(?:CSV parse error: )?Row #(\d+): ")
 class _Roles(NamedTuple):
     """Which columns are what."""
 
-    label: str
+    label: str | None
     qid: str | None
     docid: str | None
     features: list[str]
 
     def numbers(self) -> list[str]:
         """Columns that hold numbers."""
-        return [self.label, *self.features]
+        return self.features if self.label is None else [self.label, *self.features]
 
     def texts(self) -> list[str]:
         """Columns that hold names."""
@@ -43,10 +43,11 @@ class _Roles(NamedTuple):
 def read_csv(
     path: PathLike,
     *,
-    label: str,
+    label: str | None,
     qid: str | None = None,
     docid: str | None = None,
     features: Sequence[str] | None = None,
+    ignore: Sequence[str] = (),
     delimiter: str = ",",
     dtype: DTypeLike = np.float64,
 ) -> RankingTable:
@@ -56,12 +57,14 @@ def read_csv(
     ----------
     path : str or path-like
         The file, in UTF-8.
-    label : str
-        Column of the labels.
+    label : str or None
+        Column of the labels; None for data without labels, whose `y` is None.
     qid, docid : str, optional
         Columns of the queries and of the documents.
     features : sequence of str, optional
-        Columns of the features, in the order wanted. None takes all that are not named above.
+        Columns of the features, in the order wanted. None takes all that are not named here otherwise.
+    ignore : sequence of str, optional
+        Columns that are no features, where the file has them.
     delimiter : str, default ","
         What stands between two entries, such as ``"\t"``.
     dtype : {float64, float32}, default float64
@@ -82,7 +85,7 @@ def read_csv(
         If pyarrow is not installed.
     """
     arrow = _pyarrow("pyarrow")
-    roles = _roles(path, _csv_names(path, delimiter), label, qid, docid, features)
+    roles = _roles(path, _csv_names(path, delimiter), label, qid, docid, features, ignore)
     table = _read_csv(path, roles, delimiter)
     return _ranking_table(path, table, roles, arrow, np.dtype(dtype))
 
@@ -90,10 +93,11 @@ def read_csv(
 def read_parquet(
     path: PathLike,
     *,
-    label: str,
+    label: str | None,
     qid: str | None = None,
     docid: str | None = None,
     features: Sequence[str] | None = None,
+    ignore: Sequence[str] = (),
     dtype: DTypeLike = np.float64,
 ) -> RankingTable:
     """Read a Parquet file.
@@ -102,12 +106,14 @@ def read_parquet(
     ----------
     path : str or path-like
         The file.
-    label : str
-        Column of the labels.
+    label : str or None
+        Column of the labels; None for data without labels, whose `y` is None.
     qid, docid : str, optional
         Columns of the queries and of the documents.
     features : sequence of str, optional
-        Columns of the features, in the order wanted. None takes all that are not named above.
+        Columns of the features, in the order wanted. None takes all that are not named here otherwise.
+    ignore : sequence of str, optional
+        Columns that are no features, where the file has them.
     dtype : {float64, float32}, default float64
         Type of `X`.
 
@@ -128,7 +134,7 @@ def read_parquet(
     with open(path, "rb") as stream:
         try:
             file = parquet.ParquetFile(stream)
-            roles = _roles(path, file.schema_arrow.names, label, qid, docid, features)
+            roles = _roles(path, file.schema_arrow.names, label, qid, docid, features, ignore)
             table = file.read(columns=[*roles.numbers(), *roles.texts()], use_threads=False)
         except (arrow.ArrowException, OSError) as error:
             raise FormatError(path, f"not a whole Parquet file ({_short(error)})") from error
@@ -153,16 +159,20 @@ def _short(error: BaseException) -> str:
 def _roles(
     path: PathLike,
     names: list[str],
-    label: str,
+    label: str | None,
     qid: str | None,
     docid: str | None,
     features: Sequence[str] | None,
+    ignore: Sequence[str],
 ) -> _Roles:
     """Check the columns that were named, and say which ones the features are."""
     others = [name for name in (label, qid, docid) if name is not None]
     if isinstance(features, str):
         raise PodiumError(f"features must be a list of column names; got the string {features!r}.")
-    chosen = [name for name in names if name not in others] if features is None else list(features)
+    if isinstance(ignore, str):
+        raise PodiumError(f"ignore must be a list of column names; got the string {ignore!r}.")
+    passed_over = [*others, *(name for name in ignore if name in names and name not in others)]
+    chosen = [name for name in names if name not in passed_over] if features is None else list(features)
     wanted = [*others, *chosen]
     for name in wanted:
         if names.count(name) != 1:
@@ -170,7 +180,7 @@ def _roles(
         if wanted.count(name) > 1:
             raise PodiumError(f"column {name!r} must be named once among label, qid, docid and features.")
     if not chosen:
-        raise FormatError(path, f"no column is left for the features beside {', '.join(others)}")
+        raise FormatError(path, f"no column is left for the features beside {', '.join(passed_over)}")
     return _Roles(label, qid, docid, chosen)
 
 
@@ -246,15 +256,20 @@ def _ranking_table(path: PathLike, table: Any, roles: _Roles, arrow: Any, dtype:
         raise PodiumError(f"dtype must be float64 or float32; got {dtype}.")
     if table.num_rows == 0:
         raise FormatError(path, "the file has no rows, only names of columns")
-    y = _matrix(table, [roles.label], arrow, np.dtype(SCORE))[:, 0].copy()
-    bad = np.flatnonzero(~np.isfinite(y))
-    if len(bad):
-        got = "none" if np.isnan(y[bad[0]]) else y[bad[0]]
-        problem = f"label {roles.label!r} must be a finite number in every row, but row {bad[0] + 1} has {got}"
-        raise FormatError(path, problem)
+    y = None if roles.label is None else _labels(path, roles.label, table, arrow)
     qid = None if roles.qid is None else _queries(path, roles.qid, table, arrow)
     docid = None if roles.docid is None else _documents(roles.docid, table, arrow)
     return RankingTable(_matrix(table, roles.features, arrow, dtype), y, qid, docid, roles.features)
+
+
+def _labels(path: PathLike, name: str, table: Any, arrow: Any) -> np.ndarray:
+    """Label of each row, a finite number."""
+    y = _matrix(table, [name], arrow, np.dtype(SCORE))[:, 0].copy()
+    bad = np.flatnonzero(~np.isfinite(y))
+    if len(bad):
+        got = "none" if np.isnan(y[bad[0]]) else y[bad[0]]
+        raise FormatError(path, f"label {name!r} must be a finite number in every row, but row {bad[0] + 1} has {got}")
+    return y
 
 
 def _matrix(table: Any, names: list[str], arrow: Any, dtype: np.dtype[Any]) -> np.ndarray:

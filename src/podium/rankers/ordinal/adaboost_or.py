@@ -65,7 +65,8 @@ class AdaBoostOR(OrdinalRanker):
         What it costs to predict the grade of the column for a row with the grade of the row: V-shaped, 0 where they are
         equal. By name it is |y - k|, its square, or 1 where they differ.
     early_stopping_rounds : int, optional
-        Stop when the mean cost of the last evaluation set has not fallen for so many rounds.
+        Stop when the mean cost of the last evaluation set has not fallen for so many rounds, and predict with the
+        rounds up to its lowest value.
     random_state : int, RandomState or None
         Seeds a base with a parameter `random_state`, anew each round.
     n_jobs : int, optional
@@ -78,7 +79,7 @@ class AdaBoostOR(OrdinalRanker):
     rounds_ : list of OrdinalRound
         The story: ``ranker, epsilon, weight`` of each round.
     best_iteration_ : int
-        Rounds that `predict` uses: the best by early stopping's cost, all without evaluation sets.
+        Rounds that `predict` uses: all of them, or with early stopping those up to the best cost.
     bounds_ : ndarray
         ∏ √(1 - 4 γ²) with γ = 1/2 - ε, after each round: no less than `train_costs_` (OR Theorem 6).
     train_costs_ : ndarray

@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from podium._compiled import ROW, SCORE
 from podium._validation import Array, FormatError, PodiumError
 from podium.model_file import check_real
-from podium.rankers.model_content import content_of, inner_ranker
+from podium.rankers.model_content import content_of, inner_ranker, refuse_strangers
 from podium.rankers.ordinal.base import OrdinalData, OrdinalRanker
 from podium.rankers.ordinal.costs import cost_steps, costs_of_steps
 
@@ -143,6 +143,14 @@ class ExtendedBinary(OrdinalRanker):
         self.estimator_ = fitted
         self.not_monotone_ = share_not_monotone(values)
         self.rank_monotone_ = self.not_monotone_ == 0
+
+    def _check_trainable(self) -> None:
+        super()._check_trainable()
+        try:
+            refuse_strangers(self._given())
+        except PodiumError as error:
+            why = str(error).rstrip(".")
+            raise PodiumError(f"{why}: ExtendedBinary needs an estimator of Podium, given in Python.") from None
 
     def _given(self) -> Any:
         """Return the classifier to clone."""

@@ -74,7 +74,8 @@ class ORBoost(OrdinalRanker):
     max_bins : int or None
         Thresholds of a feature: at most so many, at quantiles; None for one at every value, as in the paper.
     early_stopping_rounds : int, optional
-        Stop when the mean cost of the last evaluation set has not fallen for so many rounds.
+        Stop when the mean cost of the last evaluation set has not fallen for so many rounds, and predict with the
+        rounds up to its lowest value.
     n_jobs : int, optional
         Threads; the model does not depend on their number.
     verbose : int
@@ -86,7 +87,7 @@ class ORBoost(OrdinalRanker):
         The story: ``feature, threshold, abstain, alpha, Z, r, thresholds`` of each round. A stump's values are 0 and 1,
         so that α is twice the paper's and the thresholds are shifted.
     best_iteration_ : int
-        Rounds that `predict` uses: the best by early stopping's cost, all without evaluation sets.
+        Rounds that `predict` uses: all of them, or with early stopping those up to the best cost.
     thresholds_ : ndarray of shape (K - 1,)
         Those after that round.
     evals_result_ : dict
