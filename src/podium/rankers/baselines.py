@@ -63,7 +63,7 @@ class _LinearPreference(_Baseline):
             raise PodiumError(f"{name} requires y to be passed, but the target y is None: pairs are not enough.")
         if data.pairs is not None:
             raise PodiumError(f"{name} learns from the numbers in y alone, so pairs must be None.")
-        target_weight = data.row_weight * np.repeat(data.query_weight, data.queries.sizes)
+        target_weight = data.weights
         if not target_weight.any():
             raise PodiumError(f"{name} needs a row of positive weight in a query of positive weight; none is.")
         averages = np.zeros(data.features.shape[1], SCORE)

@@ -192,8 +192,7 @@ class RankBoost(BoostedRanker):
         }
         if self.weak == "feature":
             return FeatureLearner(data.features, data.queries.rows, **limits)
-        weight = data.row_weight * np.repeat(data.query_weight, data.queries.sizes)
-        bins = bin_features(data.features, data.queries.rows, weight, self.max_bins, threads)
+        bins = bin_features(data.features, data.queries.rows, data.weights, self.max_bins, threads)
         return StumpLearner(bins, criterion=self.criterion, cumulative=cumulative, n_threads=threads, **limits)
 
     def certificate(

@@ -183,7 +183,8 @@ class ORBoost(OrdinalRanker):
         data.require_two_grades()
         n_rows, n_features = data.features.shape
         threads = threads_for(self.n_jobs, n_rows * n_features)
-        learner = StumpLearner(bin_features(data.features, None, None, self.max_bins, threads), n_threads=threads)
+        bins = bin_features(data.features, None, data.weight, self.max_bins, threads)
+        learner = StumpLearner(bins, n_threads=threads)
         margins = Margins(margin_weights(data, self.variant), data.grades)
         monitor: Monitor[ThresholdRound] = Monitor(
             self.n_estimators, evals, [MeanCost()], self.early_stopping_rounds, self.verbose
