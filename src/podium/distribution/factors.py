@@ -77,6 +77,10 @@ class LevelOrder:
         relative = weight / np.repeat(heaviest, counts)
         return cls(row, level, relative, start, np.log(graded.query_weight[ids]) + 2 * np.log(heaviest))
 
+    def ordered_by(self, values: Array) -> bool:
+        """Return whether such values of the rows put every pair into its order, none tied; most end at a glance."""
+        return bool(_levels_ascend(self.row, self.level, self.start, values))
+
 
 def _drop_silent(row: Array, query: Array, label: Array) -> tuple[Array, Array]:
     """Number the levels of each query and keep only queries with two levels or more."""
@@ -90,6 +94,20 @@ def _drop_silent(row: Array, query: Array, label: Array) -> tuple[Array, Array]:
     level = levels - np.repeat(levels[first], counts)
     top = np.repeat(np.maximum.reduceat(level, first), counts)
     return row[top > 0], level[top > 0].astype(ROW)
+
+
+@compiled
+def _levels_ascend(row: Array, level: Array, start: Array, values: Array) -> bool:
+    """Return ``all(values[row[i]] < values[row[j]])`` over positions i and j of a query with level[i] < level[j]."""
+    for q in range(len(start) - 1):
+        below, top = -np.inf, -np.inf
+        for i in range(start[q], start[q + 1]):
+            if i > start[q] and level[i] != level[i - 1]:
+                below = top
+            if not values[row[i]] > below:
+                return False
+            top = max(top, values[row[i]])
+    return True
 
 
 @dataclass(frozen=True, eq=False)
