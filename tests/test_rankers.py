@@ -37,6 +37,7 @@ RANKERS = [
     NearestNeighbor(),
     PreferenceRegression(),
     VectorSimilarity(),
+    NearestNeighbor(n_neighbors=2),
 ]
 
 REPEATED_ROWS = "a repeated row takes a place of its own in the ranking, and so in the measure that weighs pairs"
