@@ -7,7 +7,18 @@ from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from podium import MART, SVOR, AdaBoostOR, ExtendedBinary, ORBoost, OrdinalThresholds, PodiumError, PRank, load
+from podium import (
+    MART,
+    SVOR,
+    AdaBoostOR,
+    BaggingOR,
+    ExtendedBinary,
+    ORBoost,
+    OrdinalThresholds,
+    PodiumError,
+    PRank,
+    load,
+)
 
 RANKERS = [
     PRank(epochs=60),
@@ -20,6 +31,9 @@ RANKERS = [
     OrdinalThresholds(MART(n_estimators=5, max_leaves=4, min_child_samples=5)),
     AdaBoostOR(PRank(epochs=20), n_estimators=3),
     AdaBoostOR(SVOR("smallest"), n_estimators=2),
+    BaggingOR(n_estimators=15),
+    BaggingOR(PRank(epochs=20), n_estimators=3),
+    BaggingOR(OrdinalThresholds(MART(n_estimators=3, max_leaves=4, min_child_samples=5), folds=2), n_estimators=2),
 ]
 each_ranker = pytest.mark.parametrize("ranker", RANKERS, ids=lambda r: " ".join(str(r).split()))
 
@@ -28,7 +42,7 @@ DRAWN = "rows are drawn at random, and a repeated row draws other ones"
 
 def checks_that_cannot_apply(estimator):
     """Reason for each check of scikit-learn that contradicts what a ranker does."""
-    kinds = ("dense", "sparse") if isinstance(estimator, PRank) else ()
+    kinds = ("dense", "sparse") if isinstance(estimator, PRank | BaggingOR) else ()
     return {f"check_sample_weight_equivalence_on_{kind}_data": DRAWN for kind in kinds}
 
 
@@ -39,6 +53,7 @@ def checks_that_cannot_apply(estimator):
         ORBoost(5),
         OrdinalThresholds(MART(n_estimators=3, min_child_samples=1), folds=2),
         ExtendedBinary(DecisionTreeClassifier(random_state=0), encoding="number"),
+        BaggingOR(ORBoost(5), n_estimators=5),
     ],
     expected_failed_checks=checks_that_cannot_apply,
 )
