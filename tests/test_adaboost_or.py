@@ -28,20 +28,7 @@ RANKERS = [
 each_ranker = pytest.mark.parametrize("ranker", RANKERS, ids=lambda r: str(r).replace("\n", ""))
 
 
-DRAWN = "the base draws rows by their weights, so that other rows of the same weights make another ranker"
-
-
-def checks_that_cannot_apply(estimator):
-    """Reason for each check of scikit-learn that contradicts what a ranker does."""
-    if not isinstance(getattr(estimator, "estimator", None), PRank):
-        return {}
-    return {f"check_sample_weight_equivalence_on_{kind}_data": DRAWN for kind in ("dense", "sparse")}
-
-
-@parametrize_with_checks(
-    [ORStump(), AdaBoostOR(n_estimators=60), AdaBoostOR(PRank(epochs=50), n_estimators=3)],
-    expected_failed_checks=checks_that_cannot_apply,
-)
+@parametrize_with_checks([ORStump(), AdaBoostOR(n_estimators=60), AdaBoostOR(PRank(epochs=50), n_estimators=3)])
 def test_estimator_checks_of_scikit_learn(estimator, check):
     check(estimator)
 

@@ -8,9 +8,11 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from podium._validation import NoPairsError, PodiumError
+from podium import load
+from podium._validation import FormatError, NoPairsError, PodiumError
 from podium.dataset import RankingData
 from podium.feedback import feedback_of
+from podium.model_file import read_model, write_model
 from podium.rankers import baselines
 from podium.rankers.baselines import NearestNeighbor, PreferenceRegression, VectorSimilarity
 from podium.rankers.feature_loss import RankingLoss
@@ -70,20 +72,27 @@ def without_nan(X):
 
 
 @settings(max_examples=300, deadline=None)
-@given(tasks())
-def test_nearest_neighbor_is_the_best_of_all_features_and_defaults(task):
+@given(tasks(), st.integers(0, 3))
+def test_nearest_neighbors_are_the_best_of_all_features_and_defaults(task, more):
     X, given = task
+    count = 1 + more % X.shape[1]
     pairs = twin_feedback(len(X), given)
     if not pairs:
         with pytest.raises(NoPairsError):
-            NearestNeighbor().fit(X, **given)
+            NearestNeighbor(count).fit(X, **given)
         return
-    model = NearestNeighbor().fit(X, **given)
+    model = NearestNeighbor(count).fit(X, **given)
     weights = given.get("sample_weight", [1] * len(X))
-    feature, default, loss = twin.nearest_neighbor(pairs, as_features(X), weights)
-    assert (model.feature_, model.default_) == (feature, pytest.approx(default))
-    assert model.loss_ == pytest.approx(loss, abs=1e-12)
-    assert twin.ranking_loss(pairs, model.predict(X).tolist()) == pytest.approx(loss, abs=1e-12)
+    found = twin.nearest_neighbors(pairs, as_features(X), weights, count)
+    features, defaults, losses = zip(*found, strict=True)
+    assert model.features_.tolist() == list(features)
+    np.testing.assert_allclose(model.defaults_, defaults, rtol=1e-12)
+    np.testing.assert_allclose(model.losses_, losses, rtol=0, atol=1e-12)
+    assert (model.feature_, model.default_, model.loss_) == (features[0], model.defaults_[0], model.losses_[0])
+    expected = [twin.neighbor_score(found, row) for row in as_features(X.T)]
+    np.testing.assert_allclose(model.predict(X), expected, rtol=1e-12, atol=1e-12)
+    if count == 1:
+        assert twin.ranking_loss(pairs, model.predict(X).tolist()) == pytest.approx(losses[0], abs=1e-12)
 
 
 @settings(max_examples=150, deadline=None)
@@ -94,12 +103,12 @@ def test_every_feature_has_the_loss_and_default_of_its_twin(task):
     if not pairs:
         return
     data = RankingData.from_arrays(X, **given)
-    loss = RankingLoss(feedback_of(data), len(X))
+    loss, scale = RankingLoss(feedback_of(data), len(X)), twin.rating_scale(as_features(X))
     for feature, column in enumerate(as_features(X)):
         values = X[data.queries.rows, feature]
         rows = np.flatnonzero(~np.isnan(values))
-        found = loss.best_default(rows, values[rows], data.row_weight[rows])
-        assert found == pytest.approx(twin.best_default(pairs, column, given.get("sample_weight")), abs=1e-12)
+        found = loss.best_default(rows, values[rows], data.row_weight[rows], np.array(scale))
+        assert found == pytest.approx(twin.best_default(pairs, column, given.get("sample_weight"), scale), abs=1e-12)
 
 
 def test_nearest_neighbor_that_ranks_all_pairs_takes_its_average_over_all_rows():
@@ -114,6 +123,49 @@ def test_nearest_neighbor_takes_the_lowest_feature_and_default_of_equally_good_o
     model = NearestNeighbor().fit(X, pairs=([1, 3, 2, 3, 2], [0, 0, 0, 1, 1]))
     # As a default below all is not at hand, feature 0 ties one pair; features 1 and 2 tie one as well.
     assert (model.feature_, model.default_, model.loss_) == (0, 1.0, pytest.approx(0.1))
+
+
+def test_defaults_may_be_values_that_only_other_features_have():
+    X = [[np.nan, 0.0], [1.0, 2.0], [2.0, 1.5], [3.0, 0.5]]
+    model = NearestNeighbor().fit(X, [0, 1, 2, 3])  # nothing that feature 0 has itself is below all it has
+    assert (model.feature_, model.default_, model.loss_) == (0, 0.0, 0.0)
+    between = [[1.0, 0.0], [np.nan, 1.5], [2.0, 2.0], [3.0, 1.0]]
+    model = NearestNeighbor().fit(between, [0, 1, 2, 3])
+    assert (model.feature_, model.default_, model.loss_) == (0, 1.5, 0.0)
+    above = [[1.0, 4.0], [2.0, 5.0], [3.0, 0.0], [np.nan, 4.0]]
+    model = NearestNeighbor().fit(above, [0, 1, 2, 3])
+    assert (model.feature_, model.default_, model.loss_) == (0, 4.0, 0.0)
+
+
+def test_more_neighbors_than_features_are_refused():
+    with pytest.raises(PodiumError, match="n_neighbors must be at most the number of features, 2; got 3"):
+        NearestNeighbor(3).fit([[1.0, 2.0], [2.0, 1.0]], [0, 1])
+    with pytest.raises(PodiumError, match="n_neighbors"):
+        NearestNeighbor(0).fit([[1.0], [2.0]], [0, 1])
+
+
+def test_several_neighbors_are_saved_loaded_and_exported(tmp_path):
+    X, y, qid = movies()
+    model = NearestNeighbor(3).fit(X, y, qid=qid)
+    model.save(tmp_path / "model")
+    loaded = load(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    for name in ("features_", "defaults_", "losses_"):
+        np.testing.assert_array_equal(getattr(loaded, name), getattr(model, name))
+    model.export(tmp_path / "scorer.py", "python")
+    space = {}
+    exec((tmp_path / "scorer.py").read_text(encoding="utf-8"), space)
+    rows = [[None if np.isnan(x) else x for x in row] for row in X.tolist()]
+    np.testing.assert_allclose([space["score"](row) for row in rows], model.predict(X), rtol=1e-12)
+    content = read_model(tmp_path / "model")
+    for name, value, message in (
+        ("features", np.array([0, 1]), "features must name 3 neighbors; got 2"),
+        ("features", np.array([0, 1, 7]), "features must be a list of whole numbers from 0 to 6"),
+        ("defaults", np.array([0.0]), "defaults must hold 3 finite numbers"),
+    ):
+        write_model(tmp_path / "broken", {**content, "learned": {**content["learned"], name: value}})
+        with pytest.raises(FormatError, match=message):
+            load(tmp_path / "broken")
 
 
 def test_weights_of_any_size_give_the_same_neighbor():

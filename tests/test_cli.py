@@ -206,6 +206,15 @@ def test_train_and_score_with_grades(run, files, tmp_path):
     assert [float(line) for line in run("score", "m", "train.txt")[1].split()] == expected.tolist()
 
 
+def test_train_and_score_with_a_vote_of_drawn_rows(run, files, tmp_path):
+    from podium import BaggingOR, read_letor
+
+    assert run("train", "train.txt", "-o", "m", "--ranker", "BaggingOR", "--set", "n_estimators=5", "--quiet")[0] == 0
+    table = read_letor(tmp_path / "train.txt")
+    expected = BaggingOR(n_estimators=5).fit(table.X, table.y).predict(table.X)
+    assert [float(line) for line in run("score", "m", "train.txt")[1].split()] == expected.tolist()
+
+
 def test_train_keeps_the_names_of_columns(run, tmp_path):
     pytest.importorskip("pyarrow")
     (tmp_path / "data.csv").write_text("label,qid,price,age\n1,x,0.5,3\n0,x,0.7,2\n0,x,0.9,9\n")

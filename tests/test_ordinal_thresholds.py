@@ -144,7 +144,7 @@ def test_it_can_be_boosted():
 
 def test_too_few_rows_for_the_folds_are_refused():
     X, y = sample(11, 8)
-    with pytest.raises(PodiumError, match="folds=9 needs as many rows; got 8"):
+    with pytest.raises(PodiumError, match="folds=9 needs as many different rows; got 8"):
         OrdinalThresholds(RankBoost(), folds=9).fit(X, y)
     with pytest.raises(PodiumError, match="folds=5 needs as many queries; got 2"):
         OrdinalThresholds(RankBoost()).fit(X, y, qid=[0, 0, 0, 0, 1, 1, 1, 1])

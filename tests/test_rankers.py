@@ -37,6 +37,7 @@ RANKERS = [
     NearestNeighbor(),
     PreferenceRegression(),
     VectorSimilarity(),
+    NearestNeighbor(n_neighbors=2),
 ]
 
 REPEATED_ROWS = "a repeated row takes a place of its own in the ranking, and so in the measure that weighs pairs"
@@ -152,6 +153,53 @@ def test_a_fit_that_fails_in_its_rounds_leaves_the_fitted_ranker_as_it_was(ranke
     with pytest.raises(PodiumError, match="is not defined on validation_0"):
         fitted.fit(X, 3 * y, qid=qid, eval_set=[(X, np.zeros(120))], eval_qid=[qid])
     np.testing.assert_array_equal(fitted.predict(X), before)
+
+
+def lawful(ranker):
+    """The ranker without what counts or draws rows whatever they weigh."""
+    counting = {"min_child_samples": 1, "subsample": 1.0}
+    return clone(ranker).set_params(**{name: counting[name] for name in counting if hasattr(ranker, name)})
+
+
+WITH_BINS = [lawful(ranker).set_params(max_bins=4) for ranker in RANKERS if hasattr(ranker, "max_bins")]
+each_law_abiding_ranker = pytest.mark.parametrize(
+    "ranker", [*map(lawful, RANKERS), *WITH_BINS], ids=lambda r: str(r).replace("\n", "")
+)
+
+AVERAGES = "averages of features count the rows of a query as they are, so that a query of weight 0 counts in them"
+
+
+def in_four_bins(seed=7):
+    """Rows whose quantiles, and so bins, move where some rows or queries count several times."""
+    rng = np.random.default_rng(seed)
+    X = np.round(rng.normal(size=(60, 3)), 2)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    y = np.digitize(np.nan_to_num(X[:, 0]) + np.nan_to_num(X[:, 1]) + rng.normal(0, 0.5, 60), [-1.0, 0.0, 1.0])
+    times = np.where(np.nan_to_num(X[:, 0]) > 0.4, 5, rng.integers(1, 3, 60))
+    return X, y, np.repeat(np.arange(6), 10), times
+
+
+@each_law_abiding_ranker
+def test_a_weight_of_rows_equals_the_rows_as_often(ranker):
+    if isinstance(ranker, LambdaMART):
+        pytest.skip(REPEATED_ROWS)
+    X, y, qid, times = in_four_bins()
+    weighted = clone(ranker).fit(X, y, qid=qid, sample_weight=times)
+    repeated = clone(ranker).fit(np.repeat(X, times, axis=0), np.repeat(y, times), qid=np.repeat(qid, times))
+    np.testing.assert_allclose(weighted.predict(X), repeated.predict(X), rtol=1e-9, atol=1e-12)
+
+
+@each_law_abiding_ranker
+def test_a_weight_of_queries_equals_the_queries_as_often(ranker):
+    if isinstance(ranker, NearestNeighbor | PreferenceRegression | VectorSimilarity):
+        pytest.skip(AVERAGES)
+    X, y, qid, _ = in_four_bins()
+    often = {0: 6, 1: 2, 2: 1, 3: 1, 4: 1, 5: 2}
+    copies = [(query, copy) for query, times in often.items() for copy in range(times)]
+    rows = np.concatenate([np.flatnonzero(qid == query) for query, _ in copies])
+    weighted = clone(ranker).fit(X, y, qid=qid, query_weight=often)
+    repeated = clone(ranker).fit(X[rows], y[rows], qid=np.repeat(np.arange(len(copies)), 10))
+    np.testing.assert_allclose(weighted.predict(X), repeated.predict(X), rtol=1e-9, atol=1e-12)
 
 
 @each_ranker

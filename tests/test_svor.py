@@ -170,7 +170,7 @@ def test_a_run_that_does_not_converge_warns_where_the_price_is_given():
 @pytest.mark.plain
 def test_features_are_scaled_to_mean_0_and_deviation_1_and_what_is_missing_to_0():
     features = np.array([[1.0, 5.0, np.nan], [3.0, 5.0, np.nan], [np.nan, 5.0, np.nan]])
-    scaling = Scaling.of(features, "SVOR")
+    scaling = Scaling.of(features, np.ones(features.shape[0]), "SVOR")
     expected = [[-1.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
     np.testing.assert_array_equal(scaling.apply(features), expected)
     assert np.all(np.isfinite(scaling.apply(np.array([[np.inf, -np.inf, 1e300]]))))

@@ -28,6 +28,7 @@ from .feedback import summarize as summarize
 from .rankers import MART as MART
 from .rankers import SVOR as SVOR
 from .rankers import AdaBoostOR as AdaBoostOR
+from .rankers import BaggingOR as BaggingOR
 from .rankers import ExtendedBinary as ExtendedBinary
 from .rankers import ImportedLinear as ImportedLinear
 from .rankers import ImportedTrees as ImportedTrees

@@ -104,6 +104,11 @@ class RankingData:
     pairs: PairArrays | None
     categories: Categories | None = None
 
+    @property
+    def weights(self) -> Array:
+        """What each grouped row weighs in all: its own weight times its query's."""
+        return weights_of_rows(self.row_weight, self.query_weight, self.queries.offsets)
+
     @classmethod
     def from_arrays(
         cls,
@@ -142,6 +147,12 @@ class RankingData:
             None if given_pairs is None else _grouped_pairs(given_pairs, queries),
             categories,
         )
+
+
+def weights_of_rows(row_weight: Array, query_weight: Array, offsets: Array) -> Array:
+    """Return the weight of each grouped row times that of its query: a weight of 2 of either is the row twice."""
+    weights: Array = row_weight * np.repeat(query_weight, np.diff(offsets))
+    return weights
 
 
 def canonical_order(keys: Array, codes: Array, ids: Array) -> tuple[Queries, Array]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from podium._compiled import ROW, SCORE
 from podium._validation import Array, NoPairsError, PodiumError, check_choice
-from podium.dataset import RankingData
+from podium.dataset import RankingData, weights_of_rows
 
 PAIR_WEIGHTS = ("pairs", "queries", "differences")
 """What a pair of labels may weigh."""
@@ -60,6 +60,11 @@ class Graded:
     def n_pairs(self) -> int:
         """Number of effective pairs over all queries."""
         return int(self.pairs_per_query.sum())
+
+    @property
+    def weights(self) -> Array:
+        """What each row weighs in all, as `RankingData.weights` has it."""
+        return weights_of_rows(self.row_weight, self.query_weight, self.offsets)
 
     @cached_property
     def weight_per_query(self) -> Array:

@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from podium._compiled import SCORE
-from podium._validation import PodiumError
+from podium._validation import Array, PodiumError
 from podium.dataset import RankingData
 from podium.distribution import Distribution
 from podium.measures import Measure, measure_many
@@ -115,6 +115,9 @@ class Round:
 
 AlphaRule = Callable[[Found, Distribution], float]
 
+FLAWLESS = "the last weak ranking orders every pair rightly"
+"""Reason to end after a weak ranking without an error: its best weight is infinite, and it would be found again."""
+
 
 def boost(
     distribution: Distribution,
@@ -130,7 +133,8 @@ def boost(
 
     1. train the weak learner with D_t: a ranking h_t with a large edge;
     2. choose its weight α_t;
-    3. update D_{t+1} ∝ D_t exp(α_t (h_t(x₀) − h_t(x₁))), with normaliser Z_t.
+    3. update D_{t+1} ∝ D_t exp(α_t (h_t(x₀) − h_t(x₁))), with normaliser Z_t;
+    4. end after a ranking that alone, and in the sum, orders every pair rightly, none tied.
 
     Parameters
     ----------
@@ -153,10 +157,12 @@ def boost(
                 monitor.stop("no weak ranking is better than chance")
                 break
             alpha = weigh(found, distribution)  # 2
-            Z = distribution.update(alpha * found.values)  # 3
+            step = alpha * found.values
+            Z = distribution.update(step)  # 3
             if taken is not None:
                 taken(found.ranking, alpha)
             monitor.observe(Round(found.ranking, alpha, Z, found.r))
+            _end_if_flawless(distribution, step, monitor)  # 4
     return monitor.rounds
 
 
@@ -171,13 +177,22 @@ def repeat(
 
     It ends where a fit at once would have ended by early stopping.
     """
+    step = np.zeros(len(data.queries.rows), SCORE)
     for done in rounds:
         if monitor.stopped:
             break
-        distribution.update(done.alpha * done.ranking.predict(data.features)[data.queries.rows])
+        step = done.alpha * done.ranking.predict(data.features)[data.queries.rows]
+        distribution.update(step)
         if taken is not None:
             taken(done.ranking, done.alpha)
         monitor.replay(done)
+    _end_if_flawless(distribution, step, monitor)
+
+
+def _end_if_flawless(distribution: Distribution, step: Array, monitor: Monitor[Round]) -> None:
+    """End the run where the last step α h, and the sum of all steps, order every pair rightly."""
+    if distribution.ordered_by(step) and distribution.ordered_by(distribution.scores):
+        monitor.stop(FLAWLESS)
 
 
 class EvaluationSet:

@@ -1,4 +1,4 @@
-"""Plain twins of the baseline rankers, from section 6.2.3 and Eq. 21 of the RankBoost paper.
+"""Plain twins of the baseline rankers, from sections 6.2.3 and 6.2.6 and Eq. 21 of the RankBoost paper.
 
 A feature is a list with one value per row, None where it abstains.
 """
@@ -36,9 +36,14 @@ def average(values, weights=None):
     return sum(value * weight for value, weight in kept) / total if total > 0 else 0.0
 
 
-def best_default(pairs, feature, weights):
-    """Smallest loss over all defaults, and the lowest of those that have it."""
-    candidates = sorted({value for value in feature if value is not None})
+def rating_scale(features):
+    """Every value that some feature has."""
+    return sorted({value for feature in features for value in feature if value is not None})
+
+
+def best_default(pairs, feature, weights, scale):
+    """Smallest loss over all defaults of the rating scale, and the lowest of those that have it."""
+    candidates = scale
     crossed = any((feature[low] is None) != (feature[high] is None) for low, high, _ in pairs)
     if not crossed:
         candidates = [average(feature, weights)]
@@ -47,12 +52,22 @@ def best_default(pairs, feature, weights):
     return losses[best], candidates[best]
 
 
-def nearest_neighbor(pairs, features, weights):
-    """Number, default and loss of the best feature, the first of equally good ones."""
-    found = [best_default(pairs, feature, weights) for feature in features]
-    lowest = min(loss for loss, _ in found)
-    best = next(i for i, (loss, _) in enumerate(found) if loss <= lowest + TIE)
-    return best, found[best][1], found[best][0]
+def nearest_neighbors(pairs, features, weights, count=1):
+    """Number, default and loss of the best features, best first, the first of equally good ones."""
+    scale = rating_scale(features)
+    left = {i: best_default(pairs, feature, weights, scale) for i, feature in enumerate(features)}
+    found = []
+    for _ in range(count):
+        lowest = min(loss for loss, _ in left.values())
+        best = next(i for i, (loss, _) in left.items() if loss <= lowest + TIE)
+        loss, default = left.pop(best)
+        found.append((best, default, loss))
+    return found
+
+
+def neighbor_score(found, row):
+    """Mean of what the neighbors say of a row, each its default where it says nothing."""
+    return sum(default if row[i] is None else row[i] for i, default, _ in found) / len(found)
 
 
 def vector_similarity(features, labels, row):

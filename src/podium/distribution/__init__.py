@@ -81,6 +81,8 @@ class Distribution:
     ----------
     parts : tuple of GradedPart or PairsPart
         The parts of the feedback; all share one normaliser.
+    scores : ndarray of float64
+        H(x) of each row: the sum of all steps.
     log_total : float
         Logarithm of Σ Φ exp(H(x₀) - H(x₁)), the sum of all unnormalised weights.
     log_loss : float
@@ -88,7 +90,7 @@ class Distribution:
     """
 
     def __init__(self, feedback: Feedback, n_rows: int, n_threads: int = 1) -> None:
-        self.n_rows, self.n_threads = n_rows, n_threads
+        self.n_rows, self.n_threads, self.scores = n_rows, n_threads, np.zeros(n_rows, SCORE)
         self.parts = tuple(_part(part, n_rows, n_threads) for part in feedback.parts if _has_weight(part))
         if not self.parts:
             raise NoPairsError("There is nothing to rank: no pair of the feedback has a positive weight.")
@@ -124,8 +126,13 @@ class Distribution:
         before = self.log_total
         for part in self.parts:
             part.advance(step)
+        self.scores += step
         self.log_total = self._log_total()
         return float(np.exp(min(self.log_total - before, LOG_LARGEST)))
+
+    def ordered_by(self, values: Array) -> bool:
+        """Return whether such values of the rows put every pair of the feedback into its order, none tied."""
+        return all(part.order.ordered_by(values) for part in self.parts)
 
     def ranking_weights(self, ranking: Array) -> RankingWeights:
         """Return W₋, W₀ and W₊ of a ranking with values 0 and 1 on the rows; other values are refused."""

@@ -85,6 +85,10 @@ class LevelOrder:
         label, exponent = _scaled_labels(graded.labels[row], start)
         return cls(row, level, relative, start, log_weight + exponent * np.log(2.0), label)
 
+    def ordered_by(self, values: Array) -> bool:
+        """Return whether such values of the rows put every pair into its order, none tied; most end at a glance."""
+        return bool(_levels_ascend(self.row, self.level, self.start, values))
+
 
 def _scaled_labels(label: Array, start: Array) -> tuple[Array, Array]:
     """Return sorted labels divided by a power of two of each query, its range then in [1/2, 1), and the exponents."""
@@ -108,6 +112,20 @@ def _drop_silent(row: Array, query: Array, label: Array) -> tuple[Array, Array]:
     level = levels - np.repeat(levels[first], counts)
     top = np.repeat(np.maximum.reduceat(level, first), counts)
     return row[top > 0], level[top > 0].astype(ROW)
+
+
+@compiled
+def _levels_ascend(row: Array, level: Array, start: Array, values: Array) -> bool:
+    """Return ``all(values[row[i]] < values[row[j]])`` over positions i and j of a query with level[i] < level[j]."""
+    for q in range(len(start) - 1):
+        below, top = -np.inf, -np.inf
+        for i in range(start[q], start[q + 1]):
+            if i > start[q] and level[i] != level[i - 1]:
+                below = top
+            if not values[row[i]] > below:
+                return False
+            top = max(top, values[row[i]])
+    return True
 
 
 @dataclass(frozen=True, eq=False)

@@ -54,6 +54,11 @@ class Margins:
         agree = self.up[above].sum() + self.down[~above].sum()
         return float(agree / self.loss), float((self.down[above].sum() + self.up[~above].sum()) / self.loss)
 
+    def flawless(self) -> bool:
+        """Return whether every score is on the right side of all thresholds that its row asks for."""
+        above = self.scores[:, None] >= self.thresholds
+        return bool(np.all((above == (np.arange(len(self.thresholds)) < self.grades[:, None])) | (self.weights == 0)))
+
     def add(self, values: Array) -> float:
         """Add values to the scores, move the thresholds to their optimum, and return the factor on the loss."""
         before = self.loss

@@ -63,6 +63,10 @@ class PairOrder:
         start = np.concatenate([[0], np.cumsum(counts[rows])])
         return cls(rows.astype(ROW), start.astype(ROW), index, relative, _log(heaviest))
 
+    def ordered_by(self, values: Array) -> bool:
+        """Return whether such values of the rows put every pair into its order, none tied; most end at a glance."""
+        return bool(_pairs_ascend(self.better, self.start, self.worse, values))
+
 
 class PairsPart:
     """The explicit part of a distribution: scores so far, and sums over pairs in O(m).
@@ -256,6 +260,16 @@ def _wide_pair_masses(
         better_out[better[b]] = mass
         total += mass
     total_out[0] = total
+
+
+@compiled
+def _pairs_ascend(better: Array, start: Array, worse: Array, values: Array) -> bool:
+    """Return ``all(values[worse] < values[better])`` over the pairs."""
+    for b in range(len(better)):
+        for p in range(start[b], start[b + 1]):
+            if not values[worse[p]] < values[better[b]]:
+                return False
+    return True
 
 
 @compiled

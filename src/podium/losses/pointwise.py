@@ -143,5 +143,4 @@ POINTWISE: dict[str, type[Squared] | type[Logistic]] = {
 
 def pointwise_loss(name: str, feedback: Graded, sigma: float = 1.0) -> Squared | Logistic:
     """Return a loss of single rows, each weighing its row weight times its query's weight."""
-    weight = feedback.row_weight * np.repeat(feedback.query_weight, np.diff(feedback.offsets))
-    return POINTWISE[name](feedback.labels, weight, sigma)
+    return POINTWISE[name](feedback.labels, feedback.weights, sigma)

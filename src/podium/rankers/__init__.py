@@ -11,6 +11,7 @@ from podium.rankers.imported import ImportedLinear, ImportedTrees, import_model
 from podium.rankers.lambdamart import MART, LambdaMART
 from podium.rankers.model_content import fitted_ranker
 from podium.rankers.ordinal.adaboost_or import AdaBoostOR
+from podium.rankers.ordinal.bagging import BaggingOR
 from podium.rankers.ordinal.extended_binary import ExtendedBinary
 from podium.rankers.ordinal.orboost import ORBoost
 from podium.rankers.ordinal.orstump import ORStump
@@ -25,6 +26,7 @@ __all__ = [
     "RANKERS",
     "SVOR",
     "AdaBoostOR",
+    "BaggingOR",
     "ExtendedBinary",
     "ImportedLinear",
     "ImportedTrees",
@@ -56,6 +58,7 @@ RANKERS: dict[str, type[Ranker]] = {
         NearestNeighbor,
         VectorSimilarity,
         AdaBoostOR,
+        BaggingOR,
         ORStump,
         ORBoost,
         PRank,

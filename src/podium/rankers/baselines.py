@@ -1,9 +1,9 @@
 """The rankers that RankBoost was first compared with: regression, nearest neighbor and vector similarity.
 
 "RB" is Freund, Iyer, Schapire and Singer (2003), "An efficient boosting algorithm for combining
-preferences"; its section 6.2.3 describes all three. There a row is a movie, a feature the ratings of one
-viewer, and the feedback comes from one more viewer, the target. NaN in a dense X, or an absent entry of a
-sparse one, is a movie that the viewer did not rate.
+preferences"; its section 6.2.3 describes all three, and 6.2.6 proposes to average several neighbors. There a row
+is a movie, a feature the ratings of one viewer, and the feedback comes from one more viewer, the target. NaN in a
+dense X, or an absent entry of a sparse one, is a movie that the viewer did not rate.
 
 In `predict` a value beyond ±1e100, infinity included, counts as ±1e100, so that scores are finite.
 """
@@ -11,28 +11,31 @@ In `predict` a value beyond ±1e100, infinity included, counts as ±1e100, so th
 from __future__ import annotations
 
 from collections.abc import Iterator
+from numbers import Integral
 from os import PathLike
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
+from sklearn.utils._param_validation import Interval
 
 from podium._compiled import ROW, SCORE
-from podium._validation import Array, PodiumError
+from podium._validation import Array, FormatError, PodiumError
 from podium.binning.blocks import Matrix
 from podium.binning.columns import DenseReader, SparseReader
 from podium.dataset import RankingData
 from podium.export import Linear
 from podium.feedback import feedback_of
-from podium.model_file import check_column, check_real, check_whole
+from podium.model_file import check_column, check_real, check_whole, to_whole
 from podium.rankers.base import Ranker, name_tuple
-from podium.rankers.feature_loss import RankingLoss, average, first_lowest, spread
+from podium.rankers.feature_loss import RankingLoss, average, lowest_first, spread
 
 LARGEST = 1e100
 """Values are cut to ±LARGEST: squares of them, summed over any number of rows, are still finite."""
 
 
 class _Baseline(Ranker):
-    """A ranker without parameters and without rounds."""
+    """A ranker without rounds, by default without parameters."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
 
@@ -63,7 +66,7 @@ class _LinearPreference(_Baseline):
             raise PodiumError(f"{name} requires y to be passed, but the target y is None: pairs are not enough.")
         if data.pairs is not None:
             raise PodiumError(f"{name} learns from the numbers in y alone, so pairs must be None.")
-        target_weight = data.row_weight * np.repeat(data.query_weight, data.queries.sizes)
+        target_weight = data.weights
         if not target_weight.any():
             raise PodiumError(f"{name} needs a row of positive weight in a query of positive weight; none is.")
         averages = np.zeros(data.features.shape[1], SCORE)
@@ -177,60 +180,112 @@ class VectorSimilarity(_LinearPreference):
 
 
 class NearestNeighbor(_Baseline):
-    """The one feature whose order is most like the feedback (NN, RB 6.2.3).
+    """The features whose orders are most like the feedback, averaged (NN, RB 6.2.3 and 6.2.6).
 
-    Takes the feature f, and the default score q for rows that it does not rank, of the smallest ranking loss
-    ``Σ D(x₀, x₁) ([f(x₁) < f(x₀)] + ½ [f(x₁) = f(x₀)])`` (RB Eq. 21), where D is the distribution over pairs
-    that RankBoost starts from. Candidates for q are the feature's own values. Where q makes no difference,
-    above all where the feature ranks every row that is in a pair, q is the feature's average over all rows
-    of X that it ranks, weighted by their sample weights. The score is f(x), or q.
+    Takes the features f, each with the default score q for rows that it does not rank, of the smallest ranking loss
+    ``Σ D(x₀, x₁) ([f(x₁) < f(x₀)] + ½ [f(x₁) = f(x₀)])`` (RB Eq. 21), where D is the distribution over pairs that
+    RankBoost starts from. q may be any value of the rating scale, that is, any that some feature has in X. Where q
+    makes no difference, above all where the feature ranks every row that is in a pair, q is the feature's average over
+    all rows of X that it ranks, weighted by their sample weights. The score is the mean of f(x), or q, over the
+    neighbors: of several it depends on the sizes of their values, not on their orders alone (RB 6.2.6).
 
     Between losses equal to within 1e-12, the feature with the lowest number and its lowest default are taken.
-    The time for each feature is O(n log n), no matter how many pairs labels make, and O(m) for m explicit
+    The time for each feature is O(n log(n F)), no matter how many pairs labels make, and O(m) for m explicit
     pairs.
+
+    Parameters
+    ----------
+    n_neighbors : int
+        Features to average, k in RB 6.2.6; 1 is the nearest alone, as in RB's experiments.
 
     Attributes
     ----------
     feature_ : int
-        Number of the feature.
+        Number of the nearest feature.
     default_ : float
-        q; 0 where the feature ranks no row.
+        Its q; 0 where the feature ranks no row.
     loss_ : float
-        Ranking loss of the feature, with its default, on the training feedback.
+        Its ranking loss, with its default, on the training feedback.
+    features_, defaults_, losses_ : ndarray of shape (n_neighbors,)
+        The same of every neighbor, nearest first.
 
     Examples
     --------
     >>> X = [[3.0, 1.0], [2.0, float("nan")], [1.0, 3.0]]
     >>> model = NearestNeighbor().fit(X, [0, 1, 1])
     >>> model.feature_, model.default_, model.loss_
-    (1, 3.0, 0.0)
+    (1, 2.0, 0.0)
+    >>> NearestNeighbor(n_neighbors=2).fit(X, [0, 1, 1]).predict([[4.0, float("nan")]]).tolist()
+    [3.0]
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+    }
     _kept: ClassVar[tuple[str, ...]] = ("feature_", "default_", "loss_")
 
+    def __init__(self, n_neighbors: int = 1) -> None:
+        self.n_neighbors = n_neighbors
+
     def _learn_at_once(self, data: RankingData) -> None:
-        loss = RankingLoss(feedback_of(data), len(data.queries.rows))
-        found = [
-            loss.best_default(rows, values, data.row_weight[rows])
-            for _, rows, values in _columns(data.features, data.queries.rows)
-        ]
-        self.feature_ = first_lowest(np.array([lowest for lowest, _ in found]))
-        self.loss_, self.default_ = found[self.feature_]
+        n_features = data.features.shape[1]
+        if self.n_neighbors > n_features:
+            raise PodiumError(
+                f"n_neighbors must be at most the number of features, {n_features}; got {self.n_neighbors}."
+            )
+        loss, scale = RankingLoss(feedback_of(data), len(data.queries.rows)), rating_scale(data.features)
+        losses, defaults = np.array(
+            [
+                loss.best_default(rows, values, data.row_weight[rows], scale)
+                for _, rows, values in _columns(data.features, data.queries.rows)
+            ]
+        ).T
+        nearest = lowest_first(losses, self.n_neighbors)
+        self._keep(nearest, defaults[nearest], losses[nearest])
+
+    def _keep(self, features: Array, defaults: Array, losses: Array) -> None:
+        """Set what a fit, or a file, gives."""
+        self.features_, self.defaults_, self.losses_ = features, defaults, losses
+        self.feature_, self.default_, self.loss_ = int(features[0]), float(defaults[0]), float(losses[0])
+
+    def _learned(self) -> dict[str, Any]:
+        neighbors = {"features": self.features_, "defaults": self.defaults_, "losses": self.losses_}
+        return {**super()._learned(), **(neighbors if len(self.features_) > 1 else {})}
 
     def _restore(self, content: dict[str, Any], path: str | PathLike[str]) -> None:
         super()._restore(content, path)
-        self.feature_ = check_whole(self.feature_, path, "feature_", 0, self.n_features_in_ - 1)
-        self.default_, self.loss_ = (check_real(getattr(self, name), path, name) for name in ("default_", "loss_"))
+        last = self.n_features_in_ - 1
+        feature = check_whole(self.feature_, path, "feature_", 0, last)
+        default, loss = (check_real(getattr(self, name), path, name) for name in ("default_", "loss_"))
+        if self.n_neighbors == 1:
+            return self._keep(np.array([feature], ROW), np.array([default]), np.array([loss]))
+        features = to_whole(content.get("features"), path, "features", 0, last)
+        if len(features) != self.n_neighbors:
+            raise FormatError(path, f"features must name {self.n_neighbors} neighbors; got {len(features)}")
+        numbers = (check_column(content.get(name), path, name, len(features)) for name in ("defaults", "losses"))
+        return self._keep(features, *numbers)
 
     def _score(self, features: Any) -> Array:
-        every = np.arange(features.shape[0], dtype=ROW)
-        _, rows, values = next(_columns(features, every, self.feature_))
-        return spread(rows, values, len(every), self.default_)
+        every, scores = np.arange(features.shape[0], dtype=ROW), np.zeros(features.shape[0], SCORE)
+        for feature, default in zip(self.features_.tolist(), self.defaults_.tolist(), strict=True):
+            _, rows, values = next(_columns(features, every, feature))
+            scores += spread(rows, values, len(every), default) / len(self.features_)
+        return scores
 
     def _exported(self) -> Linear:
         weights, missing = np.zeros(self.n_features_in_), np.zeros(self.n_features_in_)
-        weights[self.feature_], missing[self.feature_] = 1.0, self.default_
+        weights[self.features_], missing[self.features_] = 1.0 / len(self.features_), self.defaults_
         return Linear(weights, missing, 0.0, name_tuple(self), type(self).__name__)
+
+
+def rating_scale(features: Any) -> Array:
+    """Return the different values of a matrix, ascending; none where nothing is missing, for no default is needed."""
+    stored = features.data if sp.issparse(features) else features
+    known = ~np.isnan(stored)
+    if np.count_nonzero(known) == features.shape[0] * features.shape[1]:
+        return np.empty(0, SCORE)
+    scale: Array = np.unique(np.clip(stored[known].astype(SCORE), -LARGEST, LARGEST))
+    return scale
 
 
 def _columns(features: Any, order: Array, first: int = 0) -> Iterator[tuple[int, Array, Array]]:

@@ -156,9 +156,8 @@ class TreeRanker(Ranker):
         """Return the grower of trees on the training rows."""
         limits = Limits(self.min_child_samples, self.min_child_weight, self.reg_lambda, self.min_split_gain)
         monotone = _check_monotone(self.monotone_constraints, n_features, data.categories)
-        weight = data.row_weight * np.repeat(data.query_weight, data.queries.sizes)
         known = np.full(n_features, -1) if data.categories is None else data.categories.n_categories(n_features)
-        bins = bin_features(data.features, data.queries.rows, weight, self.max_bins, threads, known)
+        bins = bin_features(data.features, data.queries.rows, data.weights, self.max_bins, threads, known)
         splits = CategorySplits(known, self.cat_smooth, threads) if known.max() >= 0 else None
         return TreeGrower(
             as_blocks(bins), limits, self.max_leaves, self.max_depth, monotone, not self.quantized, threads, splits

@@ -42,7 +42,7 @@ class RankingLoss:
         if not self._total > 0:
             raise NoPairsError("There is nothing to rank: no pair of the feedback has a positive weight.")
 
-    def best_default(self, rows: Array, values: Array, weight: Array) -> tuple[float, float]:
+    def best_default(self, rows: Array, values: Array, weight: Array, scale: Array) -> tuple[float, float]:
         """Return the smallest loss of a feature over all defaults, and the lowest default that has it.
 
         Parameters
@@ -51,6 +51,8 @@ class RankingLoss:
             The rows that the feature ranks, and its values there.
         weight : ndarray of float64
             Weight of these rows in the average, which is the default where it makes no difference.
+        scale : ndarray of float64
+            The defaults to choose from, ascending; the feature's own values may be left out.
         """
         ascending = np.argsort(values, kind="stable")
         rows, values, weight = rows[ascending].astype(ROW), values[ascending], weight[ascending]
@@ -59,10 +61,15 @@ class RankingLoss:
             return fixed / self._total, average(values, weight)
         first = np.flatnonzero(np.append(True, values[1:] != values[:-1]))
         below, above = (np.add.reduceat(mass[rows], first) for mass in (below, above))
-        lost = np.cumsum(below) - below / 2 + np.cumsum(above[::-1])[::-1] - above / 2
+        # Between two of its values any default loses the same: what lies below it has lost A, what lies above it B.
+        between = np.append(0.0, np.cumsum(below)) + np.append(np.cumsum(above[::-1])[::-1], 0.0)
+        defaults, lost = np.empty(2 * len(first) + 1), np.empty(2 * len(first) + 1)
+        defaults[1::2], lost[1::2] = values[first], between[:-1] + (below - above) / 2
+        defaults[::2] = lowest_between(values[first], scale)
+        lost[::2] = np.where(np.isnan(defaults[::2]), np.inf, between)
         losses = (fixed + lost) / self._total
         best = first_lowest(losses)
-        return float(losses[best]), float(values[first[best]])
+        return float(losses[best]), float(defaults[best])
 
     def _fixed(self, rows: Array, values: Array) -> tuple[float, Array, Array]:
         """Return the loss that no default changes, and A and B of all rows; `values` ascend."""
@@ -129,6 +136,17 @@ class _ListedPairs:
         return float(np.sum(weight * (high < low)) + np.sum(weight * tied) / 2)
 
 
+def lowest_between(values: Array, scale: Array) -> Array:
+    """Return the lowest number of a scale below, between neighbours of, and above values, NaN where there is none.
+
+    Values and scale ascend; so many numbers are returned as values, and one more.
+    """
+    place = np.append(0, np.searchsorted(scale, values, side="right"))
+    lowest: Array = np.append(scale, np.inf)[place]
+    lowest[~(lowest < np.append(values, np.inf))] = np.nan
+    return lowest
+
+
 def average(values: Array, weight: Array) -> float:
     """Return the weighted mean, 0 where there is no weight."""
     total = weight.sum()
@@ -145,6 +163,15 @@ def spread(rows: Array, values: Array, n_rows: int, default: float) -> Array:
 def first_lowest(losses: Array) -> int:
     """Return the place of the first loss that is as low as any."""
     return int(np.argmax(losses <= losses.min() + TIE))
+
+
+def lowest_first(losses: Array, count: int) -> Array:
+    """Return the places of the `count` lowest losses, lowest first, the first of those as low as each other."""
+    left, places = losses.copy(), np.empty(count, ROW)
+    for number in range(count):
+        places[number] = first_lowest(left)
+        left[places[number]] = np.inf
+    return places
 
 
 @compiled

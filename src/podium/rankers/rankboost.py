@@ -47,7 +47,8 @@ class RankBoost(BoostedRanker):
     undefined : {"smooth", "stop"}
         What to do with a stump that orders no pair wrongly but ties some, for which RB Eq. 2 has no finite α: give it
         a large one, as if a 10⁻¹² of its pairs were wrong; or end the fit before it (Connamacher et al. 2019, appendix
-        B, where ``alpha="z"`` is called RB-D). RB Eq. 6, their RB-C, always has one.
+        B, where ``alpha="z"`` is called RB-D). RB Eq. 6, their RB-C, always has one. A stump that ties none either is
+        without an error: it is taken with the large α, and ends the fit after it.
     cumulative : bool
         Keep the cumulative weight of each stump positive (WeakLearn.cum).
     abstain : {"learn", 0, 1}
@@ -221,11 +222,9 @@ class RankBoost(BoostedRanker):
         }
         if self.weak == "feature":
             return FeatureLearner(data.features, data.queries.rows, **limits)
-        weight = data.row_weight * np.repeat(data.query_weight, data.queries.sizes)
-        features = data.features
+        features, rows = data.features, data.queries.rows
         thresholds = candidate_thresholds(self.thresholds, features.shape[1], data.feature_names, features.dtype)
-        rows = data.queries.rows
-        bins = bin_features(features, rows, weight, self.max_bins, threads, thresholds=thresholds)
+        bins = bin_features(features, rows, data.weights, self.max_bins, threads, thresholds=thresholds)
         return StumpLearner(bins, criterion=self.criterion, cumulative=cumulative, n_threads=threads, **limits)
 
     def certificate(
@@ -306,18 +305,23 @@ class StopsUndefined:
         self.learner, self.stop_reason = learner, ""
 
     def search(self, potentials: Array, distribution: Distribution) -> Found | None:
-        """Return what the learner finds, or None where that orders all pairs but those it ties one way."""
+        """Return what the learner finds, or None where that ties some pairs and orders all others one way."""
         found = self.learner.search(potentials, distribution)
         if found is None:
             return None
         right, _, wrong = distribution.ranking_weights(found.values)
-        if min(right, wrong) > SMOOTHING * (right + wrong):
+        if min(right, wrong) > SMOOTHING * (right + wrong) or _orders_all(found.values, distribution):
             return found
         self.stop_reason = (
             "the next weak ranking makes no reverse ranking, so that its alpha is undefined; "
             'consider undefined="smooth"'
         )
         return None
+
+
+def _orders_all(values: Array, distribution: Distribution) -> bool:
+    """Return whether a ranking, or its reverse, orders every pair rightly and ties none."""
+    return distribution.ordered_by(values) or distribution.ordered_by(-values)
 
 
 def generalization_bound(n_low: int, n_high: int, n_rounds: int, dimension: int, delta: float = 0.05) -> float:

@@ -147,7 +147,7 @@ class RankBoostPlus(BoostedRanker):
         pairs = listed_pairs(feedback_of(data, self.pair_weight, self.contradictions), len(rows), self.max_pairs)
         threads = threads_for(self.n_jobs, len(rows) * data.features.shape[1] + 4 * len(pairs.worse))
         distribution = PlusDistribution(pairs, len(rows), threads)
-        bins = bin_features(data.features, rows, data.row_weight, self.max_bins, threads)
+        bins = bin_features(data.features, rows, data.weights, self.max_bins, threads)
         learner = SEARCHES[self.search](bins, distribution, abstain=self.abstain)
         self._run(data, evals, init_model, distribution, learner, plus_alpha, learner.take)
 

@@ -66,6 +66,8 @@ class PlusDistribution:
     ----------
     eta : ndarray of float64
         Accumulated weight of each member of the independent set.
+    scores : ndarray of float64
+        H(x) of each row: the sum of all steps.
     log_loss : float
         ln Ê2 = Σ ln Z_t (RB+ Eq. 29).
     """
@@ -75,6 +77,7 @@ class PlusDistribution:
         self.graph = PairGraph.of(order, n_rows)
         self.independent = IndependentSet(self.graph)
         self.n_rows, self.n_threads, self.log_loss = n_rows, n_threads, 0.0
+        self.scores = np.zeros(n_rows, SCORE)
         self.eta, self.patterns = np.zeros(0, SCORE), np.zeros((0, n_rows), np.uint8)
         self._tied, self._drift = np.zeros(0, SCORE), np.zeros(0, SCORE)
         self._numbers: dict[bytes, int] = {}
@@ -83,6 +86,10 @@ class PlusDistribution:
     def potentials(self) -> Array:
         """Return π(x) = Σ D(x', x) - D(x, x') of each row (RB Eq. 10); they sum to 0."""
         return self.weights.potentials()
+
+    def ordered_by(self, values: Array) -> bool:
+        """Return whether such values of the rows put every pair into its order, none tied."""
+        return self.weights.order.ordered_by(values)
 
     def values(self, member: int) -> Array:
         """Return the values of a member on the rows."""
@@ -124,6 +131,7 @@ class PlusDistribution:
             raise PodiumError("The loss of RankBoost+ is defined for weak rankings of values 0 and 1 only.")
         if abs(alpha) > LONG:
             return self.update(0.5 * step) * self.update(0.5 * step)
+        self.scores += step
         place = self.locate(values)
         if alpha == 0.0 or not len(place.members):
             return 1.0

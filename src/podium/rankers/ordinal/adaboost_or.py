@@ -7,20 +7,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from copy import copy
 from numbers import Integral
 from os import PathLike
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils._param_validation import HasMethods, Interval
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import check_is_fitted
 
-from podium._compiled import thread_count, threads_for
+from podium._compiled import threads_for
 from podium._validation import Array, FormatError, PodiumError, check_seed
 from podium.distribution.steps import StepWeights
 from podium.model_file import check_column, check_whole
-from podium.rankers.model_content import content_of, inner_ranker
 from podium.rankers.ordinal.base import OrdinalData, OrdinalRanker
 from podium.rankers.ordinal.boosting import (
     LEAST,
@@ -32,17 +30,17 @@ from podium.rankers.ordinal.boosting import (
     StumpRankers,
     VotedSet,
     boost_grades,
-    fitted_stump,
-    grades_by,
 )
-from podium.rankers.ordinal.costs import cost_steps
+from podium.rankers.ordinal.bounds import generalization_gaps, margin_bounds, stump_dimension
+from podium.rankers.ordinal.costs import cost_matrix, cost_steps
 from podium.rankers.ordinal.evals import check_eval_sets
-from podium.rankers.ordinal.orstump import ORStump, stumps_from_content, stumps_to_content
-from podium.rankers.ordinal.votes import Votes, vote_of_stumps
+from podium.rankers.ordinal.grades import grades_of
+from podium.rankers.ordinal.orstump import ORStump
+from podium.rankers.ordinal.voting import VotingRanker, rankers_to_content
 from podium.rounds import Monitor
 
 
-class AdaBoostOR(OrdinalRanker):
+class AdaBoostOR(VotingRanker):
     """AdaBoost.OR (OR Algorithm 2): a weighted vote of ordinal rankers, each learned where those before it cost most.
 
     Each round learns a base ranker r_t with the current cost vectors, weighs it by v_t = ½ ln((1 - ε_t) / ε_t), and
@@ -81,7 +79,8 @@ class AdaBoostOR(OrdinalRanker):
     best_iteration_ : int
         Rounds that `predict` uses: all of them, or with early stopping those up to the best cost.
     bounds_ : ndarray
-        ∏ √(1 - 4 γ²) with γ = 1/2 - ε, after each round: no less than `train_costs_` (OR Theorem 6).
+        ∏ √(1 - 4 γ²) with γ = 1/2 - ε, after each round: no less than `train_costs_` (OR Theorem 6). `margin_bounds`
+        and `generalization_bounds` are the others of OR section 4.3.
     train_costs_ : ndarray
         Training cost after each round, in parts of Σ c[1] + c[K].
     feature_importances_ : ndarray
@@ -216,19 +215,6 @@ class AdaBoostOR(OrdinalRanker):
             raise PodiumError("early_stopping_rounds needs an eval_set, which the base of another ranker cannot have.")
         self._run(data, [])
 
-    def _check_parameters(self) -> None:
-        """Check parameters, and refuse a base that does not heed costs."""
-        super()._check_parameters()
-        if self.estimator is not None and not has_fit_parameter(self.estimator, "sample_cost"):
-            raise PodiumError(
-                f"estimator must take sample_cost in fit, a cost vector for each row, since every round changes the "
-                f"costs; {type(self.estimator).__name__} does not: consider ORStump(), or ExtendedBinary around a "
-                "binary classifier that takes sample_weight."
-            )
-        own = getattr(self.estimator, "cost", "absolute")
-        if not (isinstance(own, str) and own == "absolute"):
-            raise PodiumError(f"Give cost to AdaBoostOR, not to its estimator, whose costs come from it; got {own!r}.")
-
     def _make_learner(self, data: OrdinalData, seed: int) -> BaseLearner:
         """Return what learns the base rankers: fast for stumps."""
         if self.estimator is None or type(self.estimator) is ORStump:
@@ -236,38 +222,119 @@ class AdaBoostOR(OrdinalRanker):
             return StumpRankers(self.estimator or ORStump(), data, threads_for(self.n_jobs, cells))
         return AnyRankers(self.estimator, data, seed)
 
-    def _grade(self, features: Any) -> Array:
-        return self._votes(features).medians()
+    def _voters(self) -> tuple[list[Any], Array]:
+        return self._story(self.best_iteration_)
 
-    def _score(self, features: Any) -> Array:
-        return self._votes(features).means()
-
-    def _votes(self, features: Any) -> Votes:
-        """Return the votes of the rounds that count."""
-        rounds = self.rounds_[: self.best_iteration_]
-        if all(type(done.ranker) is ORStump for done in rounds):
-            stumps = [done.ranker.stump_ for done in rounds]
-            weights = np.array([done.vote for done in rounds])
-            return vote_of_stumps(stumps, weights, features, len(self.classes_), thread_count(self.n_jobs))
-        votes = Votes(features.shape[0], len(self.classes_))
-        for done in rounds:
-            votes.add(grades_by(done.ranker, features, self.classes_), done.vote)
-        return votes
+    def _story(self, n_rounds: int) -> tuple[list[Any], Array]:
+        """Return the base rankers of the first rounds and their votes."""
+        rounds = self.rounds_[:n_rounds]
+        return [done.ranker for done in rounds], np.array([done.vote for done in rounds])
 
     def staged_predict(self, X: Any) -> Iterator[Array]:
         """Yield the grade of each row after each round, as the labels of the fit have it."""
-        features = self._check_rows(X)
-        votes = Votes(features.shape[0], len(self.classes_))
-        for done in self.rounds_:
-            votes.add(grades_by(done.ranker, features, self.classes_), done.vote)
+        for votes in self._vote_in_turn(self._check_rows(X), *self._story(len(self.rounds_))):
             yield self.classes_[votes.medians()]
 
+    def margins(self, X: Any, y: Any) -> Array:
+        """Return the margin of each row's binary examples "is the grade above k?": how clearly the vote is right.
+
+        ``ρ_k = z_k Σ_t v_t g_t(x, k) / Σ_t v_t``, g_t(x, k) = 1 where r_t(x) > k and -1 else, z_k the right answer:
+        from -1, all wrong, to 1, all right. The grade is right where all margins are above 0.
+
+        Parameters
+        ----------
+        X, y
+            Rows and their grades, among those of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, K - 1)
+        """
+        features = self._check_rows(X)
+        return self._votes(features).margins(grades_of(y, features.shape[0], self.classes_))
+
+    def margin_bounds(self, theta: float = 0.0) -> Array:
+        """Return, after each round, a bound on the share of training examples with a margin of at most θ.
+
+        ``∏ 2 √(ε_t^{1 - θ} (1 - ε_t)^{1 + θ})`` (Schapire et al. 1998 Theorem 5, extended as OR section 4.3 says): at
+        least Σ w_nk [ρ_nk ≤ θ] / Σ w_nk over the training rows, w_nk = |c_n[k+1] - c_n[k]|. For θ = 0 it is `bounds_`
+        (OR Theorem 6), save after a ranker without error, whose weight is finite here. It falls from round to round
+        where ½ - ε_t is above θ: boosting widens margins.
+
+        Parameters
+        ----------
+        theta : float
+            θ, from 0 to 1.
+        """
+        check_is_fitted(self)
+        epsilon, weight = np.array([(done.epsilon, done.weight) for done in self.rounds_]).T
+        return margin_bounds(epsilon, weight, theta)
+
+    def generalization_bounds(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        theta: float | None = None,
+        delta: float = 0.05,
+        dimension: int | None = None,
+        sample_cost: Any = None,
+        sample_weight: Any = None,
+    ) -> Array:
+        """Return, after each round, a bound on the expected cost of new rows, of which `fit` had a sample of n.
+
+        With probability 1 - δ over samples, and B the largest c[1] + c[K], the expected cost is at most (OR 4.3)
+
+        - without θ, the T-dependent bound: the mean cost of the n rows plus ``B (2 √((d′ (ln(2n/d′) + 1) + ln(18/δ))
+          / n) + √(ln(2/δ) / (2n)))``, ``d′ = 2 (d + 1) (T + 1) log₂(e (T + 1))`` (Freund and Schapire 1997);
+        - with θ, the margin bound: the mean of Σ_k w_k [ρ_k ≤ θ] over the rows plus ``B ((2/θ) √(2 d ln(en/d) / n)
+          + 2 √(ln(2/δ) / (2n)))``, whatever T is (Schapire et al. 1998; constants of Koltchinskii and Panchenko 2002).
+
+        Both are loose, and infinite where rows are too few: they say what the cost hangs on.
+
+        Parameters
+        ----------
+        X, y, sample_cost, sample_weight
+            The training rows as `fit` had them. The weight of a row is taken as a factor of its costs.
+        theta : float, optional
+            θ, above 0 and up to 1, chosen before the rows were seen.
+        delta : float
+            δ.
+        dimension : int, optional
+            VC dimension d ≥ 2 of the base rankers as classifiers of (x, k). That of ORStumps is known: at most the
+            largest m with 2^m ≤ 2 F K (m / (K - 1) + 1)^{K - 1}.
+        """
+        self._check_rows(X)
+        d = self._dimension(dimension)
+        data = OrdinalData.from_arrays(
+            X, y, cost=self.cost, sample_cost=sample_cost, sample_weight=sample_weight, classes=self.classes_
+        )
+        gaps = generalization_gaps(len(data.grades), len(self.rounds_), d, theta, delta)
+        largest = data.costs if sample_cost is not None else cost_matrix(self.cost, self.classes_) * data.weight.max()
+        bounds: Array = self._staged_costs(data, theta) + np.max(largest[:, 0] + largest[:, -1]) * gaps
+        return bounds
+
+    def _staged_costs(self, data: OrdinalData, theta: float | None) -> Array:
+        """Return the mean cost of rows after each round, margins of at most θ counting as wrong where it is given."""
+        steps, every, costs = cost_steps(data.costs), np.arange(len(data.grades)), []
+        for votes in self._vote_in_turn(data.features, *self._story(len(self.rounds_))):
+            if theta is None:
+                costs.append(data.costs[every, votes.medians()].mean())
+            else:
+                costs.append(np.sum(steps, where=votes.margins(data.grades) <= theta) / len(every))
+        return np.array(costs)
+
+    def _dimension(self, given: int | None) -> int:
+        """Return the VC dimension of the base: as given, or that of stumps."""
+        if given is None and not all(type(done.ranker) is ORStump for done in self.rounds_):
+            raise PodiumError("Give dimension: the VC dimension of the base rankers is known for ORStump alone.")
+        found = stump_dimension(self.n_features_in_, len(self.classes_)) if given is None else given
+        if found < 2:
+            raise PodiumError(f"dimension must be at least 2; got {found}.")
+        return int(found)
+
     def _learned(self) -> dict[str, Any]:
-        rankers = [done.ranker for done in self.rounds_]
-        if all(type(ranker) is ORStump for ranker in rankers):
-            base: dict[str, Any] = {"stumps": stumps_to_content([ranker.stump_ for ranker in rankers])}
-        else:
-            base = {"rankers": [content_of(ranker) for ranker in rankers]}
+        base = rankers_to_content([done.ranker for done in self.rounds_])
         numbers = {name: np.array([getattr(done, name) for done in self.rounds_]) for name in ("epsilon", "weight")}
         return {
             **super()._learned(),
@@ -288,23 +355,3 @@ class AdaBoostOR(OrdinalRanker):
         self.train_costs_ = costs
         columns = zip(rankers, epsilon.tolist(), weight.tolist(), strict=True)
         self._keep([OrdinalRound(*column) for column in columns], best)
-
-    def _restore_rankers(self, content: dict[str, Any], path: str | PathLike[str]) -> list[Any]:
-        """Return the base rankers of a file."""
-        kept = content.get("stumps")
-        if not isinstance(kept, dict):
-            others = content.get("rankers")
-            return [self._restore_ranker(one, path) for one in others] if isinstance(others, list) else []
-        stumps = stumps_from_content(kept, path, self.n_features_in_, len(self.classes_))
-        like = copy(self.estimator) if type(self.estimator) is ORStump else ORStump()
-        for name in ("classes_", "costs_convex_", "sparse_input_", "n_features_in_", "feature_names_in_"):
-            if hasattr(self, name):
-                setattr(like, name, getattr(self, name))
-        return [fitted_stump(like, stump) for stump in stumps]
-
-    def _restore_ranker(self, content: Any, path: str | PathLike[str]) -> OrdinalRanker:
-        """Return a base ranker of a file, which must give the grades of the vote."""
-        ranker = inner_ranker(content, path, self.n_features_in_, "ranker of a round")
-        if not isinstance(ranker, OrdinalRanker) or ranker.classes_.tolist() != self.classes_.tolist():
-            raise FormatError(path, "the ranker of a round must have the classes of the vote")
-        return ranker

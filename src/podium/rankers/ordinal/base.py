@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any, ClassVar, Self
 
@@ -45,6 +45,8 @@ class OrdinalData:
         Whether every cost vector is convex, as OR Theorem 1 needs it.
     rows : ndarray of int64
         The caller's number of each row.
+    weight : ndarray of float64
+        Weight of each row, for what is not a sum of costs: quantiles, means and draws of rows.
     """
 
     features: Any
@@ -54,6 +56,7 @@ class OrdinalData:
     classes: Array
     convex: bool
     rows: Array
+    weight: Array
 
     @classmethod
     def from_arrays(
@@ -91,7 +94,12 @@ class OrdinalData:
         costs = np.ascontiguousarray((costs * weight[:, None])[order])
         if not costs.any():
             raise PodiumError("There is nothing to learn: all costs of rows with a positive weight are zero.")
-        return cls(_take_rows(features, order), names, grades[order], costs, classes, convex, order)
+        return cls(_take_rows(features, order), names, grades[order], costs, classes, convex, order, weight[order])
+
+    def take(self, rows: Array) -> OrdinalData:
+        """Return some rows, each as often as it is named."""
+        own = {name: getattr(self, name)[rows] for name in ("grades", "costs", "rows", "weight")}
+        return replace(self, features=_take_rows(self.features, rows), **own)
 
     def require_two_grades(self) -> None:
         """Refuse rows that all have one grade, which rows of zero weight may have hidden."""

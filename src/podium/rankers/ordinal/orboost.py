@@ -58,7 +58,8 @@ class ORBoost(OrdinalRanker):
     θ_k - H(x_n) else. Each round takes the stump h of the largest edge |Σ_n φ_n h(x_n)|, φ the slope of the loss, gives
     it α = ½ ln(what it pulls the right way / the wrong way), and then moves all thresholds to where the loss is lowest
     while they ascend. So the loss never rises. Under "all-margins" with absolute costs each threshold's own optimum is
-    in order already. A row's rank is ``1 + #{k: H(x) ≥ θ_k}``.
+    in order already. A row's rank is ``1 + #{k: H(x) ≥ θ_k}``. A stump without an error ends the run once all
+    grades are right.
 
     Parameters
     ----------
@@ -184,7 +185,8 @@ class ORBoost(OrdinalRanker):
         data.require_two_grades()
         n_rows, n_features = data.features.shape
         threads = threads_for(self.n_jobs, n_rows * n_features)
-        learner = StumpLearner(bin_features(data.features, None, None, self.max_bins, threads), n_threads=threads)
+        bins = bin_features(data.features, None, data.weight, self.max_bins, threads)
+        learner = StumpLearner(bins, n_threads=threads)
         margins = Margins(margin_weights(data, self.variant), data.grades)
         monitor: Monitor[ThresholdRound] = Monitor(
             self.n_estimators, evals, [MeanCost()], self.early_stopping_rounds, self.verbose
@@ -253,6 +255,7 @@ def boost_margins(
     1. Find the stump of the largest edge for the potentials of the rows.
     2. α = ½ ln(pull with it / pull against it), for a stump of values -1 and 1: 2 α for one of 0 and 1.
     3. Add it to the scores, and move the thresholds to the lowest loss.
+    4. End after a stump without any pull against it, whose best α is infinite, once all grades are right.
     """
     with monitor:
         while len(monitor.rounds) < n_rounds and not monitor.stopped:
@@ -264,6 +267,8 @@ def boost_margins(
             alpha = learning_rate * float(np.log(max(right, SMOOTHING) / max(wrong, SMOOTHING)))  # 2
             Z = margins.add(alpha * found.values)  # 3
             monitor.observe(ThresholdRound(found.ranking, alpha, Z, found.r, margins.thresholds))
+            if min(right, wrong) == 0.0 and margins.flawless():  # 4
+                monitor.stop("the last stump makes no error")
 
 
 class ScoredSet:

@@ -81,7 +81,7 @@ class PRank(OrdinalRanker):
         self.random_state = random_state
 
     def _learn_grades(self, data: OrdinalData) -> None:
-        scaling = Scaling.of(data.features, type(self).__name__)
+        scaling = Scaling.of(data.features, data.weight, type(self).__name__)
         rows, single = scaling.apply(data.features), self.variant == "siprank"
         seed = check_seed(self.random_state)
         model = pocket_perceptron(rows, data.grades, data.costs, single, self.epochs, seed)

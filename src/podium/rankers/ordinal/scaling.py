@@ -23,12 +23,12 @@ CONSTANT = 1e-12
 class Scaling:
     """Puts features to mean 0 and standard deviation 1 over the training rows; what is missing counts as the mean.
 
-    So do Chu and Keerthi (2005) and Li and Lin (2007) in their experiments. Each row counts once, whatever it weighs.
+    So do Chu and Keerthi (2005) and Li and Lin (2007) in their experiments. A row of weight 2 counts as the row twice.
 
     Attributes
     ----------
     means : ndarray of shape (n_features,)
-        Over the rows where the feature is not missing; 0 where it always is.
+        Weighted, over the rows where the feature is not missing; 0 where it always is.
     deviations : ndarray of shape (n_features,)
         Standard deviation there; 1 for a constant feature.
     """
@@ -37,8 +37,8 @@ class Scaling:
     deviations: Array
 
     @classmethod
-    def of(cls, features: Any, name: str) -> Scaling:
-        """Measure the training features; `name` is the ranker's, for the message."""
+    def of(cls, features: Any, weight: Array, name: str) -> Scaling:
+        """Measure the training features of rows with such weights; `name` is the ranker's, for the message."""
         values = _dense(features)
         known = ~np.isnan(values)
         largest = np.max(np.abs(values), axis=0, where=known, initial=0.0)
@@ -47,9 +47,12 @@ class Scaling:
                 f"X must lie within ±{LARGEST:g} for {name}, which computes with its values; feature "
                 f"{np.argmax(largest >= LARGEST)} does not: use NaN for what is missing."
             )
-        count = np.maximum(known.sum(axis=0), 1)
-        means = np.sum(values, axis=0, where=known) / count
-        squares = np.sum((values - means) ** 2, axis=0, where=known) / count
+        shares = np.where(known, weight[:, None] / weight.max(), 0.0)  # no sum of huge weights leaves the range
+        total = np.sum(shares, axis=0)
+        total = np.where(total > 0, total, 1.0)
+        values = np.where(known, values, 0.0)
+        means = np.sum(shares * values, axis=0) / total
+        squares = np.sum(shares * (values - means) ** 2, axis=0) / total
         deviations = np.sqrt(squares)
         return cls(means, np.where(deviations > CONSTANT * largest, deviations, 1.0))
 

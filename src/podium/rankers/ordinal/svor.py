@@ -133,28 +133,29 @@ class SVOR(OrdinalRanker):
         self.random_state = random_state
 
     def _learn_grades(self, data: OrdinalData) -> None:
-        scaling = Scaling.of(data.features, type(self).__name__)
+        scaling = Scaling.of(data.features, data.weight, type(self).__name__)
         rows, weights = scaling.apply(data.features), cost_steps(data.costs)
         gamma = self._gamma(rows.shape[1])
         seed = check_seed(self.random_state)
         machine = ExtendedMachine(rows, data.grades, weights, self.kernel, gamma, 1e6 * self.cache_size, seed)
         if self.C == "smallest":
-            machine = self._follow(machine, data.costs)
+            machine = self._follow(machine, data)
         elif not machine.solve(float(self.C), self.tol, self.max_iter):
             text = f"SVOR stopped after {self.max_iter} sweeps at a duality gap of {machine.gap:.2g}; raise max_iter."
             warnings.warn(text, ConvergenceWarning, stacklevel=5)
         self.means_, self.deviations_, self.seed_ = scaling.means, scaling.deviations, seed
         self._keep_machine(machine, data.costs)
 
-    def _follow(self, machine: ExtendedMachine, costs: Array) -> ExtendedMachine:
+    def _follow(self, machine: ExtendedMachine, data: OrdinalData) -> ExtendedMachine:
         """Solve for ever larger C until the training error is as low as wanted, and return the machine of the lowest.
 
         A machine left behind is copied: to come back to it from a larger C could take more sweeps than there are.
         """
         lowest, best = np.inf, machine
-        for C in (np.array(C_GRID) / machine.weights.mean()).tolist():
+        mean = machine.weights.sum() / (data.weight.sum() * machine.weights.shape[1])
+        for C in (np.array(C_GRID) / mean).tolist():
             machine.solve(C, self.tol, self.max_iter)
-            error = normalized_cost(machine.grade(), costs)
+            error = normalized_cost(machine.grade(), data.costs)
             if error <= self.target_error:
                 return machine
             if error < lowest:

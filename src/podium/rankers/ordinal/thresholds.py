@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from podium._compiled import ROW, SCORE
 from podium._validation import Array, FormatError, PodiumError, check_queries, check_scores, check_weight
-from podium.dataset import canonical_order, row_keys
+from podium.dataset import canonical_order, hash_features, row_keys
 from podium.distribution.steps import StepWeights
 from podium.model_file import check_whole
 from podium.rankers.lambdamart import MART
@@ -43,8 +43,8 @@ class OrdinalThresholds(OrdinalRanker):
         of each query only, unless ``truncation=None``.
     folds : int, "prefit" or None
         Folds of the cross-validation: of whole queries where `qid` is given, else of rows with equal shares of every
-        grade. The ranker itself learns from all rows. None cuts the scores of the training rows. "prefit" takes the
-        estimator as it is, fitted on other rows.
+        grade, equal rows in one fold. The ranker itself learns from all rows. None cuts the scores of the training
+        rows. "prefit" takes the estimator as it is, fitted on other rows.
     cost : {"absolute", "squared", "zero-one"} or array-like of shape (K, K)
         Cost of each grade for rows of each grade.
 
@@ -104,7 +104,8 @@ class OrdinalThresholds(OrdinalRanker):
         return self
 
     def _learn_grades(self, data: OrdinalData) -> None:
-        self._cut(data, {})
+        alike = bool(np.all(data.weight == data.weight[0]))  # an estimator that takes no weights serves then, too
+        self._cut(data, {} if alike else {"sample_weight": data.weight})
 
     def _cut(self, data: OrdinalData, beside: dict[str, Array]) -> None:
         """Learn the scores and cut them; `beside` are the queries and weights of the rows, where given."""
@@ -125,8 +126,8 @@ class OrdinalThresholds(OrdinalRanker):
             keys = row_keys(data.features, data.grades.astype(SCORE), weight, None)
             place = np.argsort(canonical_order(keys, codes, ids)[1])[codes]
         else:
-            place = np.argsort(np.argsort(data.grades, kind="stable"))
-        n_units, unit = int(place.max()) + 1, "queries" if "qid" in beside else "rows"
+            place = _places(data)
+        n_units, unit = int(place.max()) + 1, "queries" if "qid" in beside else "different rows"
         if n_units < self.folds:
             raise PodiumError(f"folds={self.folds} needs as many {unit}; got {n_units}: give fewer, or None.")
         folds: Array = place % int(self.folds)
@@ -179,6 +180,19 @@ class OrdinalThresholds(OrdinalRanker):
         self.estimator_ = inner_ranker(content.get("estimator"), path, self.n_features_in_, "estimator")
         if getattr(self.estimator_, "classes_", np.empty(0)).dtype.kind not in NUMBER_KINDS:
             raise FormatError(path, "the estimator must predict numbers")
+
+
+def _places(data: OrdinalData) -> Array:
+    """Return the place of each row, by grade and features: rows that are equal share one, as one of their weight has.
+
+    So a row of weight 2 is the row given twice, and no fold is measured by rows that stand in the others.
+    """
+    keys = hash_features(data.features)
+    order = np.lexsort((keys, data.grades))
+    starts = (np.diff(data.grades[order]) != 0) | (keys[order][1:] != keys[order][:-1])
+    places = np.empty(len(order), ROW)
+    places[order] = np.append(0, np.cumsum(starts))
+    return places
 
 
 def rows_of(features: Any, chosen: Array) -> Any:

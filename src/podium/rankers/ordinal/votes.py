@@ -51,6 +51,12 @@ class Votes:
         _fill_medians(self.sums, 0.5 * self.total, medians)
         return medians
 
+    def margins(self, grades: Array) -> Array:
+        """Return the margins of "is the grade above k?" of each row and k: the share right less the share wrong."""
+        above = np.cumsum(self.sums[:, :0:-1], axis=1)[:, ::-1] / self.total
+        margins: Array = np.where(np.arange(above.shape[1]) < grades[:, None], 2 * above - 1, 1 - 2 * above)
+        return margins
+
     def means(self) -> Array:
         """Return the weighted mean of the ranks 1 … K of each row."""
         means: Array = self.sums @ np.arange(1.0, 1.0 + self.sums.shape[1]) / self.total
