@@ -117,6 +117,21 @@ def test_sigma_cancels(ranker, table):
     np.testing.assert_allclose(one, 2 * two, rtol=1e-5, atol=1e-6)
 
 
+def test_rounding_keeps_equal_rows_that_are_far_below_a_unit():
+    n = 600
+    y, qid = np.tile([1.0, 0.0], n), np.repeat(np.arange(n), 2)
+    wrong = np.random.default_rng(0).random(n) < 0.3
+    X = np.column_stack([np.where(np.repeat(wrong, 2), 1 - y, y), np.zeros(2 * n)])
+    X[:2] = [[2, 5], [2, 6]]
+    weight = np.where(qid == 0, 2.0**26, 1.0)  # beside it no other query is a unit
+    options = {"max_leaves": 4, "min_child_samples": 1, "min_child_weight": 0}
+    rounded, exact = (
+        LambdaMART(3, quantized=q, **options).fit(X, y, qid=qid, query_weight=weight) for q in (True, False)
+    )
+    assert [tree.n_leaves for tree in rounded.trees_] == [4, 4, 4]
+    np.testing.assert_allclose(rounded.predict(X), exact.predict(X))
+
+
 def test_early_stopping_keeps_the_best_round(table):
     X, y, qid = table
     model = LambdaMART(60, min_child_samples=3, early_stopping_rounds=5, eval_metric=["ndcg@3", "map"])

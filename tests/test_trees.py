@@ -35,11 +35,15 @@ def grow(X, gradient, curvature, salt=0, rows=None, features=None, limits=None, 
     return grower.grow(gradient, curvature, salt, rows, features)
 
 
+def keys_of(n):
+    return np.random.default_rng(4).integers(0, 2**64, n, np.uint64)
+
+
 @pytest.mark.parametrize("exact", [False, True])
 def test_packed_sums_are_near_the_sums(exact):
     rng = np.random.default_rng(0)
     gradient, curvature = rng.normal(size=500) * 1e6, rng.random(500) * 1e-6
-    packed = pack(gradient, curvature, 3, exact)
+    packed = pack(gradient, curvature, keys_of(500), 3, exact)
     g, h, n = unpack(packed.planes[:, :200].sum(axis=1), packed)
     assert n == 200
     tolerance = 200 * packed.units
@@ -52,20 +56,58 @@ def test_rounding_is_right_on_average_and_no_sum_overflows():
     gradient, curvature = np.full(40, 0.3), np.full(40, 0.7)
     found = np.array(
         [
-            unpack(pack(gradient, curvature, salt).planes.sum(axis=1), pack(gradient, curvature, salt))[:2]
-            for salt in range(5)
+            unpack(packed.planes.sum(axis=1), packed)[:2]
+            for packed in (pack(gradient, curvature, keys_of(40), salt) for salt in range(5))
         ]
     )
     np.testing.assert_allclose(found, np.tile([12.0, 28.0], (5, 1)), rtol=1e-5)
     heavy = np.where(np.arange(40) == 7, 1e300, -1e-300)
-    packed = pack(heavy, curvature, 1)
+    packed = pack(heavy, curvature, keys_of(40), 1)
     assert unpack(packed.planes.sum(axis=1), packed)[0] == pytest.approx(1e300, rel=1e-3)
 
 
-def test_rounding_depends_on_values_not_on_places():
+GRADIENTS = {
+    "constant": lambda rng, n: (np.full(n, 0.3), np.full(n, 0.25)),
+    "two values": lambda rng, n: (np.where(rng.random(n) < 0.1, 0.9, -0.1), np.full(n, 0.09)),
+    "continuous": lambda rng, n: (rng.normal(size=n) * np.exp(rng.normal(size=n)), np.exp(2 * rng.normal(size=n))),
+}
+
+
+@pytest.mark.skipif(JIT_DISABLED, reason="millions of rows")
+@pytest.mark.parametrize("kind", GRADIENTS)
+@pytest.mark.parametrize("n", [1_000, 100_000, 1_000_000, 2_000_000, 3_000_000])
+def test_rounded_sums_are_unbiased_and_off_by_few_units(n, kind):
+    gradient, curvature = GRADIENTS[kind](np.random.default_rng(n), n)
+    parts = [slice(0, n), slice(0, n // 3), slice(n // 2, n // 2 + 500)]
+    errors, keys = np.empty((2, len(parts), 2)), np.arange(n, dtype=np.uint64)
+    for salt in range(2):
+        packed = pack(gradient, curvature, keys, salt)
+        for i, part in enumerate(parts):
+            found, size = unpack(packed.planes[:, part].sum(axis=1), packed), len(gradient[part])
+            assert found[2] == size
+            units_off = (np.array(found[:2]) - [gradient[part].sum(), curvature[part].sum()]) / packed.units
+            errors[salt, i] = units_off / (np.sqrt(size) / 2)
+    assert np.abs(errors).max() < 5  # standard deviations
+    assert np.abs(errors.mean()) < 5 / np.sqrt(errors.size / 2)  # half of the parts overlap
+    assert np.abs(gradient).mean() > 2 * packed.units[0]
+    assert curvature.mean() > 0.25 * packed.units[1]
+
+
+def test_equal_rows_are_rounded_apart_and_anew_in_each_round():
+    gradient, curvature = np.full(1000, 0.5), np.full(1000, 0.5)
+    gradient[0], curvature[0] = 2.0**28, 2.0**25  # what the others are is half a unit then
+    rounds = [pack(gradient, curvature, keys_of(1000), salt) for salt in range(2)]
+    first, second = (np.array(unpack(packed.planes, packed)[:2])[:, 1:] > 0 for packed in rounds)
+    for ups in (first, second):
+        assert np.abs(ups.sum(axis=1) - 500).max() < 80  # five standard deviations
+    assert np.abs((first == second).sum(axis=1) - 500).max() < 80
+    assert abs((first[0] == first[1]).sum() - 500) < 80  # gradient and curvature apart from each other
+
+
+def test_rounding_depends_on_the_key_and_the_round_alone():
     rng = np.random.default_rng(1)
-    gradient, curvature, order = rng.normal(size=50), rng.random(50), rng.permutation(50)
-    one, two = pack(gradient, curvature, 9), pack(gradient[order], curvature[order], 9)
+    gradient, curvature, keys, order = rng.normal(size=50), rng.random(50), keys_of(50), rng.permutation(50)
+    one, two = pack(gradient, curvature, keys, 9), pack(gradient[order], curvature[order], keys[order], 9)
     scale = two.units / one.units  # sums of floats in another order differ in their last bits
     np.testing.assert_allclose(scale, 1, rtol=1e-12)
     ours, theirs = (unpack(one.planes[:, order], one), unpack(two.planes, two))
@@ -76,7 +118,7 @@ def test_rounding_depends_on_values_not_on_places():
 def test_histograms_equal_the_twin_and_differences_are_the_other_child(n_features):
     rng = np.random.default_rng(2)
     X, gradient, curvature = table(2, 40, n_features)
-    bins, packed = bin_features(X), pack(gradient, curvature, 0)
+    bins, packed = bin_features(X), pack(gradient, curvature, keys_of(40), 0)
     words, used = as_lines(bins), np.ones(-(-n_features // 8), bool)
     codes = np.concatenate(list(bins.codes), axis=1)[:, :n_features]
     parts = [np.sort(part).astype(np.uint32) for part in np.split(rng.permutation(40), [15])]

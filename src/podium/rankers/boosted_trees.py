@@ -161,8 +161,9 @@ class TreeRanker(Ranker):
         bins = bin_features(data.features, data.queries.rows, weight, self.max_bins, threads, known)
         splits = CategorySplits(known, self.cat_smooth, threads) if known.max() >= 0 else None
         return TreeGrower(
-            as_blocks(bins), limits, self.max_leaves, self.max_depth, monotone, not self.quantized, threads, splits
-        )
+            as_blocks(bins), limits, self.max_leaves, self.max_depth, monotone, not self.quantized, threads, splits,
+            data.queries.place_keys(),
+        )  # fmt: skip
 
     def _make_monitor(self, evals: list[RankingData], start: Start, threads: int) -> Monitor[TreeRound]:
         """Return the monitor of the evaluation sets, whose scores begin as those of the training rows do."""

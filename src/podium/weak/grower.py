@@ -86,6 +86,8 @@ class TreeGrower:
     n_threads : int
     categories : CategorySplits, optional
         Finds the splits of categorical features.
+    keys : ndarray of uint64, optional
+        Another one for each row, for the rounding (see `Queries.place_keys`); the row's number by default.
     """
 
     def __init__(
@@ -98,8 +100,10 @@ class TreeGrower:
         exact: bool = False,
         n_threads: int = 1,
         categories: CategorySplits | None = None,
+        keys: Array | None = None,
     ) -> None:
         self.bins, self.exact, self.n_threads, self.categories = bins, exact, n_threads, categories
+        self.keys = np.arange(bins.n_rows, dtype=np.uint64) if keys is None else keys
         self.max_leaves = min(max_leaves, max(bins.n_rows, 1))
         given = np.empty(0, np.int8) if monotone is None else np.asarray(monotone, np.int8)
         self.monotone = given if given.any() else np.empty(0, np.int8)
@@ -138,7 +142,7 @@ class TreeGrower:
         """
         own = np.arange(self.bins.n_rows, dtype=np.uint32) if rows is None else rows.copy()
         used = np.arange(self.bins.cuts.n_features) if features is None else features
-        packed = pack(gradient, curvature, salt, self.exact, self.n_threads)  # 1
+        packed = pack(gradient, curvature, self.keys, salt, self.exact, self.n_threads)  # 1
         growing = Growing(self, packed, own, used, gradient, curvature)
         growing.run()  # 2, 3
         return growing.finish()
