@@ -2,6 +2,8 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
+from signal import SIGINT, raise_signal
+from threading import Event, Timer
 
 import numpy as np
 import pytest
@@ -9,10 +11,11 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from podium._compiled import JIT_DISABLED
+from podium._compiled import JIT_DISABLED, atomic_add, atomic_load, compiled
 from podium.binning import as_blocks, bin_features
+from podium.weak.division import DONE, OVER, REMAINING, lead
 from podium.weak.grower import TreeGrower
-from podium.weak.histogram import as_lines, fill_histograms, pack, subtract_histograms, unpack
+from podium.weak.histogram import FETCHED, as_lines, fill_histograms, pack, subtract_histograms, unpack
 from podium.weak.regression_tree import Forest, RegressionTree, rounded_down
 from podium.weak.split import Limits
 from reference import trees as twin
@@ -122,10 +125,10 @@ def test_histograms_equal_the_twin_and_differences_are_the_other_child(n_feature
     words, used = as_lines(bins), np.ones(-(-n_features // 8), bool)
     codes = np.concatenate(list(bins.codes), axis=1)[:, :n_features]
     parts = [np.sort(part).astype(np.uint32) for part in np.split(rng.permutation(40), [15])]
-    found = [np.full((len(used), 8, 256), -7) for _ in range(3)]
+    found, scratch = [np.full((len(used), 8, 256), -7) for _ in range(3)], np.empty(FETCHED, np.uint64)
     for rows, out in zip((*parts, np.arange(40, dtype=np.uint32)), found, strict=True):
         for first, last in pairwise(sorted({0, min(6, len(used)), len(used)})):
-            fill_histograms(words, used, rows, packed.planes[0][rows], first, last, 40, out)
+            fill_histograms(words, used, rows, packed.planes[0][rows], first, last, 40, scratch, out)
         expected = twin.histogram(codes, rows, packed.planes[0])
         np.testing.assert_array_equal(out.reshape(-1, 256)[:n_features], expected)
     subtract_histograms(found[0], used, 0, len(used), found[2])
@@ -233,6 +236,66 @@ def test_several_callers_at_once_grow_the_same_trees():
         found = list(pool.map(lambda _: grow(X, gradient, curvature, n_threads=3).tree, range(12)))
     for tree in found:
         np.testing.assert_array_equal(tree.value, one.value)
+
+
+@compiled
+def take_an_item_and_fail(counters):
+    """Take an item and leave it undone, unless the leader leaves before."""
+    while atomic_load(counters, OVER) == 0:
+        if atomic_load(counters, REMAINING) > 0 and atomic_add(counters, REMAINING, -1) > 0:
+            raise MemoryError("no room")
+
+
+@pytest.mark.skipif(JIT_DISABLED, reason="plain kernels have no helpers")
+@pytest.mark.usefixtures("helpers")
+def test_a_helper_that_fails_ends_the_growth_with_its_error(monkeypatch):
+    X, gradient, curvature = table(8, 400, 30)
+    take_an_item_and_fail(np.ones(OVER + 1, np.int64))  # compiled before
+    desks, late, helping = [], [], Event()
+
+    def fail(data, terms, room, desk, tree):
+        desks.append(desk[0])
+        helping.set()
+        take_an_item_and_fail(desk[0])
+
+    def release():
+        late.append(True)
+        desks[-1][DONE] = 2**60
+
+    monkeypatch.setattr("podium.weak.grower.help_leader", fail)
+    monkeypatch.setattr("podium.weak.grower.lead", lambda *arguments: (helping.wait(60), lead(*arguments)))
+    watch = Timer(60, release)  # a leader that waits for ever would hang all tests
+    watch.start()
+    with pytest.raises(MemoryError, match="no room"):
+        [grow(X, gradient, curvature, n_threads=2) for _ in range(1000)]  # a helper may find that all items are taken
+    watch.cancel()
+    assert not late
+
+
+@pytest.mark.usefixtures("helpers")
+def test_an_error_of_the_leader_ends_the_growth(monkeypatch):
+    def fail(*arguments):
+        raise MemoryError("no room")
+
+    X, gradient, curvature = table(8, 400, 30)
+    monkeypatch.setattr("podium.weak.grower.lead", fail)
+    with pytest.raises(MemoryError, match="no room"):
+        grow(X, gradient, curvature, n_threads=3)
+
+
+def test_large_trees_grow_in_several_calls_so_that_an_interrupt_is_heard(monkeypatch):
+    X, gradient, curvature = table(8, 200)
+    whole = grow(X, gradient, curvature, max_leaves=9).tree
+    calls = []
+    monkeypatch.setattr("podium.weak.grower.lead", lambda *arguments: (calls.append(1), lead(*arguments)))
+    monkeypatch.setattr("podium.weak.grower.CELLS_PER_CALL", 3 * X.size)
+    np.testing.assert_array_equal(grow(X, gradient, curvature, max_leaves=9).tree.value, whole.value)
+    assert len(calls) > 2
+    calls.clear()
+    monkeypatch.setattr("podium.weak.grower.lead", lambda *arguments: (calls.append(1), raise_signal(SIGINT)))
+    with pytest.raises(KeyboardInterrupt):
+        grow(X, gradient, curvature, max_leaves=9)
+    assert len(calls) == 1
 
 
 @pytest.mark.parametrize("max_depth", [7, 8, 9])

@@ -48,8 +48,8 @@ SHARED_ROWS = 4096
 """Rows of a leaf from which threads share what is done row by row."""
 FIRST_SLOTS = 64
 """Leaves that there is room for at first; 255 leaves of 136 features need 80 MB."""
-UNLIMITED = 2**62
-"""More divisions than a tree can have."""
+CELLS_PER_CALL = 2**31
+"""Rows times features times divisions of one call of a kernel: about a second, for Ctrl-C is heard between calls."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,6 +179,7 @@ class Growing:
         used[features // WORD] = True
         alone = len(rows) * len(features) < SHARED_CELLS or JIT_DISABLED
         n_threads = 1 if alone else min(grower.n_threads, processors(), int(used.sum()))
+        self._steps = max(1, CELLS_PER_CALL // max(1, len(rows) * len(features)))
         self.n_helpers, n_chunks = n_threads - 1, 2 * n_threads if n_threads > 1 else 1
         numeric = features if grower.categories is None else grower.categories.take(features, packed)
         ranges = self._ranges(used, numeric)
@@ -219,7 +220,7 @@ class Growing:
         self._task[END] = STOPPED
         while self._task[END] != GROWN:
             before = self.n_leaves
-            self._task[STEPS] = UNLIMITED if categories is None else 1
+            self._task[STEPS] = self._steps if categories is None else 1
             self._lead(n_slots)
             if self._task[END] == FULL:
                 n_slots = min(2 * n_slots, self.grower.max_leaves)
@@ -239,7 +240,7 @@ class Growing:
         counters = self._desk[0]
         counters[:] = 0
         run_beside(
-            partial(lead, *shared, self.n_helpers), partial(help_leader, *shared), self.n_helpers,
+            partial(lead, *shared, self.n_helpers), partial(_help_or_end, counters, *shared), self.n_helpers,
             self.grower.n_threads, partial(counters.__setitem__, OVER, 1),
         )  # fmt: skip
 
@@ -282,6 +283,15 @@ class Growing:
             np.array(self.split_sets, np.uint32).reshape(-1, WORDS),
         )  # fmt: skip
         return Grown(tree, self.rows, offsets)
+
+
+def _help_or_end(counters: Array, *shared: Any) -> None:
+    """Help the leader; on an error make it and the other helpers leave, for it would wait for this thread's item."""
+    try:
+        help_leader(*shared)
+    except BaseException:
+        counters[OVER] = 1
+        raise
 
 
 def _ends(n_words: int, width: int) -> Array:

@@ -28,6 +28,8 @@ AHEAD = 512
 """Rows whose codes are fetched together: one pass over memory serves all words of a line."""
 LINE = 8
 """Words of eight codes in a line of memory."""
+FETCHED = (LINE, AHEAD + 8)
+"""Shape of the scratch for fetched codes: 8 more, so that the words of a row do not share a cache set."""
 SPREAD = 8.0
 """Units times √n that are kept free for the rounding of sums over n rows: sixteen standard deviations."""
 LARGE = 2**21
@@ -162,7 +164,15 @@ def _fill_lines(blocks: Array, lengths: list[int], rows: slice, n_words: int, wo
 
 @compiled
 def fill_histograms(
-    words: Array, used: Array, rows: Array, values: Array, first: int, last: int, n_rows: int, histogram_out: Array
+    words: Array,
+    used: Array,
+    rows: Array,
+    values: Array,
+    first: int,
+    last: int,
+    n_rows: int,
+    fetched: Array,
+    histogram_out: Array,
 ) -> None:
     """Do ``histogram[f // 8, f % 8, code[row, f]] += value of row`` over the rows, for some words of a row.
 
@@ -182,9 +192,10 @@ def fill_histograms(
     first, last : int
         Only words from the first up to, not including, the last are filled.
     n_rows : int
+    fetched : uint64[FETCHED]
+        Scratch.
     histogram_out : int64[n_words, 8, 256]
     """
-    fetched = np.empty((LINE, AHEAD + 8), np.uint64)  # 8 more, so that the words of a row do not share a cache set
     for line in range(first // LINE, (last + LINE - 1) // LINE):
         low, high = max(first - LINE * line, 0), min(last - LINE * line, LINE)
         width, any_used = min(LINE, len(words) // n_rows - LINE * line), False

@@ -93,6 +93,7 @@ def search_splits(
     monotone: Array,
     limits: Array,
     bounds: Array,
+    sums: Array,
     found_out: Array,
 ) -> None:
     """Find a node's best split; slow line: ``max((gain(f, c, m), f, c, m) for f, c, m in all)``.
@@ -117,14 +118,15 @@ def search_splits(
         See `Limits`.
     bounds : float64[2]
         Lowest and highest value that leaves below the node may have.
+    sums : uint64[2, 256]
+        Scratch.
     found_out : float64[9]
         See `Split`. What stands there stays unless a split of these features has a higher gain.
     """
     if len(features) == 0:
         return
     node = _node_terms(histogram, features[0], layout, units, limits, ROUNDING if len(monotone) > 0 else 0.0)
-    n_planes, sums = len(histogram), np.empty((2, BINS), np.uint64)
-    tops, lows = sums[0], sums[n_planes - 1]
+    n_planes, tops, lows = len(histogram), sums[0], sums[len(histogram) - 1]
     for feature in features:
         half, column, size = feature // 8, feature % 8, n_bins[feature] + 1
         _running_sums(histogram[0, half, column, :size], np.uint64(1) << np.uint64(layout[4]), tops)
