@@ -16,6 +16,7 @@ from podium.binning import as_blocks, bin_features
 from podium.weak.division import DONE, OVER, REMAINING, lead
 from podium.weak.grower import TreeGrower
 from podium.weak.histogram import FETCHED, as_lines, fill_histograms, pack, subtract_histograms, unpack
+from podium.weak.leaf_values import newton_values
 from podium.weak.regression_tree import Forest, RegressionTree, rounded_down
 from podium.weak.split import Limits
 from reference import trees as twin
@@ -327,6 +328,25 @@ def test_a_monotone_tree_never_falls():
         for other in np.linspace(0, 1, 11):
             grid = np.column_stack([np.linspace(-0.1, 1.1, 101), np.full(101, other)])
             assert np.all(sign * np.diff(tree.predict(grid)) >= 0)
+
+
+@settings(max_examples=8 if JIT_DISABLED else 60, deadline=None)
+@given(seed=st.integers(0, 10_000), kept=st.sampled_from([0.0, 0.3, 0.9]), ridge=st.sampled_from([0.0, 2.0]))
+def test_new_leaf_values_keep_to_the_constraints_and_to_kept_leaves(seed, kept, ridge):
+    rng, monotone = np.random.default_rng(seed), np.array([1, -1, 0])
+    X, gradient, curvature = table(seed)
+    tree = grow(X, gradient, curvature, max_leaves=9, monotone=monotone).tree
+    known = rng.random(tree.n_leaves) >= kept
+    sums = rng.normal(size=tree.n_leaves) * known, rng.random(tree.n_leaves) * known
+    values = newton_values(tree, *sums, ridge, monotone, 0.5)
+    np.testing.assert_array_equal(values[~known], tree.value[~known])
+    for i, feature in enumerate(tree.feature):
+        below = [twin.leaves_below(tree.left, tree.right, c) if c >= 0 else [~c] for c in (tree.left[i], tree.right[i])]
+        if monotone[feature] != 0:
+            lower, upper = below[:: monotone[feature]]
+            assert values[lower].max() <= values[upper].min()
+    free = newton_values(tree, *sums, ridge)
+    np.testing.assert_allclose(free[known], -sums[0][known] / (sums[1][known] + ridge))
 
 
 def test_min_split_gain_and_constant_data_stop_growth():
