@@ -14,7 +14,7 @@ RANKERS = [
     LambdaMART(**SMALL),
     LambdaMART(**SMALL, delta="none", truncation=None, normalize=False),
     LambdaMART(**SMALL, delta="err", subsample=0.6, colsample_bytree=0.5, random_state=3),
-    LambdaMART(**SMALL, quantized=False, max_depth=2),
+    LambdaMART(**SMALL, quantized=False, max_depth=2, split_by="squares"),
     MART(**SMALL),
     MART(**SMALL, loss="logistic"),
     MART(**SMALL, loss="balanced", reg_lambda=1.0),
@@ -253,10 +253,31 @@ def test_explicit_pairs_are_learned_and_add_to_labels(table):
     assert not np.array_equal(both.predict(X), LambdaMART(10, min_child_samples=3).fit(X, y, qid=qid).predict(X))
 
 
-def test_monotone_constraints_hold_on_a_grid():
+def test_splits_by_squares_are_newtons_where_every_curvature_is_the_weight(table):
+    X, y, qid = table
+    weight = 1.0 + np.arange(240) % 3
+    newton, squares = (MART(5, split_by=by).fit(X, y, qid=qid, sample_weight=weight) for by in ("newton", "squares"))
+    np.testing.assert_array_equal(newton.predict(X), squares.predict(X))
+    by = [LambdaMART(5, split_by=by, min_child_samples=3).fit(X, y, qid=qid).predict(X) for by in ("newton", "squares")]
+    assert not np.allclose(*by)
+
+
+def test_splits_by_squares_count_a_query_of_weight_two_twice(table):
+    X, y, qid = table
+    weight = 1.0 + qid % 2
+    twice = np.concatenate([np.arange(240), np.flatnonzero(qid % 2)])
+    names = np.concatenate([qid, 100 + qid[qid % 2 == 1]])
+    model = LambdaMART(4, split_by="squares", min_child_samples=1, min_child_weight=9, max_leaves=6, quantized=False)
+    one = clone(model).fit(X, y, qid=qid, query_weight=weight).predict(X)
+    np.testing.assert_allclose(one, clone(model).fit(X[twice], y[twice], qid=names).predict(X), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("split_by", ["newton", "squares"])
+def test_monotone_constraints_hold_on_a_grid(split_by):
     data = make_search(n_queries=30, random_state=0)
     n_features = data.X.shape[1]
-    model = LambdaMART(15, monotone_constraints=[1, -1] + [0] * (n_features - 2)).fit(data.X, data.y, qid=data.qid)
+    model = LambdaMART(15, monotone_constraints=[1, -1] + [0] * (n_features - 2), split_by=split_by)
+    model.fit(data.X, data.y, qid=data.qid)
     base = np.nanmedian(data.X, axis=0)
     for feature, sign in ((0, 1), (1, -1)):
         grid = np.tile(base, (50, 1))
@@ -298,6 +319,7 @@ def test_bad_input_is_refused_in_one_sentence(table):
         (LambdaMART(), {"init_model": 3}, "must be a fitted ranker; got int"),
         (MART(), {"pairs": ([0], [1])}, "use LambdaMART for pairs"),
         (LambdaMART(gain="log"), {}, "'gain' parameter"),
+        (MART(split_by="gini"), {}, "'split_by' parameter"),
     ]
     for ranker, given, message in cases:
         with pytest.raises(PodiumError, match=message):

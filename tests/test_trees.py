@@ -157,6 +157,22 @@ def test_every_exact_split_is_the_best_of_its_node(seed, missing, least, weight,
         assert twin.best_gain(X, gradient, curvature, least, weight, ridge) == pytest.approx(0, abs=1e-9)
 
 
+@settings(max_examples=8 if JIT_DISABLED else 40, deadline=None)
+@given(seed=st.integers(0, 10_000), least=st.sampled_from([1, 9]), weighted=st.booleans())
+def test_splits_by_squares_are_the_best_and_leaf_values_newtons(seed, least, weighted):
+    X, gradient, curvature = table(seed)
+    weight = np.random.default_rng(seed).integers(1, 4, 60).astype(float) if weighted else np.ones(60)
+    limits = Limits(least, 5.0, 3.0)
+    tree = grow(X, gradient, curvature, limits=limits, max_leaves=6, exact=True, weight=weight).tree
+    reached = twin.node_rows(tree, X)
+    for node, rows in reached.items():
+        if node >= 0 and len(tree.gain):
+            best = twin.best_gain(X[rows], gradient[rows], weight[rows], least, 5.0, gain=twin.fall_of_squares)
+            assert tree.gain[node] == pytest.approx(best, rel=1e-6, abs=1e-9)
+        elif len(tree.gain):
+            assert tree.value[~node] == pytest.approx(-gradient[rows].sum() / (curvature[rows].sum() + 3.0))
+
+
 def test_the_leaf_with_the_largest_gain_is_split_next():
     X, gradient, curvature = table(5)
     tree = grow(X, gradient, curvature, max_leaves=5, exact=True).tree
@@ -361,6 +377,20 @@ def test_minus_infinity_is_a_value_like_others():
     X, gradient = np.array([[-np.inf], [-np.inf], [1.0], [np.nan]]), np.array([-3.0, -3.0, 5.0, 9.0])
     tree = grow(X, gradient, np.ones(4), max_leaves=3).tree
     np.testing.assert_allclose(tree.predict(X), [3, 3, -5, -9])
+
+
+def test_a_monotone_tree_by_squares_never_falls_and_is_not_stunted():
+    rng = np.random.default_rng(10)
+    X = rng.random((300, 2))
+    target = np.sin(12 * X[:, 0]) + 4 * X[:, 0] + X[:, 1]
+    curvature = 0.001 * (1 + 9 * rng.random(300))  # far from the rows' weights, 1
+    options = {"monotone": [1, 0], "limits": Limits(5, 0.0), "weight": np.ones(300)}
+    tree = grow(X, -curvature * target, curvature, **options).tree
+    for other in np.linspace(0, 1, 11):
+        grid = np.column_stack([np.linspace(-0.1, 1.1, 101), np.full(101, other)])
+        assert np.all(np.diff(tree.predict(grid)) >= 0)
+    assert np.corrcoef(tree.predict(X), target)[0, 1] > 0.9
+    assert np.std(tree.predict(X)) > np.std(target) / 2
 
 
 @pytest.mark.parametrize("kind", [np.float64, np.float32, sp.csr_array, sp.csc_array, np.asfortranarray])

@@ -68,6 +68,7 @@ class TreeRanker(Ranker):
         "min_child_weight": [Interval(Real, 0, None, closed="left")],
         "reg_lambda": [Interval(Real, 0, None, closed="left")],
         "min_split_gain": [Interval(Real, 0, None, closed="left")],
+        "split_by": [StrOptions({"newton", "squares"})],
         "subsample": [Interval(Real, 0, 1, closed="right")],
         "colsample_bytree": [Interval(Real, 0, 1, closed="right")],
         "max_bins": [Interval(Integral, 2, 255, closed="both")],
@@ -91,6 +92,7 @@ class TreeRanker(Ranker):
     min_child_weight: float
     reg_lambda: float
     min_split_gain: float
+    split_by: str
     subsample: float
     colsample_bytree: float
     max_bins: int
@@ -163,7 +165,7 @@ class TreeRanker(Ranker):
         splits = CategorySplits(known, self.cat_smooth, threads) if known.max() >= 0 else None
         return TreeGrower(
             as_blocks(bins), limits, self.max_leaves, self.max_depth, monotone, not self.quantized, threads, splits,
-            data.queries.place_keys(),
+            data.queries.place_keys(), weight if self.split_by == "squares" else None,
         )  # fmt: skip
 
     def _make_monitor(self, evals: list[RankingData], start: Start, threads: int) -> Monitor[TreeRound]:

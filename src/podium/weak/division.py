@@ -126,7 +126,7 @@ def _do_item(
                 values[plane, i] = planes[plane, rows[i]]
     elif task[KIND] == VALUES:
         own = rows[leaves[item, START] : leaves[item, STOP]]
-        leaf_values[item] = _leaf_value(own, gradient, curvature, limits[2], bounds[item])
+        leaf_values[item] = _leaf_value(own, gradient, curvature, limits[4], bounds[item])
     else:
         start, stop = ranges[item, 0], ranges[item, 1]
         n_children = 1 if task[LARGER] < 0 else 2

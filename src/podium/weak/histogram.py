@@ -60,7 +60,15 @@ class Packed:
     units: Array
 
 
-def pack(gradient: Array, curvature: Array, keys: Array, salt: int, exact: bool = False, n_threads: int = 1) -> Packed:
+def pack(
+    gradient: Array,
+    curvature: Array,
+    keys: Array,
+    salt: int,
+    exact: bool = False,
+    n_threads: int = 1,
+    whole: bool = False,
+) -> Packed:
     """Round gradients and curvatures to whole multiples, up or down by chance so that sums are right on average.
 
     A value x becomes floor(x/u + c) units u with c uniform in [0, 1), so that its mean is x, and a sum over m rows is
@@ -77,6 +85,8 @@ def pack(gradient: Array, curvature: Array, keys: Array, salt: int, exact: bool 
     exact : bool
         Use an integer for the gradient and one for the curvature, which takes twice the time; sums have 51 bits.
     n_threads : int
+    whole : bool
+        Let the unit of curvatures be a power of two, so that whole numbers are not rounded as long as it is 1 or less.
     """
     n, slack = len(gradient), SPREAD * np.sqrt(len(gradient))
     if exact:  # equal values may well be rounded alike: sums are off by n of 2**50 units at most
@@ -93,6 +103,8 @@ def pack(gradient: Array, curvature: Array, keys: Array, salt: int, exact: bool 
     room = np.array([2.0 ** (gradient_bits - 1) - 1, 2.0**curvature_bits - 1])
     sums = np.array([np.abs(gradient).sum(), curvature.sum()])
     scales = np.maximum(room - slack, room / 2) / np.where(sums > 0, sums, 1.0)
+    if whole:
+        scales[1] = 2.0 ** np.floor(np.log2(scales[1]))
     n_threads = threads_for(n_threads, 16 * n)  # a row takes as long as 16 cells
     bounds = np.linspace(0, n, n_threads + 1).astype(np.int64)
     while True:

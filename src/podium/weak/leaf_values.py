@@ -2,8 +2,8 @@
 
 A constrained split asks that no leaf on its lower side has a higher value than any leaf on its upper side; then no
 score falls where the feature grows. Values are held to that as a tree's growth holds them: from the root down, the two
-sides of a constrained split get bounds that meet midway of their own values -G/(H + λ), and each leaf's value is brought
-within its bounds. Leaves that nothing is known of keep the values they have, and bounds make room for these.
+sides of a constrained split get bounds that meet midway of their own values -G/(H + λ), and the value of each leaf is
+brought within its bounds. Leaves that nothing is known of keep the values they have, and bounds make room for these.
 """
 
 from __future__ import annotations
