@@ -237,13 +237,14 @@ def pieces(args):
     scores = rng.standard_normal(len(y))
     rounds = cycle([scores, scores + rng.standard_normal(len(y)) / 30])  # rows change places as from round to round
     gradient, curvature = loss.derivatives(scores)
-    grower = TreeGrower(bins, Limits(), args.leaves, n_threads=args.threads)
+    keys = data.queries.place_keys()
+    grower = TreeGrower(bins, Limits(), args.leaves, n_threads=args.threads, keys=keys)
     grower.grow(gradient, curvature)
     contestants = {
         "canonical order": lambda: RankingData.from_arrays(X, y, qid=qid),
         "binning": lambda: bin_features(X, data.queries.rows, n_threads=args.threads),
         "lambdas": lambda: loss.derivatives(next(rounds)),
-        "packing": lambda: pack(gradient, curvature, 0, n_threads=args.threads),
+        "packing": lambda: pack(gradient, curvature, keys, 0, n_threads=args.threads),
         "tree": lambda: grower.grow(gradient, curvature),
     }
     best, _ = best_times(contestants, args.repeat, CLOCKS[args.clock])

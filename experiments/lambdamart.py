@@ -3,6 +3,7 @@
     python experiments/lambdamart.py peers PATH/mq2008 [--seeds 5] [--patience 0]
     python experiments/lambdamart.py quantized [--seeds 10] [--rows 30000]
     python experiments/lambdamart.py ties PATH/mq2008 [--seeds 10] [--rows 20000]
+    python experiments/lambdamart.py splits PATH/mq2008 [--seeds 3]
     python experiments/lambdamart.py check
 
 `peers`: the five folds of MQ2008, 100 trees of 31 leaves, the same settings on both sides. The seed shuffles rows and
@@ -10,6 +11,8 @@ queries (LightGBM breaks ties by row order, Podium does not look at it) and draw
 `quantized`: made data; the difference of histograms from rounded gradients to those from exact ones, paired by seed.
 `ties`: |ΔNDCG| of a pair by the canonical order of tied rows, as LambdaMART has it, against its expectation over all
 orders of the tied rows. Both run through one plain kernel here; `check` shows that the first is LambdaMART's own.
+`splits`: splits by Newton's gain against those by least squares, which the paper has; the seed draws the queries of
+each tree. Differences are paired by query over the test queries of all folds, a query's value its mean over seeds.
 All values are mean NDCG@10 of held-out queries in percent, with the standard error of the mean difference.
 """
 
@@ -143,6 +146,32 @@ def ties(args):
     show("tied scores in λ, test NDCG@10", list(kinds), found)
 
 
+LAMBDAS = {"default λ": {}, "paper's λ": {"normalize": False, "truncation": None}}
+"""Settings of LambdaMART under which splits are compared."""
+
+
+def splits(args):
+    """Compare splits by Newton's gain with splits by least squares on MQ2008."""
+    kinds, found = ("newton", "squares"), {name: [] for name in LAMBDAS}
+    for fold in range(1, 6):
+        train, _, test = read_fold(args.folder, fold)
+        for name, settings in LAMBDAS.items():
+            values = [
+                [query_values(LambdaMART(100, split_by=kind, subsample=0.8, random_state=seed, **settings), train, test)
+                 for kind in kinds]
+                for seed in range(args.seeds)
+            ]  # fmt: skip
+            found[name].append(np.mean(values, axis=0).T)
+    show("MQ2008, test NDCG@10", list(kinds), {name: np.concatenate(values) for name, values in found.items()})
+
+
+def query_values(model, train, test):
+    """Fit and return NDCG@10 in percent of each test query with something relevant, in the order of the queries."""
+    scores = model.fit(*train[:2], qid=train[2]).predict(test[0])
+    result = evaluate(test[1], scores, qid=test[2], measures="ndcg@10", n_resamples=0).per_query("ndcg@10")
+    return [100 * result[query] for query in sorted(result) if not np.isnan(result[query])]
+
+
 def fitted_value(train, test, seed, expected, settings):
     """Fit trees on the plain λ and return the test value."""
     model = MART(loss=lambda scores, feedback: plain_lambdas(scores, feedback, expected), random_state=seed, **settings)
@@ -211,7 +240,7 @@ def check(args):
 
 
 def show(title, names, found):
-    """Print the mean of each column, and the second less the first with its standard error over seeds."""
+    """Print the mean of each column, and the second less the first with its standard error over rows."""
     table = Table("", *names, "difference", "standard error", title=title)
     for label, values in found.items():
         change = values[:, 1] - values[:, 0]
@@ -225,12 +254,18 @@ def main():
     """Read the command line and run one experiment."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(required=True)
-    for run, seeds, rows in ((peers, 5, 0), (quantized, 10, 30_000), (ties, 10, 20_000), (check, 1, 2_000)):
+    for run, seeds, rows in (
+        (peers, 5, 0),
+        (quantized, 10, 30_000),
+        (ties, 10, 20_000),
+        (splits, 3, 0),
+        (check, 1, 2_000),
+    ):
         command = commands.add_parser(run.__name__, help=run.__doc__)
         command.set_defaults(run=run)
         command.add_argument("--seeds", type=int, default=seeds)
         command.add_argument("--rows", type=int, default=rows)
-        if run in (peers, ties):
+        if run in (peers, ties, splits):
             command.add_argument("folder")
         if run is peers:
             command.add_argument("--patience", type=int, default=0, help="stop early on the validation fold")

@@ -58,6 +58,20 @@ def test_an_error_in_a_thread_reaches_the_caller():
         run_threads(lambda x: 1 / x, [(1,), (0,)], 2)
 
 
+def test_an_error_in_a_helping_thread_reaches_the_caller():
+    failed = threading.Event()
+
+    def fail_unless_caller(_):
+        if threading.current_thread() is threading.main_thread():
+            failed.wait(60)
+        else:
+            failed.set()
+            raise MemoryError("no room")
+
+    with pytest.raises(MemoryError, match="no room"):
+        run_threads(fail_unless_caller, [(0,), (1,)], 2)
+
+
 def test_after_an_error_nothing_runs_on():
     running = []
 

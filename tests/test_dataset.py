@@ -68,6 +68,23 @@ def test_group_rows_keeps_the_callers_order_within_a_query():
     assert len(queries) == 2
 
 
+def test_place_keys_differ_between_equal_rows_and_equal_queries_and_not_by_the_callers_order(table):
+    X, y, qid, _ = table
+    X, y, qid = np.tile(X, (3, 1)), np.tile(y, 3), np.concatenate([qid, qid + 12, qid + 24])  # each query three times
+    X[qid == 5], y[qid == 5] = 1.0, 1.0  # equal rows
+    query_weight = 1.0 + (qid % 12 == 7) * (qid // 12)
+    rng = np.random.default_rng(3)
+    shuffled, renamed = rng.permutation(len(y)), rng.permutation(36)[qid]
+    one = RankingData.from_arrays(X, y, qid=qid, query_weight=query_weight)
+    two = RankingData.from_arrays(X[shuffled], y[shuffled], qid=renamed[shuffled], query_weight=query_weight[shuffled])
+    keys = one.queries.place_keys()
+    assert len(np.unique(keys)) == len(y)
+    np.testing.assert_array_equal(keys, two.queries.place_keys())
+    np.testing.assert_array_equal(one.query_weight, two.query_weight)
+    part = RankingData.from_arrays(X[qid < 9], y[qid < 9], qid=qid[qid < 9])
+    assert np.isin(part.queries.place_keys(), keys).all()
+
+
 def test_equal_numbers_hash_alike_in_any_storage(table):
     X = table[0]
     expected = hash_features(X)

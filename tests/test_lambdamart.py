@@ -14,7 +14,7 @@ RANKERS = [
     LambdaMART(**SMALL),
     LambdaMART(**SMALL, delta="none", truncation=None, normalize=False),
     LambdaMART(**SMALL, delta="err", subsample=0.6, colsample_bytree=0.5, random_state=3),
-    LambdaMART(**SMALL, quantized=False, max_depth=2),
+    LambdaMART(**SMALL, quantized=False, max_depth=2, split_by="squares"),
     MART(**SMALL),
     MART(**SMALL, loss="logistic"),
     MART(**SMALL, loss="balanced", reg_lambda=1.0),
@@ -117,6 +117,21 @@ def test_sigma_cancels(ranker, table):
     np.testing.assert_allclose(one, 2 * two, rtol=1e-5, atol=1e-6)
 
 
+def test_rounding_keeps_equal_rows_that_are_far_below_a_unit():
+    n = 600
+    y, qid = np.tile([1.0, 0.0], n), np.repeat(np.arange(n), 2)
+    wrong = np.random.default_rng(0).random(n) < 0.3
+    X = np.column_stack([np.where(np.repeat(wrong, 2), 1 - y, y), np.zeros(2 * n)])
+    X[:2] = [[2, 5], [2, 6]]
+    weight = np.where(qid == 0, 2.0**26, 1.0)  # beside it no other query is a unit
+    options = {"max_leaves": 4, "min_child_samples": 1, "min_child_weight": 0}
+    rounded, exact = (
+        LambdaMART(3, quantized=q, **options).fit(X, y, qid=qid, query_weight=weight) for q in (True, False)
+    )
+    assert [tree.n_leaves for tree in rounded.trees_] == [4, 4, 4]
+    np.testing.assert_allclose(rounded.predict(X), exact.predict(X))
+
+
 def test_early_stopping_keeps_the_best_round(table):
     X, y, qid = table
     model = LambdaMART(60, min_child_samples=3, early_stopping_rounds=5, eval_metric=["ndcg@3", "map"])
@@ -176,6 +191,58 @@ def test_refit_on_the_same_data_changes_nothing_and_on_other_data_something(tabl
         model.refit(X, y, decay=2)
 
 
+def test_refit_leaves_alone_what_no_new_row_reaches(table):
+    X, y, qid = table
+    model = MART(4, min_child_samples=3, reg_lambda=5.0).fit(X, y, qid=qid)
+    before = [tree.value for tree in model.trees_]
+    few = X[:, 0] < 2
+    leaf = [tree.with_values(np.arange(float(tree.n_leaves))).predict(X[few]).astype(int) for tree in model.trees_]
+    model.refit(X[few], 3 - y[few], qid=qid[few], decay=0.3)
+    for old, tree, reached in zip(before, model.trees_, leaf, strict=True):
+        alone = ~np.isin(np.arange(tree.n_leaves), reached)
+        assert alone.any()
+        np.testing.assert_array_equal(tree.value[alone], old[alone])
+        assert (tree.value[~alone] != old[~alone]).all()
+
+
+@pytest.mark.parametrize("reg_lambda", [0.0, 2.0])
+@pytest.mark.parametrize("decay", [0.0, 0.6])
+@pytest.mark.parametrize("part", ["all", "some"])
+def test_a_constrained_model_stays_monotone_after_refit(part, decay, reg_lambda):
+    data, rng = make_search(n_queries=30, random_state=0), np.random.default_rng(3)
+    n_features = data.X.shape[1]
+    limits = {"monotone_constraints": [1, -1] + [0] * (n_features - 2), "reg_lambda": reg_lambda}
+    model = MART(8, min_child_samples=5, **limits).fit(data.X, data.y)
+    before = model.predict(data.X)
+    rows = slice(None) if part == "all" else np.nan_to_num(data.X[:, 0]) < np.nanmedian(data.X[:, 0])
+    against = data.y.max() - data.y + rng.normal(size=len(data.y))
+    model.refit(data.X[rows], against[rows], decay=decay)
+    assert not np.allclose(model.predict(data.X), before)
+    for base in data.X[:20]:
+        for feature, sign in ((0, 1), (1, -1)):
+            grid = np.tile(base, (200, 1))
+            grid[:, feature] = np.linspace(np.nanmin(data.X[:, feature]), np.nanmax(data.X[:, feature]), 200)
+            assert np.all(sign * np.diff(model.predict(grid)) >= -1e-12)  # sums of trees are rounded
+
+
+def test_refit_of_a_constrained_model_on_the_same_data_changes_nothing():
+    data = make_search(n_queries=30, random_state=0)
+    limits = {"monotone_constraints": [1, -1] + [0] * (data.X.shape[1] - 2), "reg_lambda": 1.0, "quantized": False}
+    model = MART(8, min_child_samples=5, **limits).fit(data.X, data.y)
+    before = model.predict(data.X)
+    np.testing.assert_allclose(model.refit(data.X, data.y, decay=0.0).predict(data.X), before, rtol=1e-6)
+
+
+def test_refit_counts_a_row_of_weight_two_twice(table):
+    X, y, qid = table
+    weight = 1.0 + (np.arange(240) % 3 == 0)
+    twice = np.repeat(np.arange(240), weight.astype(int))
+    models = [MART(4, min_child_samples=3).fit(X, y, qid=qid) for _ in range(2)]
+    models[0].refit(X, 3 - y, qid=qid, sample_weight=weight)
+    models[1].refit(X[twice], 3 - y[twice], qid=qid[twice])
+    np.testing.assert_allclose(models[0].predict(X), models[1].predict(X), rtol=1e-9)
+
+
 def test_explicit_pairs_are_learned_and_add_to_labels(table):
     X, y, qid = table
     better, worse = np.nonzero((y[:, None] > y) & (qid[:, None] == qid))
@@ -195,10 +262,31 @@ def test_contradictory_pairs_are_netted_on_request(table):
     np.testing.assert_allclose(netted.predict(X), alone.predict(X), rtol=1e-3, atol=1e-4)
 
 
-def test_monotone_constraints_hold_on_a_grid():
+def test_splits_by_squares_are_newtons_where_every_curvature_is_the_weight(table):
+    X, y, qid = table
+    weight = 1.0 + np.arange(240) % 3
+    newton, squares = (MART(5, split_by=by).fit(X, y, qid=qid, sample_weight=weight) for by in ("newton", "squares"))
+    np.testing.assert_array_equal(newton.predict(X), squares.predict(X))
+    by = [LambdaMART(5, split_by=by, min_child_samples=3).fit(X, y, qid=qid).predict(X) for by in ("newton", "squares")]
+    assert not np.allclose(*by)
+
+
+def test_splits_by_squares_count_a_query_of_weight_two_twice(table):
+    X, y, qid = table
+    weight = 1.0 + qid % 2
+    twice = np.concatenate([np.arange(240), np.flatnonzero(qid % 2)])
+    names = np.concatenate([qid, 100 + qid[qid % 2 == 1]])
+    model = LambdaMART(4, split_by="squares", min_child_samples=1, min_child_weight=9, max_leaves=6, quantized=False)
+    one = clone(model).fit(X, y, qid=qid, query_weight=weight).predict(X)
+    np.testing.assert_allclose(one, clone(model).fit(X[twice], y[twice], qid=names).predict(X), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("split_by", ["newton", "squares"])
+def test_monotone_constraints_hold_on_a_grid(split_by):
     data = make_search(n_queries=30, random_state=0)
     n_features = data.X.shape[1]
-    model = LambdaMART(15, monotone_constraints=[1, -1] + [0] * (n_features - 2)).fit(data.X, data.y, qid=data.qid)
+    model = LambdaMART(15, monotone_constraints=[1, -1] + [0] * (n_features - 2), split_by=split_by)
+    model.fit(data.X, data.y, qid=data.qid)
     base = np.nanmedian(data.X, axis=0)
     for feature, sign in ((0, 1), (1, -1)):
         grid = np.tile(base, (50, 1))
@@ -240,6 +328,7 @@ def test_bad_input_is_refused_in_one_sentence(table):
         (LambdaMART(), {"init_model": 3}, "must be a fitted ranker; got int"),
         (MART(), {"pairs": ([0], [1])}, "use LambdaMART for pairs"),
         (LambdaMART(gain="log"), {}, "'gain' parameter"),
+        (MART(split_by="gini"), {}, "'split_by' parameter"),
     ]
     for ranker, given, message in cases:
         with pytest.raises(PodiumError, match=message):

@@ -2,6 +2,8 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
+from signal import SIGINT, raise_signal
+from threading import Event, Timer
 
 import numpy as np
 import pytest
@@ -9,10 +11,12 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from podium._compiled import JIT_DISABLED
+from podium._compiled import JIT_DISABLED, atomic_add, atomic_load, compiled
 from podium.binning import as_blocks, bin_features
+from podium.weak.division import DONE, OVER, REMAINING, lead
 from podium.weak.grower import TreeGrower
-from podium.weak.histogram import as_lines, fill_histograms, pack, subtract_histograms, unpack
+from podium.weak.histogram import FETCHED, as_lines, fill_histograms, pack, subtract_histograms, unpack
+from podium.weak.leaf_values import newton_values
 from podium.weak.regression_tree import Forest, RegressionTree, rounded_down
 from podium.weak.split import Limits
 from reference import trees as twin
@@ -35,11 +39,15 @@ def grow(X, gradient, curvature, salt=0, rows=None, features=None, limits=None, 
     return grower.grow(gradient, curvature, salt, rows, features)
 
 
+def keys_of(n):
+    return np.random.default_rng(4).integers(0, 2**64, n, np.uint64)
+
+
 @pytest.mark.parametrize("exact", [False, True])
 def test_packed_sums_are_near_the_sums(exact):
     rng = np.random.default_rng(0)
     gradient, curvature = rng.normal(size=500) * 1e6, rng.random(500) * 1e-6
-    packed = pack(gradient, curvature, 3, exact)
+    packed = pack(gradient, curvature, keys_of(500), 3, exact)
     g, h, n = unpack(packed.planes[:, :200].sum(axis=1), packed)
     assert n == 200
     tolerance = 200 * packed.units
@@ -52,20 +60,58 @@ def test_rounding_is_right_on_average_and_no_sum_overflows():
     gradient, curvature = np.full(40, 0.3), np.full(40, 0.7)
     found = np.array(
         [
-            unpack(pack(gradient, curvature, salt).planes.sum(axis=1), pack(gradient, curvature, salt))[:2]
-            for salt in range(5)
+            unpack(packed.planes.sum(axis=1), packed)[:2]
+            for packed in (pack(gradient, curvature, keys_of(40), salt) for salt in range(5))
         ]
     )
     np.testing.assert_allclose(found, np.tile([12.0, 28.0], (5, 1)), rtol=1e-5)
     heavy = np.where(np.arange(40) == 7, 1e300, -1e-300)
-    packed = pack(heavy, curvature, 1)
+    packed = pack(heavy, curvature, keys_of(40), 1)
     assert unpack(packed.planes.sum(axis=1), packed)[0] == pytest.approx(1e300, rel=1e-3)
 
 
-def test_rounding_depends_on_values_not_on_places():
+GRADIENTS = {
+    "constant": lambda rng, n: (np.full(n, 0.3), np.full(n, 0.25)),
+    "two values": lambda rng, n: (np.where(rng.random(n) < 0.1, 0.9, -0.1), np.full(n, 0.09)),
+    "continuous": lambda rng, n: (rng.normal(size=n) * np.exp(rng.normal(size=n)), np.exp(2 * rng.normal(size=n))),
+}
+
+
+@pytest.mark.skipif(JIT_DISABLED, reason="millions of rows")
+@pytest.mark.parametrize("kind", GRADIENTS)
+@pytest.mark.parametrize("n", [1_000, 100_000, 1_000_000, 2_000_000, 3_000_000])
+def test_rounded_sums_are_unbiased_and_off_by_few_units(n, kind):
+    gradient, curvature = GRADIENTS[kind](np.random.default_rng(n), n)
+    parts = [slice(0, n), slice(0, n // 3), slice(n // 2, n // 2 + 500)]
+    errors, keys = np.empty((2, len(parts), 2)), np.arange(n, dtype=np.uint64)
+    for salt in range(2):
+        packed = pack(gradient, curvature, keys, salt)
+        for i, part in enumerate(parts):
+            found, size = unpack(packed.planes[:, part].sum(axis=1), packed), len(gradient[part])
+            assert found[2] == size
+            units_off = (np.array(found[:2]) - [gradient[part].sum(), curvature[part].sum()]) / packed.units
+            errors[salt, i] = units_off / (np.sqrt(size) / 2)
+    assert np.abs(errors).max() < 5  # standard deviations
+    assert np.abs(errors.mean()) < 5 / np.sqrt(errors.size / 2)  # half of the parts overlap
+    assert np.abs(gradient).mean() > 2 * packed.units[0]
+    assert curvature.mean() > 0.25 * packed.units[1]
+
+
+def test_equal_rows_are_rounded_apart_and_anew_in_each_round():
+    gradient, curvature = np.full(1000, 0.5), np.full(1000, 0.5)
+    gradient[0], curvature[0] = 2.0**28, 2.0**25  # what the others are is half a unit then
+    rounds = [pack(gradient, curvature, keys_of(1000), salt) for salt in range(2)]
+    first, second = (np.array(unpack(packed.planes, packed)[:2])[:, 1:] > 0 for packed in rounds)
+    for ups in (first, second):
+        assert np.abs(ups.sum(axis=1) - 500).max() < 80  # five standard deviations
+    assert np.abs((first == second).sum(axis=1) - 500).max() < 80
+    assert abs((first[0] == first[1]).sum() - 500) < 80  # gradient and curvature apart from each other
+
+
+def test_rounding_depends_on_the_key_and_the_round_alone():
     rng = np.random.default_rng(1)
-    gradient, curvature, order = rng.normal(size=50), rng.random(50), rng.permutation(50)
-    one, two = pack(gradient, curvature, 9), pack(gradient[order], curvature[order], 9)
+    gradient, curvature, keys, order = rng.normal(size=50), rng.random(50), keys_of(50), rng.permutation(50)
+    one, two = pack(gradient, curvature, keys, 9), pack(gradient[order], curvature[order], keys[order], 9)
     scale = two.units / one.units  # sums of floats in another order differ in their last bits
     np.testing.assert_allclose(scale, 1, rtol=1e-12)
     ours, theirs = (unpack(one.planes[:, order], one), unpack(two.planes, two))
@@ -76,14 +122,14 @@ def test_rounding_depends_on_values_not_on_places():
 def test_histograms_equal_the_twin_and_differences_are_the_other_child(n_features):
     rng = np.random.default_rng(2)
     X, gradient, curvature = table(2, 40, n_features)
-    bins, packed = bin_features(X), pack(gradient, curvature, 0)
+    bins, packed = bin_features(X), pack(gradient, curvature, keys_of(40), 0)
     words, used = as_lines(bins), np.ones(-(-n_features // 8), bool)
     codes = np.concatenate(list(bins.codes), axis=1)[:, :n_features]
     parts = [np.sort(part).astype(np.uint32) for part in np.split(rng.permutation(40), [15])]
-    found = [np.full((len(used), 8, 256), -7) for _ in range(3)]
+    found, scratch = [np.full((len(used), 8, 256), -7) for _ in range(3)], np.empty(FETCHED, np.uint64)
     for rows, out in zip((*parts, np.arange(40, dtype=np.uint32)), found, strict=True):
         for first, last in pairwise(sorted({0, min(6, len(used)), len(used)})):
-            fill_histograms(words, used, rows, packed.planes[0][rows], first, last, 40, out)
+            fill_histograms(words, used, rows, packed.planes[0][rows], first, last, 40, scratch, out)
         expected = twin.histogram(codes, rows, packed.planes[0])
         np.testing.assert_array_equal(out.reshape(-1, 256)[:n_features], expected)
     subtract_histograms(found[0], used, 0, len(used), found[2])
@@ -109,6 +155,22 @@ def test_every_exact_split_is_the_best_of_its_node(seed, missing, least, weight,
             assert tree.gain[node] == pytest.approx(best, rel=1e-6, abs=1e-9)
     if tree.n_leaves == 1:
         assert twin.best_gain(X, gradient, curvature, least, weight, ridge) == pytest.approx(0, abs=1e-9)
+
+
+@settings(max_examples=8 if JIT_DISABLED else 40, deadline=None)
+@given(seed=st.integers(0, 10_000), least=st.sampled_from([1, 9]), weighted=st.booleans())
+def test_splits_by_squares_are_the_best_and_leaf_values_newtons(seed, least, weighted):
+    X, gradient, curvature = table(seed)
+    weight = np.random.default_rng(seed).integers(1, 4, 60).astype(float) if weighted else np.ones(60)
+    limits = Limits(least, 5.0, 3.0)
+    tree = grow(X, gradient, curvature, limits=limits, max_leaves=6, exact=True, weight=weight).tree
+    reached = twin.node_rows(tree, X)
+    for node, rows in reached.items():
+        if node >= 0 and len(tree.gain):
+            best = twin.best_gain(X[rows], gradient[rows], weight[rows], least, 5.0, gain=twin.fall_of_squares)
+            assert tree.gain[node] == pytest.approx(best, rel=1e-6, abs=1e-9)
+        elif len(tree.gain):
+            assert tree.value[~node] == pytest.approx(-gradient[rows].sum() / (curvature[rows].sum() + 3.0))
 
 
 def test_the_leaf_with_the_largest_gain_is_split_next():
@@ -193,6 +255,66 @@ def test_several_callers_at_once_grow_the_same_trees():
         np.testing.assert_array_equal(tree.value, one.value)
 
 
+@compiled
+def take_an_item_and_fail(counters):
+    """Take an item and leave it undone, unless the leader leaves before."""
+    while atomic_load(counters, OVER) == 0:
+        if atomic_load(counters, REMAINING) > 0 and atomic_add(counters, REMAINING, -1) > 0:
+            raise MemoryError("no room")
+
+
+@pytest.mark.skipif(JIT_DISABLED, reason="plain kernels have no helpers")
+@pytest.mark.usefixtures("helpers")
+def test_a_helper_that_fails_ends_the_growth_with_its_error(monkeypatch):
+    X, gradient, curvature = table(8, 400, 30)
+    take_an_item_and_fail(np.ones(OVER + 1, np.int64))  # compiled before
+    desks, late, helping = [], [], Event()
+
+    def fail(data, terms, room, desk, tree):
+        desks.append(desk[0])
+        helping.set()
+        take_an_item_and_fail(desk[0])
+
+    def release():
+        late.append(True)
+        desks[-1][DONE] = 2**60
+
+    monkeypatch.setattr("podium.weak.grower.help_leader", fail)
+    monkeypatch.setattr("podium.weak.grower.lead", lambda *arguments: (helping.wait(60), lead(*arguments)))
+    watch = Timer(60, release)  # a leader that waits for ever would hang all tests
+    watch.start()
+    with pytest.raises(MemoryError, match="no room"):
+        [grow(X, gradient, curvature, n_threads=2) for _ in range(1000)]  # a helper may find that all items are taken
+    watch.cancel()
+    assert not late
+
+
+@pytest.mark.usefixtures("helpers")
+def test_an_error_of_the_leader_ends_the_growth(monkeypatch):
+    def fail(*arguments):
+        raise MemoryError("no room")
+
+    X, gradient, curvature = table(8, 400, 30)
+    monkeypatch.setattr("podium.weak.grower.lead", fail)
+    with pytest.raises(MemoryError, match="no room"):
+        grow(X, gradient, curvature, n_threads=3)
+
+
+def test_large_trees_grow_in_several_calls_so_that_an_interrupt_is_heard(monkeypatch):
+    X, gradient, curvature = table(8, 200)
+    whole = grow(X, gradient, curvature, max_leaves=9).tree
+    calls = []
+    monkeypatch.setattr("podium.weak.grower.lead", lambda *arguments: (calls.append(1), lead(*arguments)))
+    monkeypatch.setattr("podium.weak.grower.CELLS_PER_CALL", 3 * X.size)
+    np.testing.assert_array_equal(grow(X, gradient, curvature, max_leaves=9).tree.value, whole.value)
+    assert len(calls) > 2
+    calls.clear()
+    monkeypatch.setattr("podium.weak.grower.lead", lambda *arguments: (calls.append(1), raise_signal(SIGINT)))
+    with pytest.raises(KeyboardInterrupt):
+        grow(X, gradient, curvature, max_leaves=9)
+    assert len(calls) == 1
+
+
 @pytest.mark.parametrize("max_depth", [7, 8, 9])
 def test_room_is_made_where_the_last_leaves_need_none(max_depth, monkeypatch):
     X, gradient, curvature = table(14, 150 if JIT_DISABLED else 1500, 6, levels=50)
@@ -224,6 +346,25 @@ def test_a_monotone_tree_never_falls():
             assert np.all(sign * np.diff(tree.predict(grid)) >= 0)
 
 
+@settings(max_examples=8 if JIT_DISABLED else 60, deadline=None)
+@given(seed=st.integers(0, 10_000), kept=st.sampled_from([0.0, 0.3, 0.9]), ridge=st.sampled_from([0.0, 2.0]))
+def test_new_leaf_values_keep_to_the_constraints_and_to_kept_leaves(seed, kept, ridge):
+    rng, monotone = np.random.default_rng(seed), np.array([1, -1, 0])
+    X, gradient, curvature = table(seed)
+    tree = grow(X, gradient, curvature, max_leaves=9, monotone=monotone).tree
+    known = rng.random(tree.n_leaves) >= kept
+    sums = rng.normal(size=tree.n_leaves) * known, rng.random(tree.n_leaves) * known
+    values = newton_values(tree, *sums, ridge, monotone, 0.5)
+    np.testing.assert_array_equal(values[~known], tree.value[~known])
+    for i, feature in enumerate(tree.feature):
+        below = [twin.leaves_below(tree.left, tree.right, c) if c >= 0 else [~c] for c in (tree.left[i], tree.right[i])]
+        if monotone[feature] != 0:
+            lower, upper = below[:: monotone[feature]]
+            assert values[lower].max() <= values[upper].min()
+    free = newton_values(tree, *sums, ridge)
+    np.testing.assert_allclose(free[known], -sums[0][known] / (sums[1][known] + ridge))
+
+
 def test_min_split_gain_and_constant_data_stop_growth():
     X, gradient, curvature = table(11)
     assert grow(X, gradient, curvature, limits=Limits(1, 0.0, 0.0, 1e9)).tree.n_leaves == 1
@@ -236,6 +377,20 @@ def test_minus_infinity_is_a_value_like_others():
     X, gradient = np.array([[-np.inf], [-np.inf], [1.0], [np.nan]]), np.array([-3.0, -3.0, 5.0, 9.0])
     tree = grow(X, gradient, np.ones(4), max_leaves=3).tree
     np.testing.assert_allclose(tree.predict(X), [3, 3, -5, -9])
+
+
+def test_a_monotone_tree_by_squares_never_falls_and_is_not_stunted():
+    rng = np.random.default_rng(10)
+    X = rng.random((300, 2))
+    target = np.sin(12 * X[:, 0]) + 4 * X[:, 0] + X[:, 1]
+    curvature = 0.001 * (1 + 9 * rng.random(300))  # far from the rows' weights, 1
+    options = {"monotone": [1, 0], "limits": Limits(5, 0.0), "weight": np.ones(300)}
+    tree = grow(X, -curvature * target, curvature, **options).tree
+    for other in np.linspace(0, 1, 11):
+        grid = np.column_stack([np.linspace(-0.1, 1.1, 101), np.full(101, other)])
+        assert np.all(np.diff(tree.predict(grid)) >= 0)
+    assert np.corrcoef(tree.predict(X), target)[0, 1] > 0.9
+    assert np.std(tree.predict(X)) > np.std(target) / 2
 
 
 @pytest.mark.parametrize("kind", [np.float64, np.float32, sp.csr_array, sp.csc_array, np.asfortranarray])

@@ -6,7 +6,7 @@ rows or queries were given.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -44,11 +44,15 @@ class Queries:
         The caller's row number of each grouped row: ``grouped = given[rows]``.
     offsets : ndarray of int64
         Query q has the grouped rows ``offsets[q]`` up to, not including, ``offsets[q + 1]``.
+    keys : ndarray of uint64
+        Hash of each query's contents and of its number among the queries of equal contents; empty where rows were
+        grouped in the caller's order.
     """
 
     ids: Array
     rows: Array
     offsets: Array
+    keys: Array = field(default_factory=lambda: np.empty(0, np.uint64))
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -63,6 +67,15 @@ class Queries:
         given = np.empty_like(values)
         given[self.rows] = values
         return given
+
+    def place_keys(self) -> Array:
+        """Hash each grouped row's place in the canonical order: its query's key and its number within the query.
+
+        No two rows have the same key, however equal they are (but for a chance of 2⁻⁶⁴ a pair of rows), and no key
+        depends on the caller's order or on other queries.
+        """
+        within = np.arange(len(self.rows)) - np.repeat(self.offsets[:-1], self.sizes)
+        return _mixed(np.repeat(self.keys, self.sizes) + within.astype(np.uint64))
 
 
 def group_rows(codes: Array, ids: Array) -> Queries:
@@ -136,7 +149,7 @@ class RankingData:
         given_pairs = None if pairs is None else check_pairs(pairs, n_rows)
 
         keys = row_keys(features, labels, weight, given_pairs)
-        queries, order = canonical_order(keys, codes, ids)
+        queries, order = canonical_order(keys, codes, ids, per_query)
         return cls(
             features,
             names,
@@ -155,8 +168,10 @@ def weights_of_rows(row_weight: Array, query_weight: Array, offsets: Array) -> A
     return weights
 
 
-def canonical_order(keys: Array, codes: Array, ids: Array) -> tuple[Queries, Array]:
+def canonical_order(keys: Array, codes: Array, ids: Array, query_weight: Array | None = None) -> tuple[Queries, Array]:
     """Group rows with queries by the sum of their rows' keys and rows by their own key.
+
+    Queries of equal contents go by their weights, those of equal weights too may change places without effect.
 
     Returns
     -------
@@ -166,12 +181,18 @@ def canonical_order(keys: Array, codes: Array, ids: Array) -> tuple[Queries, Arr
     """
     query_key = np.zeros(len(ids), np.uint64)
     np.add.at(query_key, codes, _mixed(keys))
-    order = np.argsort(query_key, kind="stable").astype(ROW)
+    order = np.lexsort((query_key,) if query_weight is None else (query_weight, query_key)).astype(ROW)
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
     rows = np.lexsort((keys, place[codes])).astype(ROW)
     sizes = np.bincount(codes, minlength=len(ids))[order]
-    return Queries(ids[order], rows, _offsets(sizes)), order
+    return Queries(ids[order], rows, _offsets(sizes), _told_apart(query_key[order])), order
+
+
+def _told_apart(ascending: Array) -> Array:
+    """Hash each of some sorted keys together with its number among the equal ones."""
+    number = np.arange(len(ascending)) - np.searchsorted(ascending, ascending)
+    return _mixed(ascending + _mixed(number.astype(np.uint64)))
 
 
 def row_keys(features: Any, labels: Array | None, weight: Array, pairs: PairArrays | None) -> Array:

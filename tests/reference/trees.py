@@ -19,7 +19,17 @@ def gain(gradient, curvature, left, reg_lambda=0.0):
     return part(left) + part(~left) - part(np.ones(len(left), bool))
 
 
-def best_gain(X, gradient, curvature, min_child_samples=1, min_child_weight=0.0, reg_lambda=0.0):
+def fall_of_squares(gradient, weight, left, reg_lambda=0.0):
+    """Fall of the squared error of a mean for each side (LM Eq. 11), for targets gradient/weight of such weights."""
+
+    def error(rows):
+        target, own = gradient[rows] / weight[rows], weight[rows]
+        return np.sum(own * (target - np.average(target, weights=own)) ** 2)
+
+    return error(np.ones(len(left), bool)) - error(left) - error(~left)
+
+
+def best_gain(X, gradient, curvature, min_child_samples=1, min_child_weight=0.0, reg_lambda=0.0, gain=gain):
     """The largest gain over all splits, 0 where none is allowed."""
     best = 0.0
     for column in X.T:

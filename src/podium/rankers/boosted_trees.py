@@ -30,6 +30,7 @@ from podium.rankers.tree_rounds import Sampler, TreeRound, boost_trees
 from podium.rounds import Monitor, evaluation_sets
 from podium.weak.category_split import CategorySplits
 from podium.weak.grower import TreeGrower
+from podium.weak.leaf_values import newton_values
 from podium.weak.regression_tree import Forest, RegressionTree, staged_scores
 from podium.weak.split import Limits
 
@@ -67,6 +68,7 @@ class TreeRanker(Ranker):
         "min_child_weight": [Interval(Real, 0, None, closed="left")],
         "reg_lambda": [Interval(Real, 0, None, closed="left")],
         "min_split_gain": [Interval(Real, 0, None, closed="left")],
+        "split_by": [StrOptions({"newton", "squares"})],
         "subsample": [Interval(Real, 0, 1, closed="right")],
         "colsample_bytree": [Interval(Real, 0, 1, closed="right")],
         "max_bins": [Interval(Integral, 2, 255, closed="both")],
@@ -90,6 +92,7 @@ class TreeRanker(Ranker):
     min_child_weight: float
     reg_lambda: float
     min_split_gain: float
+    split_by: str
     subsample: float
     colsample_bytree: float
     max_bins: int
@@ -160,8 +163,9 @@ class TreeRanker(Ranker):
         bins = bin_features(data.features, data.queries.rows, data.weights, self.max_bins, threads, known)
         splits = CategorySplits(known, self.cat_smooth, threads) if known.max() >= 0 else None
         return TreeGrower(
-            as_blocks(bins), limits, self.max_leaves, self.max_depth, monotone, not self.quantized, threads, splits
-        )
+            as_blocks(bins), limits, self.max_leaves, self.max_depth, monotone, not self.quantized, threads, splits,
+            data.queries.place_keys(), weight if self.split_by == "squares" else None,
+        )  # fmt: skip
 
     def _make_monitor(self, evals: list[RankingData], start: Start, threads: int) -> Monitor[TreeRound]:
         """Return the monitor of the evaluation sets, whose scores begin as those of the training rows do."""
@@ -208,15 +212,29 @@ class TreeRanker(Ranker):
         features = self._check_rows(X)
         yield from staged_scores(self.trees_, features, self._start.scores(features))
 
-    def refit(self, X: Any, y: Any, *, qid: Any = None, group: Any = None, decay: float = 0.9) -> Self:
+    def refit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        qid: Any = None,
+        group: Any = None,
+        sample_weight: Any = None,
+        query_weight: Any = None,
+        decay: float = 0.9,
+    ) -> Self:
         """Give the leaves new values from new data, the splits as they are.
+
+        New values keep to `monotone_constraints`, as in a fit: the sides of a constrained split get bounds that meet
+        midway of their own new values, but never beyond the value of a leaf that is kept.
 
         Parameters
         ----------
-        X, y, qid, group
+        X, y, qid, group, sample_weight, query_weight
             As for `fit`.
         decay : float
-            Share of the old value in the new one, from 0 to 1; leaves without new rows keep theirs.
+            Share of the old value in the new one, from 0 to 1. Leaves that no new row reaches, or only rows without
+            gradient and curvature (of queries without pairs), keep theirs.
 
         Returns
         -------
@@ -225,16 +243,18 @@ class TreeRanker(Ranker):
         features = self._check_rows(X)
         if not 0 <= decay <= 1:
             raise PodiumError(f"decay must be from 0 to 1; got {decay!r}.")
-        data = RankingData.from_arrays(features, y, qid=qid, group=group)
+        weights = {"sample_weight": sample_weight, "query_weight": query_weight}
+        data = RankingData.from_arrays(features, y, qid=qid, group=group, **weights)
+        monotone = _check_monotone(self.monotone_constraints, self.n_features_in_, self._categories)
         loss = self._make_loss(data, thread_count(self.n_jobs), 0)
         scores = self._start.scores(features)[data.queries.rows]
         rounds = []
         for number, tree in enumerate(self.trees_[: self.best_iteration_]):
             leaves = tree.with_values(np.arange(float(tree.n_leaves))).predict(features)[data.queries.rows].astype(ROW)
-            sums = [np.bincount(leaves, one, tree.n_leaves) for one in loss.derivatives(scores, number)]
-            bend = sums[1] + self.reg_lambda
-            newton = np.divide(-self.learning_rate * sums[0], bend, out=tree.value.copy(), where=bend > 0)
-            changed = tree.with_values(decay * tree.value + (1 - decay) * newton)
+            pull, bend = (np.bincount(leaves, one, tree.n_leaves) for one in loss.derivatives(scores, number))
+            newton = newton_values(tree, pull, bend, self.reg_lambda, monotone, self.learning_rate)
+            ends = np.sort([tree.value, newton], axis=0)  # between them in spite of rounding: equal ones stay
+            changed = tree.with_values(np.clip(decay * tree.value + (1 - decay) * newton, *ends))
             scores += changed.value[leaves]
             rounds.append(TreeRound(changed))
         self._keep(rounds, len(rounds), self._start)

@@ -62,6 +62,11 @@ class LambdaMART(TreeRanker):
         Added to every sum of curvatures.
     min_split_gain : float
         Least gain of a split.
+    split_by : {"newton", "squares"}
+        What a split lowers: "newton" the loss itself, by the gain G²/(H + λ) of sums of gradients and curvatures;
+        "squares" the squared error of a tree on the gradients, by G²/n, as LM has it (Eq. 11). Leaf values are
+        Newton's in both. With "squares" n is the sum of row weights, `min_child_weight` is the least such sum of a
+        leaf, and `reg_lambda` acts on leaf values alone.
     subsample : float
         Share of the queries, drawn anew for each tree, that it learns from.
     colsample_bytree : float
@@ -148,6 +153,7 @@ class LambdaMART(TreeRanker):
         min_child_weight: float = 1e-3,
         reg_lambda: float = 0.0,
         min_split_gain: float = 0.0,
+        split_by: str = "newton",
         subsample: float = 1.0,
         colsample_bytree: float = 1.0,
         max_bins: int = 255,
@@ -175,6 +181,7 @@ class LambdaMART(TreeRanker):
         self.min_child_weight = min_child_weight
         self.reg_lambda = reg_lambda
         self.min_split_gain = min_split_gain
+        self.split_by = split_by
         self.subsample = subsample
         self.colsample_bytree = colsample_bytree
         self.max_bins = max_bins
@@ -227,6 +234,11 @@ class MART(TreeRanker):
         Added to every sum of curvatures.
     min_split_gain : float
         Least gain of a split.
+    split_by : {"newton", "squares"}
+        What a split lowers: "newton" the loss itself, by the gain G²/(H + λ) of sums of gradients and curvatures;
+        "squares" the squared error of a tree on the gradients, by G²/n, as LM has it (Eq. 11). Leaf values are
+        Newton's in both. With "squares" n is the sum of row weights, `min_child_weight` is the least such sum of a
+        leaf, and `reg_lambda` acts on leaf values alone.
     subsample : float
         Share of the queries, drawn anew for each tree, that it learns from.
     colsample_bytree : float
@@ -296,6 +308,7 @@ class MART(TreeRanker):
         min_child_weight: float = 1e-3,
         reg_lambda: float = 0.0,
         min_split_gain: float = 0.0,
+        split_by: str = "newton",
         subsample: float = 1.0,
         colsample_bytree: float = 1.0,
         max_bins: int = 255,
@@ -319,6 +332,7 @@ class MART(TreeRanker):
         self.min_child_weight = min_child_weight
         self.reg_lambda = reg_lambda
         self.min_split_gain = min_split_gain
+        self.split_by = split_by
         self.subsample = subsample
         self.colsample_bytree = colsample_bytree
         self.max_bins = max_bins

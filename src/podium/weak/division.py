@@ -5,7 +5,11 @@ Each division costs the histogram of the smaller child; the larger child's is th
 One thread leads: it decides what comes next, and lays it out as a task of some items, such as "sums and splits of these
 sixty-four features". Helpers take items while there are some, and look out for more. The leader takes items too, so
 that no helper has to come. A thread that Python calls begins 100 to 200 µs later, as long as a small leaf takes; one
-that looks out begins at once: so helpers are called once a tree (with categories once a division).
+that looks out begins at once: so helpers are called once a tree (with categories once a division, and on large data
+once a second, so that Ctrl-C is heard).
+
+Items allocate nothing: scratch is allocated before the first one. Should a helper fail even so, its item is never done;
+whoever calls it then sets OVER, and all leave.
 
 Kernels take tuples of arrays:
 
@@ -28,14 +32,15 @@ import numpy as np
 from podium._compiled import ROW, atomic_add, atomic_load, atomic_store, compiled, compiled_part, give_way, prefetch
 from podium._validation import Array
 from podium.binning import BLOCK
-from podium.weak.histogram import BINS, fill_histograms, subtract_histograms
+from podium.weak.histogram import BINS, FETCHED, fill_histograms, subtract_histograms
 from podium.weak.split import fill_child_bounds, search_splits
 
 START, STOP, SLOT, DEPTH, PARENT, ON_LEFT, LEAF_FIELDS = range(7)
 """Columns of the leaves: their rows, place of their histograms, depth, the split above and whether they are on its
 left."""
 REMAINING, DONE, OVER, COUNTERS = 0, 8, 16, 24
-"""Counters: items not taken yet, items done, whether the leader has left; each in a cache line of its own."""
+"""Counters: items not taken yet, items done, whether the leader has left or a helper has failed; each in a cache line
+of its own."""
 NOTHING, PARTITION, GATHER, SEARCH, VALUES = range(5)
 """Kinds of tasks."""
 KIND, N_ITEMS, NUMBER, FIRST, LAST, FEATURE, MIDDLE, SMALLER, LARGER, N_LEAVES, PLACE, STEPS, END = range(13)
@@ -56,6 +61,7 @@ its time by looking, and be stopped in the middle of an item."""
 def lead(data: Any, terms: Any, room: Any, desk: Any, tree: Any, n_helpers: int) -> None:
     """Divide the leaf of the largest gain, the first of equals, again and again, until the task says how it ended."""
     counters, task, best = desk[0], desk[1], np.empty(2)
+    fetched, sums = np.empty(FETCHED, np.uint64), np.empty((2, BINS), np.uint64)
     n_items = _next_task(data, terms, room, desk, tree)
     while n_items > 0:
         best[0] = best[1] = -1.0
@@ -67,11 +73,13 @@ def lead(data: Any, terms: Any, room: Any, desk: Any, tree: Any, n_helpers: int)
             atomic_store(counters, REMAINING, n_items)
             remaining = atomic_add(counters, REMAINING, -1)
         while remaining > 0:
-            _do_item(n_items - remaining, data, terms, room, desk, tree, best)
+            _do_item(n_items - remaining, data, terms, room, desk, tree, best, fetched, sums)
             if shared:
                 atomic_add(counters, DONE, 1)
             remaining = atomic_add(counters, REMAINING, -1) if shared else remaining - 1
         while shared and atomic_load(counters, DONE) < n_items:
+            if atomic_load(counters, OVER) != 0:
+                return
             give_way()
         n_items = _next_task(data, terms, room, desk, tree)
 
@@ -80,6 +88,7 @@ def lead(data: Any, terms: Any, room: Any, desk: Any, tree: Any, n_helpers: int)
 def help_leader(data: Any, terms: Any, room: Any, desk: Any, tree: Any) -> None:
     """Take items until the leader has left."""
     counters, task, best, number, looks = desk[0], desk[1], np.empty(2), np.int64(-1), 0
+    fetched, sums = np.empty(FETCHED, np.uint64), np.empty((2, BINS), np.uint64)
     while atomic_load(counters, OVER) == 0:
         looks += 1
         if looks % LOOKS == 0:
@@ -90,12 +99,14 @@ def help_leader(data: Any, terms: Any, room: Any, desk: Any, tree: Any) -> None:
                 if task[NUMBER] != number:
                     number = task[NUMBER]
                     best[0] = best[1] = -1.0
-                _do_item(task[N_ITEMS] - remaining, data, terms, room, desk, tree, best)
+                _do_item(task[N_ITEMS] - remaining, data, terms, room, desk, tree, best, fetched, sums)
                 atomic_add(counters, DONE, 1)
 
 
 @compiled_part
-def _do_item(item: int, data: Any, terms: Any, room: Any, desk: Any, tree: Any, best: Array) -> None:
+def _do_item(
+    item: int, data: Any, terms: Any, room: Any, desk: Any, tree: Any, best: Array, fetched: Array, sums: Array
+) -> None:
     """Do one item of the task.
 
     In a search only splits better than the best that this thread has found in lower features are written.
@@ -115,14 +126,16 @@ def _do_item(item: int, data: Any, terms: Any, room: Any, desk: Any, tree: Any, 
                 values[plane, i] = planes[plane, rows[i]]
     elif task[KIND] == VALUES:
         own = rows[leaves[item, START] : leaves[item, STOP]]
-        leaf_values[item] = _leaf_value(own, gradient, curvature, limits[2], bounds[item])
+        leaf_values[item] = _leaf_value(own, gradient, curvature, limits[4], bounds[item])
     else:
         start, stop = ranges[item, 0], ranges[item, 1]
         n_children = 1 if task[LARGER] < 0 else 2
         smaller, larger = histograms[leaves[task[SMALLER], SLOT]], histograms[leaves[max(task[LARGER], 0), SLOT]]
         for plane in range(len(planes)):
             own_values = values[plane, first:last]
-            fill_histograms(words, used, rows[first:last], own_values, start, stop, len(gradient), smaller[plane])
+            fill_histograms(
+                words, used, rows[first:last], own_values, start, stop, len(gradient), fetched, smaller[plane]
+            )
             if n_children == 2:
                 subtract_histograms(smaller[plane], used, start, stop, larger[plane])
         for child in range(n_children):
@@ -130,7 +143,7 @@ def _do_item(item: int, data: Any, terms: Any, room: Any, desk: Any, tree: Any, 
             if child == 1 or last - first >= task[LEAST]:
                 search_splits(
                     smaller if child == 0 else larger, layout, units, features[ranges[item, 2] : ranges[item, 3]],
-                    n_bins, first_cut, monotone, limits, both[child], found[item, child],
+                    n_bins, first_cut, monotone, limits, both[child], sums, found[item, child],
                 )  # fmt: skip
                 best[child] = found[item, child, 0]
 

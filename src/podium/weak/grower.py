@@ -39,6 +39,7 @@ from podium.weak.division import (
     lead,
 )
 from podium.weak.histogram import BINS, LINE, WORD, Packed, as_lines, pack
+from podium.weak.leaf_values import newton_values
 from podium.weak.regression_tree import RegressionTree
 from podium.weak.split import FIELDS, Limits, Split
 
@@ -48,8 +49,8 @@ SHARED_ROWS = 4096
 """Rows of a leaf from which threads share what is done row by row."""
 FIRST_SLOTS = 64
 """Leaves that there is room for at first; 255 leaves of 136 features need 80 MB."""
-UNLIMITED = 2**62
-"""More divisions than a tree can have."""
+CELLS_PER_CALL = 2**31
+"""Rows times features times divisions of one call of a kernel: about a second, for Ctrl-C is heard between calls."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +87,11 @@ class TreeGrower:
     n_threads : int
     categories : CategorySplits, optional
         Finds the splits of categorical features.
+    keys : ndarray of uint64, optional
+        Another one for each row, for the rounding (see `Queries.place_keys`); the row's number by default.
+    weight : ndarray of float64, optional
+        Weights of the rows, which make splits go by squares: they stand for the curvatures in the search of splits.
+        Leaf values are Newton's all the same, and bounds of constrained leaves are found anew from these.
     """
 
     def __init__(
@@ -98,12 +104,15 @@ class TreeGrower:
         exact: bool = False,
         n_threads: int = 1,
         categories: CategorySplits | None = None,
+        keys: Array | None = None,
+        weight: Array | None = None,
     ) -> None:
         self.bins, self.exact, self.n_threads, self.categories = bins, exact, n_threads, categories
+        self.keys = np.arange(bins.n_rows, dtype=np.uint64) if keys is None else keys
         self.max_leaves = min(max_leaves, max(bins.n_rows, 1))
         given = np.empty(0, np.int8) if monotone is None else np.asarray(monotone, np.int8)
         self.monotone = given if given.any() else np.empty(0, np.int8)
-        self.words, self.limits = as_lines(bins, n_threads), limits.as_array()
+        self.words, self.limits, self.weight = as_lines(bins, n_threads), limits.as_array(weight is not None), weight
         self.n_words = -(-bins.cuts.n_features // WORD)
         depth = max_leaves if max_depth is None else max_depth
         self.growth = self.max_leaves, depth, max(2, 2 * limits.min_child_samples)
@@ -138,7 +147,9 @@ class TreeGrower:
         """
         own = np.arange(self.bins.n_rows, dtype=np.uint32) if rows is None else rows.copy()
         used = np.arange(self.bins.cuts.n_features) if features is None else features
-        packed = pack(gradient, curvature, salt, self.exact, self.n_threads)  # 1
+        bends = curvature if self.weight is None else self.weight
+        whole = self.weight is not None
+        packed = pack(gradient, bends, self.keys, salt, self.exact, self.n_threads, whole)  # 1
         growing = Growing(self, packed, own, used, gradient, curvature)
         growing.run()  # 2, 3
         return growing.finish()
@@ -175,6 +186,7 @@ class Growing:
         used[features // WORD] = True
         alone = len(rows) * len(features) < SHARED_CELLS or JIT_DISABLED
         n_threads = 1 if alone else min(grower.n_threads, processors(), int(used.sum()))
+        self._steps = max(1, CELLS_PER_CALL // max(1, len(rows) * len(features)))
         self.n_helpers, n_chunks = n_threads - 1, 2 * n_threads if n_threads > 1 else 1
         numeric = features if grower.categories is None else grower.categories.take(features, packed)
         ranges = self._ranges(used, numeric)
@@ -191,6 +203,7 @@ class Growing:
         )  # fmt: skip
         self.leaves, self.bounds, self.best = np.empty((n, LEAF_FIELDS), ROW), np.empty((n, 2)), np.empty((n, FIELDS))
         self.tables = np.empty((1 if grower.categories is None else n, BINS), np.bool_)
+        self.derivatives = gradient, curvature
         self.values, self.splits, self.ways = np.empty(n), np.empty((n, FIELDS)), np.empty((n, 2), ROW)
         self.sets: dict[int, Array] = {}
         self.split_sets: list[Array] = []
@@ -215,7 +228,7 @@ class Growing:
         self._task[END] = STOPPED
         while self._task[END] != GROWN:
             before = self.n_leaves
-            self._task[STEPS] = UNLIMITED if categories is None else 1
+            self._task[STEPS] = self._steps if categories is None else 1
             self._lead(n_slots)
             if self._task[END] == FULL:
                 n_slots = min(2 * n_slots, self.grower.max_leaves)
@@ -235,7 +248,7 @@ class Growing:
         counters = self._desk[0]
         counters[:] = 0
         run_beside(
-            partial(lead, *shared, self.n_helpers), partial(help_leader, *shared), self.n_helpers,
+            partial(lead, *shared, self.n_helpers), partial(_help_or_end, counters, *shared), self.n_helpers,
             self.grower.n_threads, partial(counters.__setitem__, OVER, 1),
         )  # fmt: skip
 
@@ -277,7 +290,19 @@ class Growing:
             found[:, 0].copy(), np.diff(offsets), codes, np.where(by_set, np.cumsum(by_set) - 1, -1).astype(np.int32),
             np.array(self.split_sets, np.uint32).reshape(-1, WORDS),
         )  # fmt: skip
+        if self.grower.weight is not None and len(self.grower.monotone):
+            pull, bend = (np.add.reduceat(one[self.rows], offsets[:-1]) for one in self.derivatives)
+            tree = tree.with_values(newton_values(tree, pull, bend, self.grower.limits[4], self.grower.monotone))
         return Grown(tree, self.rows, offsets)
+
+
+def _help_or_end(counters: Array, *shared: Any) -> None:
+    """Help the leader; on an error make it and the other helpers leave, for it would wait for this thread's item."""
+    try:
+        help_leader(*shared)
+    except BaseException:
+        counters[OVER] = 1
+        raise
 
 
 def _ends(n_words: int, width: int) -> Array:

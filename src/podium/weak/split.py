@@ -2,7 +2,8 @@
 
 The gain of a split into left and right is Newton's fall of the loss, G²/(H + λ) of each side less that of the
 node, for sums G of gradients and H of curvatures (twice the fall of the quadratic approximation, as LightGBM
-counts it).
+counts it). With the weights of the rows in place of their curvatures, and λ = 0, it is the fall of the squared error of
+a constant for each side (LM Eq. 11): G²/n of each side less that of the node.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ class Limits:
     min_child_weight : float
         Least sum of curvatures of a side.
     reg_lambda : float
-        λ, added to every sum of curvatures.
+        λ, added to every sum of curvatures; where splits go by squares, to those of leaf values alone.
     min_split_gain : float
         The gain must exceed it.
     """
@@ -77,9 +78,11 @@ class Limits:
     reg_lambda: float = 0.0
     min_split_gain: float = 0.0
 
-    def as_array(self) -> Array:
-        """Return the limits in the order of the attributes, for kernels."""
-        return np.array([self.min_child_samples, self.min_child_weight, self.reg_lambda, self.min_split_gain], SCORE)
+    def as_array(self, by_squares: bool = False) -> Array:
+        """Return the limits for kernels, in the order of the attributes: with λ of gains, and last λ of leaf values."""
+        ridge = 0.0 if by_squares else self.reg_lambda
+        limits = self.min_child_samples, self.min_child_weight, ridge, self.min_split_gain, self.reg_lambda
+        return np.array(limits, SCORE)
 
 
 @compiled_part
@@ -93,6 +96,7 @@ def search_splits(
     monotone: Array,
     limits: Array,
     bounds: Array,
+    sums: Array,
     found_out: Array,
 ) -> None:
     """Find a node's best split; slow line: ``max((gain(f, c, m), f, c, m) for f, c, m in all)``.
@@ -113,18 +117,19 @@ def search_splits(
         Bins of each feature, and its first cut in use.
     monotone : int8[n_features]
         1, -1 or 0; empty if no feature is constrained.
-    limits : float64[4]
-        See `Limits`.
+    limits : float64[5]
+        See `Limits.as_array`.
     bounds : float64[2]
         Lowest and highest value that leaves below the node may have.
+    sums : uint64[2, 256]
+        Scratch.
     found_out : float64[9]
         See `Split`. What stands there stays unless a split of these features has a higher gain.
     """
     if len(features) == 0:
         return
     node = _node_terms(histogram, features[0], layout, units, limits, ROUNDING if len(monotone) > 0 else 0.0)
-    n_planes, sums = len(histogram), np.empty((2, BINS), np.uint64)
-    tops, lows = sums[0], sums[n_planes - 1]
+    n_planes, tops, lows = len(histogram), sums[0], sums[len(histogram) - 1]
     for feature in features:
         half, column, size = feature // 8, feature % 8, n_bins[feature] + 1
         _running_sums(histogram[0, half, column, :size], np.uint64(1) << np.uint64(layout[4]), tops)
