@@ -341,6 +341,7 @@ TRAINED = {
     "NearestNeighbor": [],
     "VectorSimilarity": [],
     "AdaBoostOR": ["n_estimators=2"],
+    "BaggingOR": ["n_estimators=2"],
     "ORStump": [],
     "ORBoost": ["n_estimators=2"],
     "PRank": ["epochs=2"],

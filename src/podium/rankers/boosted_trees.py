@@ -164,7 +164,7 @@ class TreeRanker(Ranker):
         splits = CategorySplits(known, self.cat_smooth, threads) if known.max() >= 0 else None
         return TreeGrower(
             as_blocks(bins), limits, self.max_leaves, self.max_depth, monotone, not self.quantized, threads, splits,
-            data.queries.place_keys(), weight if self.split_by == "squares" else None,
+            data.queries.place_keys(), data.weights if self.split_by == "squares" else None,
         )  # fmt: skip
 
     def _make_monitor(self, evals: list[RankingData], start: Start, threads: int) -> Monitor[TreeRound]:
