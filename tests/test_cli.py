@@ -134,6 +134,24 @@ def test_bad_input_ends_with_a_sentence_and_code_two(run, tmp_path, arguments, m
     assert out == ""
 
 
+@pytest.mark.parametrize(
+    ("message", "sentence"),
+    [
+        ("Unable to allocate 8.00 GiB for an array", "not enough memory: Unable to allocate 8.00 GiB for an array."),
+        ("", "There is not enough memory."),
+    ],
+)
+def test_too_little_memory_ends_with_a_sentence_and_code_two(run, monkeypatch, message, sentence):
+    def fail(*_):
+        raise MemoryError(message)
+
+    monkeypatch.setattr(cli, "load_table", fail)
+    code, _, err = run("data", "data.txt")
+    assert code == 2
+    assert err.strip().endswith(sentence)
+    assert err.count("\n") == 1
+
+
 def test_missing_features_stand_last():
     from podium.readers import RankingTable
 
@@ -215,6 +233,8 @@ def test_train_keeps_the_names_of_columns(run, tmp_path):
         (["train", "train.txt", "-o", "m", "--set", "n_estimator=3"], "did you mean n_estimators?"),
         (["train", "train.txt", "-o", "m", "--set", "n_estimators"], "--set needs name=value"),
         (["train", "train.txt", "-o", "m", "--set", "n_estimators=few"], "The 'n_estimators' parameter"),
+        (["train", "train.txt", "-o", "m", "--set", "weak=" + "[" * 100_000], "--set needs a short value"),
+        (["train", "train.txt", "-o", "m", "--set", "n_estimators=" + "9" * 5000], "--set needs a short value"),
         (["train", "train.txt", "-o", "m", "--ranker", "RankBost"], "did you mean RankBoost?"),
         (
             ["train", "train.txt", "-o", "m", "--ranker", "ORStump", "--eval", "valid.txt"],

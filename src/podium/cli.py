@@ -50,7 +50,7 @@ def main() -> None:
     """Run the command line; bad input ends with a sentence on standard error and exit code 2."""
     try:
         app()
-    except (PodiumError, OSError) as error:
+    except (PodiumError, OSError, MemoryError) as error:
         print(f"podium: {_sentence(error)}", file=sys.stderr)
         raise SystemExit(2) from None
 
@@ -286,6 +286,8 @@ def _read_value(text: str) -> Any:
         return json.loads(text)
     except json.JSONDecodeError:
         return {"None": None, "True": True, "False": False}.get(text, text)
+    except (ValueError, RecursionError):  # a number of thousands of digits, thousands of brackets
+        raise PodiumError(f"--set needs a short value, such as 300 or [1, -1]; got {text[:40]!r}...") from None
 
 
 def _without_nan(content: Any) -> Any:
@@ -298,7 +300,10 @@ def _without_nan(content: Any) -> Any:
 
 
 def _sentence(error: Exception) -> str:
-    """Return the error as one line; a missing file by its name."""
+    """Return the error as one line; a missing file by its name, too little memory by what was asked for."""
+    if isinstance(error, MemoryError) and not isinstance(error, PodiumError):
+        asked = str(error).strip().rstrip(".")
+        return f"There is not enough memory{': ' if asked else ''}{asked}."
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}."
     return " ".join(str(error).split())

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from podium._frames import to_array
 from podium._validation import (
     Array,
     NoPairsError,
@@ -169,7 +170,7 @@ def resampling_settings(confidence: Any, n_resamples: Any, random_state: Any) ->
 
 def grouped(y: Any, qid: Any, group: Any, **score_columns: Any) -> tuple[Array, Queries, list[Array]]:
     """Check labels, queries and scores, and group their rows by query."""
-    n_rows = np.size(y)
+    n_rows = to_array(y, "y").size
     if n_rows == 0:
         raise PodiumError("y is empty: there is nothing to evaluate.")
     labels = check_labels(y, n_rows)

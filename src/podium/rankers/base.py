@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from os import PathLike
 from typing import Any, ClassVar, Self
 
@@ -309,24 +309,34 @@ def check_rounds_before(n_before: int, n_rounds: int) -> None:
 
 def _check_evals(eval_set: Any, eval_qid: Any, eval_group: Any, train: RankingData) -> list[RankingData]:
     """Check the evaluation sets and their columns."""
-    sets = [] if eval_set is None else list(eval_set)
-    if isinstance(eval_set, tuple) or not all(isinstance(one, tuple | list) and len(one) == 2 for one in sets):
-        raise PodiumError("eval_set must be a list of (X, y), such as [(X_valid, y_valid)].")
-    ids, groups = _beside(eval_qid, len(sets), "eval_qid"), _beside(eval_group, len(sets), "eval_group")
-    evals = [
-        RankingData.from_arrays(X, y, qid=qid, group=group, categories=train.categories)
-        for (X, y), qid, group in zip(sets, ids, groups, strict=True)
-    ]
-    for number, data in enumerate(evals):
+    sets = eval_sets(eval_set)
+    ids, groups = one_each(eval_qid, len(sets), "eval_qid"), one_each(eval_group, len(sets), "eval_group")
+    evals = []
+    for number, ((X, y), qid, group) in enumerate(zip(sets, ids, groups, strict=True)):
+        try:
+            data = RankingData.from_arrays(X, y, qid=qid, group=group, categories=train.categories)
+        except PodiumError as error:
+            raise type(error)(f"eval_set[{number}]: {error}") from None
         names = None if data.feature_names is None else list(data.feature_names)
         check_columns(train, data.features.shape[1], names, f"eval_set[{number}] must have")
+        evals.append(data)
     return evals
 
 
-def _beside(beside: Any, n_sets: int, name: str) -> list[Any]:
+def eval_sets(eval_set: Any) -> list[tuple[Any, Any]]:
+    """Return the evaluation sets as a list of (X, y)."""
+    sets = [] if eval_set is None else list(eval_set) if isinstance(eval_set, Iterable) else [eval_set]
+    if isinstance(eval_set, tuple) or not all(isinstance(one, tuple | list) and len(one) == 2 for one in sets):
+        raise PodiumError("eval_set must be a list of (X, y), such as [(X_valid, y_valid)].")
+    return [(X, y) for X, y in sets]
+
+
+def one_each(beside: Any, n_sets: int, name: str) -> list[Any]:
     """Return one entry per evaluation set."""
     if beside is None:
         return [None] * n_sets
+    if not isinstance(beside, Sequence | np.ndarray) or isinstance(beside, str):
+        raise PodiumError(f"{name} must be a list with an entry per eval_set; got {type(beside).__name__}.")
     if len(beside) != n_sets:
         raise PodiumError(f"{name} must have one entry per eval_set: {n_sets} expected, {len(beside)} given.")
     return list(beside)

@@ -14,6 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from podium._compiled import ROW, SCORE, thread_count
+from podium._frames import to_array
 from podium._validation import Array, PodiumError
 from podium.binning import as_blocks, bin_features
 from podium.categories import Categories
@@ -284,7 +285,7 @@ def _check_monotone(constraints: Any, n_features: int, categories: Categories | 
     """Return one of 1, -1 and 0 for each feature, or None; categories have no order to keep."""
     if constraints is None:
         return None
-    given = np.asarray(constraints)
+    given = to_array(constraints, "monotone_constraints")
     if given.shape != (n_features,) or not np.isin(given, (-1, 0, 1)).all():
         raise PodiumError(
             f"monotone_constraints must give 1, -1 or 0 for each of {n_features} features; got {constraints!r}."

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from podium._compiled import SCORE
+from podium._frames import to_array
 from podium._validation import Array, PodiumError, check_choice
 
 COSTS: dict[str, Callable[[Array], Array]] = {
@@ -94,8 +95,10 @@ def costs_of_steps(weights: Array, grades: Array) -> Array:
 def _numbers(values: Any, name: str) -> Array:
     """Return costs as a float64 matrix."""
     try:
-        matrix = np.array(values, SCORE)
-    except (TypeError, ValueError):
+        matrix = np.array(to_array(values, name), SCORE)
+    except PodiumError:
+        raise
+    except (TypeError, ValueError, OverflowError):
         raise PodiumError(f"{name} must be a matrix of numbers; got {type(values).__name__}.") from None
     if matrix.ndim != 2:
         raise PodiumError(f"{name} must be a matrix; got {matrix.ndim} dimension(s).")
