@@ -92,8 +92,9 @@ def measure(target: Target, seed: int) -> Means:
 def quality(ratings: np.ndarray, scores: np.ndarray) -> dict[str, float]:
     """Return the measures of RB 6.2.4; the good movies are those with the highest rating."""
     good = (ratings == ratings.max()).astype(float)
-    whole = evaluate(ratings, scores, measures="disagreement", n_resamples=0)
-    top = evaluate(good, scores, measures=MEASURES[1:], n_resamples=0)
+    one_query = [len(ratings)]
+    whole = evaluate(ratings, scores, group=one_query, measures="disagreement", n_resamples=0)
+    top = evaluate(good, scores, group=one_query, measures=MEASURES[1:], n_resamples=0)
     return {"disagreement": whole["disagreement"], **{name: top[name] for name in top}}
 
 

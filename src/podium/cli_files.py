@@ -24,8 +24,8 @@ def load_table(
 ) -> RankingTable:
     """Read a data file of any of our formats; query sizes of a side file become query ids.
 
-    An empty `qid` says that a CSV or Parquet file has no queries. `n_features` and `sparse` make a LETOR file read
-    like the one that a model was trained on.
+    An empty `qid` says that all rows of a file without queries are one query. `n_features` and `sparse` make a LETOR
+    file read like the one that a model was trained on.
     """
     kind = check_choice(file_format, FORMATS, "--format")
     kind = _format_of(path) if kind == "auto" else kind
@@ -34,7 +34,8 @@ def load_table(
     else:
         table = (read_csv if kind == "csv" else read_parquet)(path, label=label, qid=qid or None)
     if query_sizes is None:
-        return table
+        one_query = table.qid is None and not qid
+        return table._replace(qid=np.zeros(len(table.y), np.int64)) if one_query else table
     sizes = read_query_sizes(query_sizes)
     if sizes.sum() != len(table.y):
         raise PodiumError(

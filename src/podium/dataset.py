@@ -6,6 +6,7 @@ rows or queries were given.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +28,9 @@ from podium.categories import Categories, read_features
 
 HASH_BLOCK = 2**15
 """Cells converted to float64 and hashed at a time: a block and its copies stay in the second-level cache."""
+
+MANY_ROWS = 1000
+"""Rows up to which graded labels may be one query without a word."""
 
 MULTIPLIER = np.uint64(0xBF58476D1CE4E5B9)
 """An odd constant of SplitMix64: multiplying by it is a bijection that spreads low bits upwards."""
@@ -93,6 +97,8 @@ class RankingData:
         Explicit pairs in grouped row numbers, in a canonical order.
     categories : Categories or None
         The categories whose codes stand in categorical columns of `features`.
+    queries_given : bool
+        Whether the caller gave queries; all rows are one query otherwise.
     """
 
     features: Any
@@ -103,6 +109,7 @@ class RankingData:
     query_weight: Array
     pairs: PairArrays | None
     categories: Categories | None = None
+    queries_given: bool = True
 
     @classmethod
     def from_arrays(
@@ -141,7 +148,34 @@ class RankingData:
             per_query[order],
             None if given_pairs is None else _grouped_pairs(given_pairs, queries),
             categories,
+            qid is not None or group is not None,
         )
+
+
+def warn_of_one_query(labels: Array | None, what: str, advice: str, stacklevel: int = 3) -> None:
+    """Warn that many rows with graded labels are one query, where the caller gave no queries.
+
+    Labels of which at least half are different from each other are amounts, not grades: to order all rows by them
+    is a task of its own (continuous ranking).
+
+    Parameters
+    ----------
+    labels : ndarray or None
+        Of all rows.
+    what : str
+        Whose rows they are, for the message: "of eval_set[0] ", or nothing.
+    advice : str
+        How the caller says that one query is meant, such as "group=[{}]"; the number of rows is put in.
+    stacklevel : int
+        As `warnings.warn` has it; 3 is the caller of the caller.
+    """
+    if labels is None or len(labels) <= MANY_ROWS or 2 * len(np.unique(labels)) >= len(labels):
+        return
+    warnings.warn(
+        f"All {len(labels)} rows {what}are one query, because neither qid nor group was given; give them, or say "
+        f"{advice.format(len(labels))} if one query is meant.",
+        stacklevel=stacklevel,
+    )
 
 
 def canonical_order(keys: Array, codes: Array, ids: Array) -> tuple[Queries, Array]:

@@ -23,7 +23,7 @@ from podium._validation import (
     check_weight,
 )
 from podium.categories import Categories, read_features
-from podium.dataset import RankingData, group_rows
+from podium.dataset import RankingData, group_rows, warn_of_one_query
 from podium.export import Exported, export_model
 from podium.measures import measure_queries, parse_measure, weighted_mean
 from podium.model_file import check_whole, to_floats, write_model
@@ -47,6 +47,8 @@ class Ranker(BaseEstimator):
     """
 
     _kept: ClassVar[tuple[str, ...]] = ()
+    _by_query: bool = True
+    """Whether it matters to learning which rows are of one query."""
     _categories: Categories | None = None
 
     def fit(
@@ -73,7 +75,8 @@ class Ranker(BaseEstimator):
         y : array-like, optional
             Label of each row: any real numbers, higher should stand higher within its query.
         qid : array-like, optional
-            Query of each row, of any type and in any order; all rows are one query without it.
+            Query of each row, of any type and in any order; all rows are one query without it, with a warning for
+            more than 1,000 rows of graded labels where queries matter: ``group=[len(y)]`` says that it is meant.
         group : array-like, optional
             Instead of `qid`: sizes of the queries, whose rows stand together.
         pairs : tuple, optional
@@ -85,7 +88,7 @@ class Ranker(BaseEstimator):
         eval_set : list of (X, y), optional
             Further data to measure each round on; the last one decides on early stopping.
         eval_qid, eval_group : list, optional
-            Queries of each evaluation set.
+            Queries of each evaluation set; they must be given where those of the training rows are.
         init_model : fitted ranker of the same class, optional
             Go on from its rounds; `n_estimators` counts the rounds in all.
 
@@ -98,7 +101,11 @@ class Ranker(BaseEstimator):
             X, y, qid=qid, group=group, pairs=pairs, sample_weight=sample_weight, query_weight=query_weight,
             categories=self._find_categories(X, init_model),
         )  # fmt: skip
+        if self._by_query and not data.queries_given:
+            warn_of_one_query(data.labels, "", "group=[{}]")
         evals = _check_evals(eval_set, eval_qid, eval_group, data)
+        for number, one in enumerate(evals):
+            _check_eval_queries(data, one, number, self._by_query)
         if hasattr(init_model, "n_features_in_"):
             check_columns(data, init_model.n_features_in_, _names_of(init_model), "init_model must have")
         self._learn(data, evals, init_model)
@@ -131,11 +138,14 @@ class Ranker(BaseEstimator):
     def score(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> float:
         """Return the mean of the first `eval_metric` over queries, losses negated: higher is better.
 
-        With `sample_weight`, a query counts as much as the mean weight of its rows.
+        With `sample_weight`, a query counts as much as the mean weight of its rows. Without `qid` all rows are one
+        query, with a warning for more than 1,000 rows of graded labels.
         """
         measure = parse_measure(self._monitor_measures()[0])
         scores = self.predict(X)
         labels = check_labels(y, len(scores))
+        if qid is None:
+            warn_of_one_query(labels, "", "qid=np.zeros({})")
         queries = group_rows(*check_queries(qid, None, len(scores)))
         found = measure_queries(measure, labels[queries.rows], scores[queries.rows], queries.offsets)
         weight = check_weight(sample_weight, len(scores), "sample_weight")[queries.rows]
@@ -321,6 +331,24 @@ def _check_evals(eval_set: Any, eval_qid: Any, eval_group: Any, train: RankingDa
         check_columns(train, data.features.shape[1], names, f"eval_set[{number}] must have")
         evals.append(data)
     return evals
+
+
+def _check_eval_queries(train: RankingData, data: RankingData, number: int, by_query: bool) -> None:
+    """Refuse an evaluation set without queries beside training rows with some, and the other way round."""
+    if train.queries_given and not data.queries_given:
+        raise PodiumError(
+            f"eval_set[{number}] must have queries, as the training rows have: give eval_qid or eval_group "
+            f"(eval_group=[..., [{len(data.queries.rows)}], ...] if its rows are one query)."
+        )
+    if not by_query:
+        return
+    if data.queries_given and not train.queries_given and train.labels is not None:
+        raise PodiumError(
+            f"The training rows must have queries, as eval_set[{number}] has: give qid or group "
+            f"(group=[{len(train.labels)}] if they are one query)."
+        )
+    if not data.queries_given:
+        warn_of_one_query(data.labels, f"of eval_set[{number}] ", "eval_group=[..., [{}], ...]", 4)
 
 
 def eval_sets(eval_set: Any) -> list[tuple[Any, Any]]:

@@ -52,6 +52,7 @@ class _LinearPreference(_Baseline):
     """Scores a row by ``default_ + Σ_i coef_[i] (f_i(x) - averages_[i])`` over the features that rank it."""
 
     _kept: ClassVar[tuple[str, ...]] = ("averages_", "coef_", "default_")
+    _by_query = False
 
     averages_: Array
     coef_: Array

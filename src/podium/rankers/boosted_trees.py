@@ -18,7 +18,7 @@ from podium._frames import to_array
 from podium._validation import Array, PodiumError
 from podium.binning import as_blocks, bin_features
 from podium.categories import Categories
-from podium.dataset import RankingData
+from podium.dataset import RankingData, warn_of_one_query
 from podium.export import TreeSum
 from podium.losses import Loss
 from podium.measures import parse_measure
@@ -228,6 +228,8 @@ class TreeRanker(Ranker):
         if not 0 <= decay <= 1:
             raise PodiumError(f"decay must be from 0 to 1; got {decay!r}.")
         data = RankingData.from_arrays(features, y, qid=qid, group=group)
+        if self._by_query and not data.queries_given:
+            warn_of_one_query(data.labels, "", "group=[{}]")
         loss = self._make_loss(data, thread_count(self.n_jobs), 0)
         scores = self._start.scores(features)[data.queries.rows]
         rounds = []

@@ -325,6 +325,10 @@ class MART(TreeRanker):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    @property
+    def _by_query(self) -> bool:  # type: ignore[override]
+        return self.loss == "cross_entropy"
+
     def _make_loss(self, data: RankingData, threads: int, seed: int) -> Loss:
         feedback = feedback_of(data)
         if callable(self.loss):

@@ -15,7 +15,7 @@ from podium._compiled import threads_for
 from podium._validation import Array, PodiumError
 from podium.alpha import RULES, SMOOTHING
 from podium.binning import bin_features
-from podium.dataset import RankingData
+from podium.dataset import RankingData, warn_of_one_query
 from podium.distribution import Distribution
 from podium.feedback import Feedback, Graded, feedback_of
 from podium.measures import measure_queries, pair_losses
@@ -221,6 +221,8 @@ class RankBoost(BoostedRanker):
         story = {"alpha": alpha, "r": r, "Z": Z, "bound": bound, "edge_bound": edge_bound}
         if X is not None:
             data = RankingData.from_arrays(X, y, qid=qid, group=group, pairs=pairs)
+            if not data.queries_given:
+                warn_of_one_query(data.labels, "", "group=[{}]")
             story["loss"] = staged_losses(feedback_of(data, self.pair_weight), data, self.staged_predict(X))
         return story
 
