@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from podium._compiled import ROW, SCORE
+from podium._magnitudes import scaled_weights
 from podium._validation import (
     Array,
     PairArrays,
@@ -136,6 +137,7 @@ class RankingData:
         weight = check_weight(sample_weight, n_rows, "sample_weight")
         per_query = check_query_weight(query_weight, codes, ids, group is not None)
         given_pairs = None if pairs is None else check_pairs(pairs, n_rows)
+        weight, per_query, given_pairs = _within_range(weight, per_query, given_pairs)
 
         keys = row_keys(features, labels, weight, given_pairs)
         queries, order = canonical_order(keys, codes, ids)
@@ -150,6 +152,14 @@ class RankingData:
             categories,
             qid is not None or group is not None,
         )
+
+
+def _within_range(rows: Array, queries: Array, pairs: PairArrays | None) -> tuple[Array, Array, PairArrays | None]:
+    """Return all weights scaled down together where they are too large to multiply and square."""
+    if pairs is None:
+        return *scaled_weights(rows, queries, np.zeros(0))[:2], None
+    scaled = scaled_weights(rows, queries, pairs.weight)
+    return scaled.rows, scaled.queries, pairs._replace(weight=scaled.pairs)
 
 
 def warn_of_one_query(labels: Array | None, what: str, advice: str, stacklevel: int = 3) -> None:

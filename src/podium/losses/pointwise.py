@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from podium._compiled import SCORE
+from podium._magnitudes import LARGEST, check_within
 from podium._validation import Array, PodiumError
 from podium.feedback import Feedback, Graded
 from podium.measures.graded import exp2_gains
+
+HIGHEST_POWER = 1000
+"""Labels up to which 2^y is computed as it is."""
 
 
 class Squared:
     """Squared error ½ w (y - s)²: gradient w (s - y), curvature w."""
 
     def __init__(self, labels: Array, weight: Array, sigma: float) -> None:
+        check_within(labels, "y", "the squared loss, which computes with its values")
         self.labels, self.weight = labels, weight
 
     def start(self) -> float:
@@ -41,7 +47,7 @@ class Logistic:
         """Return half the log odds over σ, 0 where all rows are of one kind (LM Eq. 13)."""
         positive = float(self.weight[self.sign > 0].sum())
         negative = float(self.weight[self.sign < 0].sum())
-        return 0.0 if min(positive, negative) <= 0 else float(np.log(positive / negative)) / (2 * self.sigma)
+        return 0.0 if min(positive, negative) <= 0 else (math.log(positive) - math.log(negative)) / (2 * self.sigma)
 
     def derivatives(self, scores: Array, number: int = 0) -> tuple[Array, Array]:
         """Return gradient and curvature of each row."""
@@ -57,7 +63,9 @@ class BalancedLogistic(Logistic):
         super().__init__(labels, weight, sigma)
         totals = np.array([weight[self.sign < 0].sum(), weight[self.sign > 0].sum()])
         # times n/2, so that limits on the sum of curvatures mean what they mean in the plain loss
-        shares = np.divide(totals.sum() / 2, totals, out=np.zeros(2), where=totals > 0)
+        with np.errstate(over="ignore"):
+            shares = np.divide(totals.sum() / 2, totals, out=np.zeros(2), where=totals > 0)
+        shares = np.minimum(shares, LARGEST**3)  # of a kind that weighs next to nothing
         self.weight = weight * shares[(self.sign > 0).astype(int)]
 
 
@@ -70,7 +78,12 @@ class CrossEntropy:
 
     def __init__(self, feedback: Graded, seed: int = 0) -> None:
         self.feedback, self.seed = feedback, seed
-        self.gains = exp2_gains(feedback.labels) + 1.0
+        highest = np.repeat(np.maximum.reduceat(feedback.labels, feedback.offsets[:-1]), np.diff(feedback.offsets))
+        # 2^y and γ, both over 2^shift: shares are of them, and 2^1024 is beyond float64
+        shift = np.maximum(np.ceil(highest) - HIGHEST_POWER, 0.0)
+        labels, self.scale = np.maximum(feedback.labels, 0.0), np.exp2(-shift)
+        whole = exp2_gains(np.minimum(labels, HIGHEST_POWER)) + 1.0
+        self.gains = np.where(shift > 0, np.exp2(labels - shift), whole)
 
     def start(self) -> float:
         """All rows begin at 0."""
@@ -80,7 +93,7 @@ class CrossEntropy:
         """Return gradient and curvature of each row."""
         feedback, offsets = self.feedback, self.feedback.offsets
         chance = np.random.default_rng([self.seed, number]).random(len(scores))
-        wanted = self._shares(feedback.row_weight * (self.gains - chance))
+        wanted = self._shares(feedback.row_weight * (self.gains - self.scale * chance))
         top = np.repeat(np.maximum.reduceat(scores, offsets[:-1]), np.diff(offsets))
         given = self._shares(feedback.row_weight * np.exp(scores - top))
         weight = np.repeat(np.where(feedback.pairs_per_query > 0, feedback.query_weight, 0.0), np.diff(offsets))
@@ -118,6 +131,7 @@ class UserLoss:
                 raise PodiumError(
                     f"The loss must return a finite {name} for each of {len(scores)} rows; got shape {values.shape}."
                 )
+            check_within(values, f"The {name} of the loss", "trees")
         if (curvature < 0).any():
             raise PodiumError("The loss must not return a negative curvature; consider its absolute value.")
         return gradient, curvature

@@ -83,7 +83,7 @@ def exp2_gains(labels: Array) -> Array:
 
 def shifted_gains(labels: Array, top: Any) -> Array:
     """(2^y − 1)/2^top without forming 2^y."""
-    return np.where(labels > 0, np.exp2(labels - top) - np.exp2(-top), 0.0)
+    return np.where(labels > 0, np.exp2(np.maximum(labels, 0.0) - top) - np.exp2(-top), 0.0)
 
 
 @compiled

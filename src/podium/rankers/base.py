@@ -14,6 +14,7 @@ from sklearn.utils._param_validation import InvalidParameterError
 from sklearn.utils.validation import check_is_fitted
 
 from podium._compiled import thread_count
+from podium._magnitudes import scaled_weight
 from podium._validation import (
     Array,
     FormatError,
@@ -148,7 +149,7 @@ class Ranker(BaseEstimator):
             warn_of_one_query(labels, "", "qid=np.zeros({})")
         queries = group_rows(*check_queries(qid, None, len(scores)))
         found = measure_queries(measure, labels[queries.rows], scores[queries.rows], queries.offsets)
-        weight = check_weight(sample_weight, len(scores), "sample_weight")[queries.rows]
+        weight = scaled_weight(check_weight(sample_weight, len(scores), "sample_weight"))[queries.rows]
         per_query = np.add.reduceat(weight, queries.offsets[:-1]) / queries.sizes
         mean = weighted_mean(found.values, found.weights * per_query)
         return mean if measure.higher_is_better else -mean

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from podium._compiled import ROW, SCORE, thread_count
 from podium._frames import to_array
+from podium._magnitudes import check_within
 from podium._validation import Array, PodiumError
 from podium.binning import as_blocks, bin_features
 from podium.categories import Categories
@@ -61,7 +62,7 @@ class TreeRanker(Ranker):
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's declaration)
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
-        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "learning_rate": [Interval(Real, 0, 100, closed="right")],
         "max_leaves": [Interval(Integral, 2, None, closed="left")],
         "max_depth": [Interval(Integral, 1, None, closed="left"), None],
         "min_child_samples": [Interval(Integral, 1, None, closed="left")],
@@ -75,7 +76,7 @@ class TreeRanker(Ranker):
         "monotone_constraints": ["array-like", None],
         "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
         "cat_smooth": [Interval(Real, 0, None, closed="left")],
-        "sigma": [Interval(Real, 0, None, closed="neither")],
+        "sigma": [Interval(Real, 1e-9, 1e9, closed="both")],
         "early_stopping_rounds": [Interval(Integral, 1, None, closed="left"), None],
         "eval_metric": [str, list, tuple],
         "random_state": ["random_state"],
@@ -239,6 +240,7 @@ class TreeRanker(Ranker):
             bend = sums[1] + self.reg_lambda
             newton = np.divide(-self.learning_rate * sums[0], bend, out=tree.value.copy(), where=bend > 0)
             changed = tree.with_values(decay * tree.value + (1 - decay) * newton)
+            check_within(changed.value, "The new values of leaves", "finite scores; consider a smaller learning_rate")
             scores += changed.value[leaves]
             rounds.append(TreeRound(changed))
         self._keep(rounds, len(rounds), self._start)

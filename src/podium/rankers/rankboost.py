@@ -12,6 +12,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from podium._compiled import threads_for
+from podium._magnitudes import check_within
 from podium._validation import Array, PodiumError
 from podium.alpha import RULES, SMOOTHING
 from podium.binning import bin_features
@@ -179,6 +180,8 @@ class RankBoost(BoostedRanker):
 
     def _weigh(self, found: Found, distribution: Distribution) -> float:
         """Return α of a weak ranking, learning rate included."""
+        if not isinstance(self.weak, str):
+            check_within(found.values, "The values of a weak ranking", "finite scores")
         return self.learning_rate * RULES[self.alpha or self.criterion](found, distribution)
 
     def _make_learner(self, data: RankingData, cumulative: Cumulative | None, threads: int) -> WeakLearner:

@@ -20,6 +20,9 @@ from podium.distribution import Distribution
 from podium.weak import Found
 from podium.weak.stump import ABSTAINS, NEGLIGIBLE, allowed_signs, column_of, lookup
 
+NO_RANGE = 1e-300
+"""Range of a feature whose values are the same to half a number: the smallest numbers have no halves."""
+
 
 @dataclass(frozen=True)
 class ScaledFeature:
@@ -119,7 +122,8 @@ def _finite_range(x: Array) -> tuple[float, float]:
     if len(finite) == 0:
         return -1.0, 1.0
     low, high = float(finite.min()), float(finite.max())
-    return (low, high) if low < high else (low, float(np.nextafter(low, np.inf)))
+    high = high if low < high else float(np.nextafter(low, np.inf))
+    return (low, high) if 0.5 * low < 0.5 * high else (low, low + NO_RANGE)
 
 
 @compiled

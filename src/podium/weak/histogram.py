@@ -28,6 +28,8 @@ AHEAD = 512
 """Rows whose codes are fetched together: one pass over memory serves all words of a line."""
 LINE = 8
 """Words of eight codes in a line of memory."""
+LEAST_SUM = 1e-250
+"""Sums up to this are taken for zero: nothing can be divided by the smallest numbers."""
 LARGE = 2**21
 """Rows beyond which gradients and curvatures get an integer each: packed, too few bits would be left."""
 
@@ -78,7 +80,7 @@ def pack(gradient: Array, curvature: Array, salt: int, exact: bool = False, n_th
     planes = np.empty((1 + two, n), np.int64)
     room = np.array([2.0 ** (gradient_bits - 1) - 1, 2.0**curvature_bits - 1])
     sums = np.array([np.abs(gradient).sum(), curvature.sum()])
-    scales = np.maximum(room - n, room / 2) / np.where(sums > 0, sums, 1.0)
+    scales = np.maximum(room - n, room / 2) / np.where(sums > LEAST_SUM, sums, 1.0)
     n_threads = threads_for(n_threads, 16 * n)  # a row takes as long as 16 cells
     bounds = np.linspace(0, n, n_threads + 1).astype(np.int64)
     while True:
