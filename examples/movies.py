@@ -91,7 +91,8 @@ def measure(target: Target, seed: int) -> Means:
 
 def quality(ratings: np.ndarray, scores: np.ndarray) -> dict[str, float]:
     """Return the measures of RB 6.2.4; the good movies are those with the highest rating."""
-    found = evaluate(ratings, scores, measures=MEASURES, relevant="top", empty="skip", n_resamples=0)
+    group = [len(ratings)]
+    found = evaluate(ratings, scores, group=group, measures=MEASURES, relevant="top", empty="skip", n_resamples=0)
     return {name: found[name] for name in found}
 
 

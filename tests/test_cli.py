@@ -2,11 +2,12 @@
 
 import json
 import sys
+import warnings
 
 import numpy as np
 import pytest
 
-from podium import cli, cli_files
+from podium import cli, cli_files, dataset
 
 LETOR = "2 qid:1 1:0.5 2:3\n0 qid:1 1:0.1 2:4\n1 qid:2 1:0.9 # docid = b\n0 qid:2 1:0.2 2:1\n"
 
@@ -98,6 +99,31 @@ def test_a_csv_file_of_grades_needs_no_queries(run, tmp_path):
     assert "there is no column 'qid'" in err
 
 
+def test_one_query_is_said_by_an_empty_qid_and_warned_of_otherwise(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(dataset, "MANY_ROWS", 3)
+    (tmp_path / "plain.txt").write_text("1 1:3\n0 1:2\n0 1:1\n1 1:4\n0 1:5\n")
+    warnings.simplefilter("always")
+    command = ["evaluate", "plain.txt", "--feature", "1", "-m", "pair_loss"]
+    code, _, err = run(*command)
+    assert code == 0
+    assert err.startswith("podium: All 5 rows are one query, because neither qid nor group was given;")
+    assert err.count("\n") == 1
+    assert run(*command, "--qid", "")[2] == ""
+
+
+def test_evaluation_files_have_query_sizes_of_their_own(run, tmp_path):
+    (tmp_path / "plain.txt").write_text(LETOR.replace("qid:1 ", "").replace("qid:2 ", ""))
+    (tmp_path / "sizes").write_text("2\n2\n")
+    train = ["train", "plain.txt", "-o", "m", "--quiet", "--set", "n_estimators=2", "--query-sizes", "sizes"]
+    code, _, err = run(*train, "--eval", "plain.txt")
+    assert code == 2
+    assert "eval_set[0] must have queries, as the training rows have" in err
+    assert run(*train, "--eval", "plain.txt", "--eval-query-sizes", "sizes")[0] == 0
+    code, _, err = run(*train, "--eval-query-sizes", "sizes")
+    assert code == 2
+    assert "Give --eval-query-sizes for each of 0 --eval; got 1." in err
+
+
 def test_evaluate_run_scores_a_trec_run(run, tmp_path):
     (tmp_path / "qrels").write_text("1 0 a 1\n1 0 b 0\n")
     (tmp_path / "run").write_text("1 Q0 b 1 2.0 t\n1 Q0 a 2 1.0 t\n")
@@ -143,6 +169,24 @@ def test_bad_input_ends_with_a_sentence_and_code_two(run, tmp_path, arguments, m
     assert message in err
     assert len(err.strip().split("\n")) == 1
     assert out == ""
+
+
+@pytest.mark.parametrize(
+    ("message", "sentence"),
+    [
+        ("Unable to allocate 8.00 GiB for an array", "not enough memory: Unable to allocate 8.00 GiB for an array."),
+        ("", "There is not enough memory."),
+    ],
+)
+def test_too_little_memory_ends_with_a_sentence_and_code_two(run, monkeypatch, message, sentence):
+    def fail(*_):
+        raise MemoryError(message)
+
+    monkeypatch.setattr(cli, "load_table", fail)
+    code, _, err = run("data", "data.txt")
+    assert code == 2
+    assert err.strip().endswith(sentence)
+    assert err.count("\n") == 1
 
 
 def test_missing_features_stand_last():
@@ -235,6 +279,8 @@ def test_train_keeps_the_names_of_columns(run, tmp_path):
         (["train", "train.txt", "-o", "m", "--set", "n_estimator=3"], "did you mean n_estimators?"),
         (["train", "train.txt", "-o", "m", "--set", "n_estimators"], "--set needs name=value"),
         (["train", "train.txt", "-o", "m", "--set", "n_estimators=few"], "The 'n_estimators' parameter"),
+        (["train", "train.txt", "-o", "m", "--set", "weak=" + "[" * 100_000], "--set needs a short value"),
+        (["train", "train.txt", "-o", "m", "--set", "n_estimators=" + "9" * 5000], "--set needs a short value"),
         (["train", "train.txt", "-o", "m", "--ranker", "RankBost"], "did you mean RankBoost?"),
         (
             ["train", "train.txt", "-o", "m", "--ranker", "ORStump", "--eval", "valid.txt"],

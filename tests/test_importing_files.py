@@ -246,6 +246,53 @@ def test_changed_files_are_read_or_refused_and_nothing_else(name, tmp_path):
     assert peak < 20_000_000
 
 
+DART = json.loads(json.dumps(XGBOOST))
+DART["learner"]["gradient_booster"] = {
+    "name": "dart", "gbtree": DART["learner"]["gradient_booster"], "weight_drop": [0.5],
+}  # fmt: skip
+DART["learner"]["gradient_booster"]["gbtree"]["model"]["trees"][0] |= {
+    "split_type": [1, 0, 0], "categories": [1, 2], "categories_nodes": [0], "categories_segments": [0],
+    "categories_sizes": [2],
+}  # fmt: skip
+BY_SET = [{**DUMP[0], "split_condition": [1, 2]}]
+LONE_VALUES = [5, -1, 1.5, True, None, "x", "", {}, {"a": 1}, 10**400, 1e300, "9" * 5000]
+OTHER_VALUES = [*LONE_VALUES, [], [None], [[1]], [{}], [1e300]]
+
+
+def with_other_values(content):
+    """Yield the document with each of its values replaced by values of other kinds, and left out."""
+    for key in content if isinstance(content, dict) else range(len(content) if isinstance(content, list) else 0):
+        rest = dict(content) if isinstance(content, dict) else list(content)
+        del rest[key]
+        yield rest
+        for other in (*OTHER_VALUES, *with_other_values(content[key])):
+            changed = dict(content) if isinstance(content, dict) else list(content)
+            changed[key] = other
+            yield changed
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize(("kind", "document"), [("xgboost", XGBOOST), ("xgboost", DART), ("xgboost-json", BY_SET)])
+def test_json_with_values_of_other_kinds_is_read_or_refused(kind, document):
+    FORMATS[kind](json.dumps(document).encode(), "model", Columns(None, None))
+    refused = 0
+    for changed in with_other_values(document):
+        try:
+            FORMATS[kind](json.dumps(changed).encode(), "model", Columns(None, None))
+        except FormatError:
+            refused += 1
+    assert refused > 100
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("text", [lightgbm_text(), RANKBOOST, LAMBDAMART])
+def test_texts_with_other_ends_of_lines_are_read_alike(text, read):
+    rows = np.random.default_rng(0).normal(size=(9, read(text).n_features_in_))
+    expected = read(text).predict(rows)
+    for end in ("\r\n", "\r"):
+        np.testing.assert_array_equal(read(text.replace("\n", end)).predict(rows), expected)
+
+
 @pytest.mark.plain
 def test_kinds_of_values_in_ubjson():
     data = (

@@ -375,5 +375,5 @@ def test_labels_below_zero_teach_about_what_labels_from_zero_do(table, loss):
 def test_a_long_query_trains_in_linear_time():
     rng = np.random.default_rng(3)
     X = rng.random((100_001, 1)).astype(np.float32)
-    model = LambdaMART(1, max_leaves=2).fit(X, np.round(3 * X[:, 0]))
+    model = LambdaMART(1, max_leaves=2).fit(X, np.round(3 * X[:, 0]), group=[len(X)])
     assert model.trees_[0].n_leaves == 2

@@ -258,4 +258,4 @@ def test_predict_refuses_other_columns(table):
 def test_rankers_without_rounds_refuse_what_goes_with_rounds(ranker, table):
     X, y, qid = table
     with pytest.raises(PodiumError, match="rounds"):
-        clone(ranker).fit(X, y, qid=qid, eval_set=[(X, y)])
+        clone(ranker).fit(X, y, qid=qid, eval_set=[(X, y)], eval_qid=[qid])

@@ -33,7 +33,7 @@ rows = st.lists(
 
 
 @quick
-@given(rows, st.sampled_from([" ", "\t", "  "]), st.sampled_from(["\n", "\r\n", "\n\n"]), st.integers(1, 60))
+@given(rows, st.sampled_from([" ", "\t", "  "]), st.sampled_from(["\n", "\r\n", "\r", "\n\n"]), st.integers(1, 60))
 def test_a_run_equals_its_split_lines(write, rows, blank, end, block_bytes):
     lines = [blank.join([qid, "Q0", docid, "7", score, "mine"]) for qid, docid, score in rows]
     with patch.object(blocks, "BLOCK_BYTES", block_bytes):
@@ -191,3 +191,13 @@ def test_weights_and_sizes_are_read_one_a_line(write):
     sizes = read_query_sizes(write("3\r\n1\r\n"))
     assert sizes.dtype == np.int64
     assert sizes.tolist() == [3, 1]
+
+
+def test_sizes_that_no_table_can_have_are_refused(write):
+    with pytest.raises(FormatError, match="query sizes must sum to a number of rows; got 18446744073709551616"):
+        read_query_sizes(write("4611686018427387904\n" * 4))
+
+
+def test_a_name_too_long_to_give_all_rows_its_room_is_refused(write):
+    with pytest.raises(FormatError, match="line 1: the name of a query or document must not be longer than 4096"):
+        read_qrels(write("q 0 " + "d" * 4097 + " 1\n"))

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from podium import FormatError, PodiumError, read_letor
+from podium._validation import SizeError
 from podium.readers import blocks, letor
 from reference import readers as twin
 
@@ -33,8 +34,8 @@ comments = st.sampled_from(
         "# mydocid = 3",
     ]
 )
-ends = st.sampled_from(["\n", "\r\n", " \n"])
-others = st.sampled_from(["\n", "\r\n", "  \n", "# only a comment\n", "\t# docid = 4\r\n"])
+ends = st.sampled_from(["\n", "\r\n", "\r", " \n"])
+others = st.sampled_from(["\n", "\r\n", "\r", "  \n", "# only a comment\n", "\t# docid = 4\r\n"])
 
 
 @st.composite
@@ -73,6 +74,7 @@ def read_in_pieces(path, block_bytes, **options):
 @quick
 @given(files(), st.integers(1, 90), st.booleans())
 @example(b"1 qid:1 1:2\r\n\r\n0 qid:1 2:1#docid = x", 3, False)
+@example(b"1 1:2\r0 2:1\r\r\n1 3:1\n0 1:1\r", 6, False)
 def test_equals_the_plain_parser_wherever_blocks_are_cut(write, data, block_bytes, packed):
     rows, broken = twin.letor_file(data)
     assert not broken
@@ -112,11 +114,15 @@ tokens = st.sampled_from(["1", "nan", "x", "qid:", "qid:2", "1:1", "2:1e5", "0:1
 
 @pytest.mark.plain
 @quick
-@given(st.lists(st.lists(tokens, max_size=5).map(" ".join), min_size=1, max_size=6), st.integers(1, 60))
-@example(["1 qid:1 1:1", "1 1:1"], 5)
-@example(["1 1:1", "1 qid:1 1:1"], 5)
-def test_broken_files_raise_at_one_of_their_broken_lines(write, texts, block_bytes):
-    data = "\n".join(texts).encode()
+@given(
+    st.lists(st.lists(tokens, max_size=5).map(" ".join), min_size=1, max_size=6),
+    st.integers(1, 60),
+    st.sampled_from(["\n", "\r\n", "\r"]),
+)
+@example(["1 qid:1 1:1", "1 1:1"], 5, "\n")
+@example(["1 1:1", "1 qid:1 1:1"], 5, "\n")
+def test_broken_files_raise_at_one_of_their_broken_lines(write, texts, block_bytes, end):
+    data = end.join(texts).encode()
     rows, broken = twin.letor_file(data)
     if not broken:
         assume(rows)
@@ -264,9 +270,10 @@ def test_a_missing_file_stays_pythons_error(tmp_path):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"n_features": 0}, "n_features must be None or a whole number of at least 1; got 0."),
-        ({"n_features": 2.5}, "n_features must be None or a whole number of at least 1; got 2.5."),
+        ({"n_features": 0}, "n_features must be None or a whole number from 1 to 2147483647; got 0."),
+        ({"n_features": 2.5}, "n_features must be None or a whole number from 1 to 2147483647; got 2.5."),
         ({"dtype": int}, "dtype must be float64 or float32; got <class 'int'>."),
+        ({"dtype": "zz"}, "dtype must be float64 or float32; got 'zz'."),
         ({"sparse": "yes"}, "sparse must be 'auto', True or False; got 'yes'."),
     ],
 )
@@ -274,6 +281,22 @@ def test_wrong_parameters_are_refused(write, options, sentence):
     with pytest.raises(PodiumError) as caught:
         read_letor(write(GOOD), **options)
     assert str(caught.value) == sentence
+
+
+def test_a_dense_result_beyond_the_memory_is_refused_with_its_size(write):
+    path = write("1 qid:1 2147483647:2\n0 qid:1 1:1\n")
+    assert read_letor(path).X.shape == (2, 2147483647)
+    with patch("podium._memory.machine_memory", lambda: 2**34), pytest.raises(SizeError) as caught:
+        read_letor(path, sparse=False)
+    size = "a dense X of 2 rows and 2147483647 columns takes at least 32.0 GiB, more memory than there is"
+    assert str(caught.value) == f"{path}: {size}; consider sparse=True, or dtype='float32'."
+
+
+@pytest.mark.parametrize("line", ["1 qid:{} 1:2", "1 qid:1 1:2 # docid = {}"])
+def test_a_name_too_long_to_give_all_rows_its_room_is_refused(write, line):
+    assert len(read_letor(write(line.format("a" * 4096))).y) == 1
+    with pytest.raises(FormatError, match="line 2: the name of a query or document must not be longer than 4096 bytes"):
+        read_letor(write(line.format("a") + "\n" + line.format("a" * 4097)))
 
 
 def test_the_readme_line_gives_its_table(write):

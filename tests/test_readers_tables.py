@@ -170,14 +170,17 @@ def test_a_csv_file_that_cannot_be_used_is_refused(csv_file, case):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"features": "bm25"}, "features must be a list of column names; got the string 'bm25'."),
+        ({"features": "bm25"}, "features must be a list of column names; got 'bm25'."),
+        ({"features": 5}, "features must be a list of column names; got 5."),
         (
             {"features": ["grade"]},
             "column 'grade' must be named once among label, qid, docid and features.",
         ),
         ({"ignore": "bm25"}, "ignore must be a list of column names; got the string 'bm25'."),
         ({"delimiter": "||"}, "delimiter must be one character; got '||'."),
-        ({"dtype": np.int32}, "dtype must be float64 or float32; got int32."),
+        ({"delimiter": 5}, "delimiter must be one character; got 5."),
+        ({"dtype": "i4"}, "dtype must be float64 or float32; got 'i4'."),
+        ({"dtype": "zz"}, "dtype must be float64 or float32; got 'zz'."),
     ],
 )
 def test_wrong_parameters_are_refused(csv_file, options, sentence):

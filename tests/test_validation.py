@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from podium._memory import enough_memory
 from podium._validation import (
     FormatError,
     NoPairsError,
     PodiumError,
+    SizeError,
     check_choice,
     check_features,
     check_labels,
@@ -17,6 +19,9 @@ from podium._validation import (
     check_scores,
     check_weight,
 )
+from podium.categories import Categories
+from podium.rankers.ordinal.costs import cost_matrix
+from podium.rankers.ordinal.grades import check_grades
 
 pytestmark = pytest.mark.plain
 
@@ -61,6 +66,130 @@ def test_other_numbers_become_float64(dtype):
 def test_masked_entries_become_nan():
     masked = np.ma.array([[1, 2], [3, 4]], mask=[[0, 1], [0, 0]])
     np.testing.assert_array_equal(check_features(masked)[0], [[1, np.nan], [3, 4]])
+
+
+def test_masks_of_rows_in_a_list_and_of_texts_become_nan():
+    rows = [np.ma.array([1.0, 2.0], mask=[0, 1]), np.ma.array([3.0, 4.0])]
+    np.testing.assert_array_equal(check_features(rows)[0], [[1, np.nan], [3, 4]])
+    texts = np.ma.array([["a"], ["b"], ["a"]], mask=[[0], [1], [0]])
+    codes = Categories.learn(texts, [0]).encode(texts)
+    np.testing.assert_array_equal(check_features(codes)[0], [[0], [np.nan], [0]])
+
+
+MASKED = np.ma.array([1, 1], mask=[0, 1])
+
+
+@pytest.mark.parametrize(
+    ("name", "check"),
+    [
+        ("y", lambda: check_labels(MASKED, 2)),
+        ("y", lambda: check_labels([1.0, np.ma.masked], 2)),
+        ("scores", lambda: check_scores(MASKED, 2)),
+        ("sample_weight", lambda: check_weight(MASKED, 2, "sample_weight")),
+        ("qid", lambda: check_queries(MASKED, None, 2)),
+        ("group", lambda: check_queries(None, MASKED, 2)),
+        ("query_weight", lambda: check_query_weight(MASKED, np.zeros(2, int), np.zeros(1, int), False)),
+        ("The better rows of pairs", lambda: check_pairs((MASKED, [0, 0]), 2)),
+        ("The weight of pairs", lambda: check_pairs(([0, 1], [1, 0], MASKED), 2)),
+        ("y", lambda: check_grades(MASKED, 2)),
+        ("cost", lambda: cost_matrix(np.ma.array(np.eye(2), mask=np.eye(2)), np.arange(2))),
+    ],
+)
+def test_masked_values_outside_the_features_are_refused_by_name(name, check):
+    with pytest.raises(PodiumError, match=rf"^{name} must have no masked values; entry \d is masked"):
+        check()
+
+
+def test_masked_arrays_without_a_masked_value_are_arrays():
+    np.testing.assert_array_equal(check_labels(np.ma.array([1, 2]), 2), [1, 2])
+
+
+HUGE = 10**400
+
+
+@pytest.mark.parametrize(
+    ("check", "message"),
+    [
+        (lambda: check_features([[1, 2], [1]]), "X must be an array; got a list whose entries have different lengths"),
+        (lambda: check_labels([[1], [1, 2]], 2), "y must be an array; got a list whose entries"),
+        (lambda: check_scores([[1], [1, 2]], 2), "scores must be an array; got a list whose entries"),
+        (lambda: check_queries([[1], [1, 2]], None, 2), "qid must be an array; got a list whose entries"),
+        (lambda: check_pairs(([[1], [1, 2]], [0]), 2), "The better rows of pairs must be an array; got a list"),
+        (lambda: check_features([[HUGE]]), "X must lie within ±1.8e308; got a whole number of 1329 bits"),
+        (lambda: check_labels([1, -HUGE], 2), "y must lie within ±1.8e308; got a whole number of 1329 bits"),
+        (lambda: check_weight([0.5, HUGE], 2, "w"), "w must lie within ±1.8e308; got a whole number of 1329 bits"),
+        (lambda: check_queries([], None, 2), "qid must have one id per row: 2 expected, 0 given"),
+        (lambda: check_queries([{}, {}], None, 2), "qid must hold numbers, texts or other fixed ids; row 0 has {}"),
+        (lambda: check_queries([1, {2}], None, 2), "qid must hold numbers, texts or other fixed ids; row 1 has .2."),
+        (lambda: check_queries(None, [2**62] * 4 + [2], 2), "must sum to the number of rows: 2 expected, 1844674407"),
+        (lambda: cost_matrix([[0, HUGE], [1, 0]], np.arange(2)), "cost must be a matrix of numbers"),
+    ],
+)
+def test_values_that_numpy_cannot_hold_get_a_sentence(check, message):
+    with pytest.raises(PodiumError, match=message):
+        check()
+
+
+def damaged(matrix, **parts):
+    """Return a copy with some entries of its arrays changed."""
+    copy = matrix.copy()
+    for name, (place, value) in parts.items():
+        getattr(copy, name)[place] = value
+    return copy
+
+
+ROWS = sp.csr_array(np.array([[0, 1.0], [2, 0], [3, 4]]))
+
+
+@pytest.mark.parametrize("kind", [sp.csr_array, sp.csc_array, sp.csr_matrix, sp.bsr_array])
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"indptr": (1, 10**6)},
+        {"indptr": (1, -5)},
+        {"indptr": (-1, 10**6)},
+        {"indptr": (0, 1)},
+        {"indices": (1, 10**6)},
+        {"indices": (1, -7)},
+    ],
+)
+def test_damaged_sparse_matrices_are_refused(kind, parts):
+    with pytest.raises(PodiumError, match=r"X is not a whole sparse matrix \(.*\); build it anew"):
+        check_features(damaged(kind(ROWS), **parts))
+
+
+def test_damaged_sparse_matrices_of_other_formats_are_refused():
+    triplets, lists, fractions = sp.coo_array(ROWS), sp.lil_array(ROWS), ROWS.copy()
+    triplets.row[0] = 10**6
+    lists.rows[0] = [0, 1]
+    fractions.indices = np.array([1, 0, 0.5, 1])
+    for matrix in (triplets, lists, fractions):
+        with pytest.raises(PodiumError, match="X is not a whole sparse matrix"):
+            check_features(matrix)
+    lists.rows[0] = [10**6]
+    with pytest.raises(PodiumError, match="X is not a whole sparse matrix"):
+        check_features(lists)
+
+
+def test_a_sparse_matrix_that_says_it_is_sorted_is_not_believed():
+    given = sp.csc_array((np.array([4.0, 1.0]), np.array([2, 0]), np.array([0, 2])), shape=(3, 1))
+    given.has_sorted_indices = given.has_canonical_format = True
+    matrix, _ = check_features(given)
+    assert (matrix.indices.tolist(), matrix.data.tolist()) == ([0, 2], [1.0, 4.0])
+    assert given.indices.tolist() == [2, 0]
+
+
+def test_sparse_matrices_too_wide_for_the_memory_are_refused(monkeypatch):
+    monkeypatch.setattr("podium._memory.machine_memory", lambda: 10**9)
+    with pytest.raises(SizeError, match=r"A sparse X of 2000000000 columns takes at least 119\.2 GiB, more memory"):
+        check_features(sp.csr_array((2, 2 * 10**9)))
+
+
+def test_memory_that_runs_out_before_the_machines_is_named_too():
+    message = r"X takes at least 0\.0 GiB, more memory than there is; consider less\."
+    with pytest.raises(SizeError, match=message), enough_memory(8, "X", "consider less"):
+        raise MemoryError
+    assert issubclass(SizeError, MemoryError)
 
 
 def test_sparse_matrices_come_by_columns_with_repeats_summed():

@@ -17,6 +17,10 @@ class KindError(PodiumError, TypeError):
     """A value is of a kind that cannot be a number, such as a dict in a column of features."""
 
 
+class SizeError(PodiumError, MemoryError):
+    """Something needs more memory than there is; the message says how much."""
+
+
 class FormatError(PodiumError):
     """A file is not in the format it was read as.
 

@@ -49,9 +49,29 @@ def column_values(column: Any) -> Array:
         return np.asarray(column.to_numpy())
 
 
-def to_array(values: Any) -> Array:
-    """Return a numpy array of a sequence, series or arrow column."""
-    if not hasattr(values, "to_numpy"):
+def to_array(values: Any, name: str = "It") -> Array:
+    """Return a numpy array of a sequence, series or arrow column; refuse masked entries and ragged lists by `name`."""
+    if hasattr(values, "to_numpy"):
+        arrow = type(values).__module__.startswith("pyarrow") and hasattr(values, "buffers")
+        return np.asarray(values.to_numpy(zero_copy_only=False) if arrow else values.to_numpy())
+    masked = np.flatnonzero(masked_entries(values))
+    if len(masked):
+        raise PodiumError(f"{name} must have no masked values; entry {masked[0]} is masked ({len(masked)} such).")
+    return plain_array(values, name)
+
+
+def plain_array(values: Any, name: str) -> Array:
+    """Return ``np.asarray(values)``, or refuse by `name` a list whose entries differ in length."""
+    try:
         return np.asarray(values)
-    arrow = type(values).__module__.startswith("pyarrow") and hasattr(values, "buffers")
-    return np.asarray(values.to_numpy(zero_copy_only=False) if arrow else values.to_numpy())
+    except ValueError:
+        raise PodiumError(f"{name} must be an array; got a list whose entries have different lengths.") from None
+
+
+def masked_entries(values: Any) -> Array:
+    """Say of each entry of a masked array, or of a list that holds masked arrays or constants, whether it is masked."""
+    if isinstance(values, np.ma.MaskedArray):
+        return np.ma.getmaskarray(values)
+    if isinstance(values, list | tuple):
+        return np.array([isinstance(one, np.ma.MaskedArray) and bool(np.ma.getmaskarray(one).any()) for one in values])
+    return np.zeros(0, np.bool_)

@@ -13,8 +13,10 @@ from podium._errors import FormatError as FormatError
 from podium._errors import KindError as KindError
 from podium._errors import NoPairsError as NoPairsError
 from podium._errors import PodiumError as PodiumError
+from podium._errors import SizeError as SizeError
 from podium._frames import Array as Array
-from podium._frames import category_kind, column_values, frame_names, is_frame, to_array
+from podium._frames import category_kind, column_values, frame_names, is_frame, masked_entries, plain_array, to_array
+from podium._sparse import by_columns
 
 
 class PairArrays(NamedTuple):
@@ -130,7 +132,7 @@ def check_query_weight(weight: Any, codes: Array, ids: Array, grouped: bool) -> 
         if missing:
             raise PodiumError(f"query_weight has no weight for query {missing[0]!r}.")
         return check_weight([weight[query] for query in ids.tolist()], len(ids), "query_weight")
-    if np.ndim(weight) == 0:
+    if to_array(weight, "query_weight").ndim == 0:
         raise PodiumError(f"query_weight must be a mapping or a list of weights; got {weight!r}.")
     if grouped and len(weight) == len(ids):
         return check_weight(weight, len(ids), "query_weight")
@@ -193,13 +195,10 @@ def _check_sparse(X: Any) -> Any:
         raise PodiumError(f"X must be a matrix of rows and features; got {X.ndim} dimension(s).")
     if np.issubdtype(X.dtype, np.complexfloating):
         raise PodiumError(f"X must hold real numbers. Complex data not supported: {X.dtype}.")
+    if X.dtype.kind not in "biuf":
+        raise PodiumError(f"X must hold numbers; got a sparse matrix of {X.dtype}.")
     _check_shape(X.shape)
-    floats = X.dtype if X.dtype in (np.float32, np.float64) else np.float64
-    columns = sp.csc_array(X, dtype=floats, copy=False)
-    if not columns.has_canonical_format:
-        columns = columns.copy()
-        columns.sum_duplicates()
-    return columns
+    return by_columns(X)
 
 
 def _check_shape(shape: tuple[int, ...]) -> None:
@@ -241,21 +240,23 @@ def _column_names(X: Any) -> tuple[str, ...] | None:
 
 def _to_floats(values: Any, name: str) -> Array:
     """Return an array of float32 or float64; anything else numeric becomes float64, masked entries NaN."""
-    if isinstance(values, np.ma.MaskedArray):
-        values = np.ma.filled(values.astype(np.float64), np.nan)
-    array = np.asarray(values)
+    masked = masked_entries(values).any()
+    array = np.ma.array(values) if masked else plain_array(values, name)
     if np.iscomplexobj(array):
         raise PodiumError(f"{name} must hold real numbers. Complex data not supported: {array.dtype}.")
-    if array.dtype in (np.float32, np.float64):
+    if array.dtype in (np.float32, np.float64) and not masked:
         return array
     if array.dtype.kind in "mM":
         raise PodiumError(f"{name} must hold numbers; got times ({array.dtype}): subtract a first one and divide.")
     try:
-        return array.astype(np.float64)
+        floats = array.astype(np.float64)
+        return np.ma.filled(floats, np.nan) if isinstance(floats, np.ma.MaskedArray) else floats
     except TypeError as error:
         raise KindError(f"{name} must hold numbers: {error}.") from None
+    except OverflowError:
+        raise PodiumError(f"{name} must lie within ±1.8e308; got {_shown(_first_text(array))}.") from None
     except ValueError:
-        raise PodiumError(f"{name} must hold numbers; got {_first_text(array)!r}.") from None
+        raise PodiumError(f"{name} must hold numbers; got {_shown(_first_text(array))}.") from None
 
 
 def _first_text(array: Array) -> Any:
@@ -263,14 +264,22 @@ def _first_text(array: Array) -> Any:
     for value in array.ravel().tolist():
         try:
             float(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             return value
     return None
 
 
+def _shown(value: Any) -> str:
+    """Return a value for a message: a very large number, which Python may refuse to write, by its size."""
+    if isinstance(value, int) and value.bit_length() > 1024:
+        return f"a whole number of {value.bit_length()} bits"
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
 def _check_column(values: Any, n_rows: int, name: str) -> Array:
     """Return a float64 column of the right length; a matrix of one column is flattened."""
-    column = _to_floats(to_array(values), name)
+    column = _to_floats(to_array(values, name), name)
     if column.ndim == 2 and column.shape[1] == 1:
         column = column[:, 0]
     if column.ndim != 1:
@@ -282,42 +291,48 @@ def _check_column(values: Any, n_rows: int, name: str) -> Array:
 
 def _check_group(group: Any, n_rows: int) -> Array:
     """Return query sizes that sum to the number of rows."""
-    sizes = to_array(group)
+    sizes = to_array(group, "group")
     if sizes.ndim != 1 or not np.issubdtype(sizes.dtype, np.integer):
         raise PodiumError(f"group must be a list of whole numbers, the query sizes; got dtype {sizes.dtype}.")
-    if len(sizes) and sizes.sum() == n_rows and sizes.min() > 0:
+    total = exact_sum(sizes)
+    if len(sizes) and total == n_rows and sizes.min() > 0:
         return sizes
     if len(sizes) == n_rows and n_rows > 1:
-        raise PodiumError(f"group looks like ids, one per row ({n_rows} values, sum {sizes.sum()}); pass it as qid.")
+        raise PodiumError(f"group looks like ids, one per row ({n_rows} values, sum {total}); pass it as qid.")
     if len(sizes) and sizes.min() <= 0:
         raise PodiumError(f"group must hold positive sizes; got {sizes.min()}.")
-    raise PodiumError(f"group sizes must sum to the number of rows: {n_rows} expected, {sizes.sum()} given.")
+    raise PodiumError(f"group sizes must sum to the number of rows: {n_rows} expected, {total} given.")
+
+
+def exact_sum(numbers: Array) -> int:
+    """Return the sum of integers, which in 64 bits could wrap around to any number."""
+    return sum(numbers.tolist())
 
 
 def _qid_length_message(ids: Array, n_rows: int) -> str:
     """Say what is wrong with a qid array of the wrong shape, and whether it holds sizes."""
-    if ids.ndim == 1 and np.issubdtype(ids.dtype, np.integer) and ids.sum() == n_rows:
+    if ids.ndim == 1 and np.issubdtype(ids.dtype, np.integer) and exact_sum(ids) == n_rows:
         return f"qid looks like query sizes ({len(ids)} values that sum to the {n_rows} rows); pass it as group."
     return f"qid must have one id per row: {n_rows} expected, {ids.size if ids.ndim == 1 else ids.shape} given."
 
 
 def _ids_as_given(qid: Any) -> Array:
     """Return ids as an array that keeps each as it is: numpy would make one kind of 1 and "1"."""
-    ids = to_array(qid)
+    ids = to_array(qid, "qid")
     if isinstance(qid, list | tuple) and ids.ndim == 1 and len({type(value) for value in qid}) > 1:
         ids = np.empty(len(qid), object)
         ids[:] = qid
-    elif isinstance(qid, list | tuple) and ids.dtype.kind == "f" and not isinstance(qid[0], float):
+    elif isinstance(qid, list | tuple) and ids.dtype.kind == "f" and len(ids) and not isinstance(qid[0], float):
         ids = np.array(qid, object)  # whole numbers too large for one integer type
     return ids
 
 
 def _number_ids(ids: Array) -> tuple[Array, Array]:
     """Number query ids 0, 1, … in sorted order; ids of mixed kinds in the order they appear."""
-    missing = np.flatnonzero([is_null(value) for value in ids.tolist()] if ids.dtype == object else ids != ids)
-    if len(missing):
-        raise PodiumError(f"qid must not be missing; row {missing[0]} has {ids[missing[0]]!r}.")
-    if ids.dtype != object:
+    if ids.dtype == object:
+        _check_objects(ids)
+    else:
+        _refuse_missing(ids, ids != ids)
         unique, codes = np.unique(ids, return_inverse=True)
         return codes.astype(np.int64), unique
     numbers: dict[Any, int] = {}
@@ -330,6 +345,25 @@ def _number_ids(ids: Array) -> tuple[Array, Array]:
     return np.array([numbers[value] for value in ids.tolist()], np.int64), unique
 
 
+def _check_objects(ids: Array) -> None:
+    """Refuse objects that cannot be ids: lists and others that can change, and what is missing."""
+    for row, value in enumerate(ids.tolist()):
+        try:
+            hash(value)
+        except TypeError:
+            raise PodiumError(
+                f"qid must hold numbers, texts or other fixed ids; row {row} has {_shown(value)}."
+            ) from None
+    _refuse_missing(ids, [is_null(value) for value in ids.tolist()])
+
+
+def _refuse_missing(ids: Array, missing: Any) -> None:
+    """Refuse ids that stand for nothing."""
+    rows = np.flatnonzero(missing)
+    if len(rows):
+        raise PodiumError(f"qid must not be missing; row {rows[0]} has {ids[rows[0]]!r}.")
+
+
 def is_null(value: Any) -> bool:
     """Say whether a value stands for nothing: None, NaN, NaT or pandas' NA."""
     return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)
@@ -337,7 +371,7 @@ def is_null(value: Any) -> bool:
 
 def _check_row_numbers(rows: Any, n_rows: int, name: str) -> Array:
     """Return row numbers as int64, all in range."""
-    numbers = to_array(rows)
+    numbers = to_array(rows, f"The {name} rows of pairs")
     if numbers.size == 0:
         return np.empty(0, np.int64)
     if numbers.ndim != 1 or not np.issubdtype(numbers.dtype, np.integer):
@@ -350,7 +384,7 @@ def _check_row_numbers(rows: Any, n_rows: int, name: str) -> Array:
 
 def _check_pair_weight(weight: Any, n_pairs: int) -> Array:
     """Return pair weights as float64, all positive and finite."""
-    values = _to_floats(to_array(weight), "The weight of pairs")
+    values = _to_floats(to_array(weight, "The weight of pairs"), "The weight of pairs")
     if values.shape != (n_pairs,):
         raise PodiumError(f"pairs must have one weight each: {n_pairs} expected, {values.size} given.")
     bad = np.flatnonzero(~(np.isfinite(values) & (values > 0)))

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from podium._frames import category_kind, column_values, frame_names, is_frame
+from podium._frames import category_kind, column_values, frame_names, is_frame, plain_array
 from podium._validation import Array, KindError, PodiumError, check_features, is_null
 
 MOST = 255
@@ -202,7 +202,9 @@ def _columns(X: Any) -> Columns:
         return SparseColumns(X)
     if is_frame(X):
         return FrameColumns(X)
-    array = np.ma.filled(X.astype(np.float64), np.nan) if isinstance(X, np.ma.MaskedArray) else np.asarray(X)
+    array = plain_array(X, "X")
+    if isinstance(X, np.ma.MaskedArray):
+        array = np.ma.filled(X.astype(np.float64 if X.dtype.kind in "fiub" else object), np.nan)
     if array.ndim != 2:
         check_features(X)
     return Columns(array)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
+import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -38,7 +39,7 @@ app = typer.Typer(
 DataFile = Annotated[Path, typer.Argument(help="LETOR/SVMlight, CSV or Parquet file, plain or .gz.")]
 Format = Annotated[str, typer.Option("--format", help="auto (by the file's ending), letor, csv or parquet.")]
 Label = Annotated[str, typer.Option(help="Column of the labels, in CSV and Parquet.")]
-Qid = Annotated[str, typer.Option(help="Column of the query ids, in CSV and Parquet; '' if there is none.")]
+Qid = Annotated[str, typer.Option(help="Column of the query ids, in CSV and Parquet; '' if all rows are one query.")]
 Sizes = Annotated[Path | None, typer.Option("--query-sizes", help="File of query sizes, one a line.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 Measures = Annotated[list[str], typer.Option("--measure", "-m", help="A measure, such as ndcg@10; repeat for several.")]
@@ -50,8 +51,10 @@ Convention = Annotated[str, typer.Option(help="podium, or the tool whose numbers
 def main() -> None:
     """Run the command line; bad input ends with a sentence on standard error and exit code 2."""
     try:
-        app()
-    except (PodiumError, OSError) as error:
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            app()
+    except (PodiumError, OSError, MemoryError) as error:
         print(f"podium: {_sentence(error)}", file=sys.stderr)
         raise SystemExit(2) from None
 
@@ -150,6 +153,9 @@ def train_command(
     eval_files: Annotated[
         list[Path], typer.Option("--eval", help="Data to measure each round on; the last one decides.")
     ] = [],  # noqa: B006 (typer copies it)
+    eval_sizes: Annotated[
+        list[Path], typer.Option("--eval-query-sizes", help="File of query sizes of each --eval.")
+    ] = [],  # noqa: B006 (typer copies it)
     pairs: Annotated[Path | None, typer.Option(help="Explicit pairs: winner, loser, weight a line.")] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress bar.")] = False,
     file_format: Format = "auto",
@@ -164,7 +170,12 @@ def train_command(
     model._check_trainable()
     table = load_table(file, file_format, label, qid, query_sizes)
     like = {"n_features": table.X.shape[1], "sparse": sp.issparse(table.X)}
-    evals = [load_table(path, file_format, label, qid, **like) for path in eval_files]
+    if eval_sizes and len(eval_sizes) != len(eval_files):
+        raise PodiumError(f"Give --eval-query-sizes for each of {len(eval_files)} --eval; got {len(eval_sizes)}.")
+    sizes: list[Path | None] = [*eval_sizes] if eval_sizes else [None] * len(eval_files)
+    evals = [
+        load_table(path, file_format, label, qid, own, **like) for path, own in zip(eval_files, sizes, strict=True)
+    ]
     given: dict[str, Any] = {"--pairs": None if pairs is None else {"pairs": tuple(read_pairs(pairs))}}
     given["--eval"] = {"eval_set": [(named_columns(one), one.y) for one in evals]} if evals else None
     model.fit(named_columns(table), table.y, **_taken_by(model, given), **_queries_for(model, table, evals))
@@ -299,6 +310,8 @@ def _read_value(text: str) -> Any:
         return json.loads(text)
     except json.JSONDecodeError:
         return {"None": None, "True": True, "False": False}.get(text, text)
+    except (ValueError, RecursionError):  # a number of thousands of digits, thousands of brackets
+        raise PodiumError(f"--set needs a short value, such as 300 or [1, -1]; got {text[:40]!r}...") from None
 
 
 def _without_nan(content: Any) -> Any:
@@ -310,8 +323,16 @@ def _without_nan(content: Any) -> Any:
     return None if isinstance(content, float) and math.isnan(content) else content
 
 
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    """Print a warning as one line, without the place in the code that Python names."""
+    print(f"podium: {' '.join(str(message).split())}", file=sys.stderr)
+
+
 def _sentence(error: Exception) -> str:
-    """Return the error as one line; a missing file by its name."""
+    """Return the error as one line; a missing file by its name, too little memory by what was asked for."""
+    if isinstance(error, MemoryError) and not isinstance(error, PodiumError):
+        asked = str(error).strip().rstrip(".")
+        return f"There is not enough memory{': ' if asked else ''}{asked}."
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}."
     return " ".join(str(error).split())

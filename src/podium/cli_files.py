@@ -27,9 +27,9 @@ def load_table(
 ) -> RankingTable:
     """Read a data file of any of our formats; query sizes of a side file become query ids.
 
-    Of a CSV or Parquet file, no labels are read without `label` and no queries with an empty `qid`; columns to
-    `ignore` are no features where they are there. `n_features` and `sparse` make a LETOR file read like the one that
-    a model was trained on.
+    Of a CSV or Parquet file, no labels are read without `label`; an empty `qid` says that all rows of a file without
+    queries are one query. Columns to `ignore` are no features where they are there. `n_features` and `sparse` make a
+    LETOR file read like the one that a model was trained on.
     """
     kind = check_choice(file_format, FORMATS, "--format")
     kind = _format_of(path) if kind == "auto" else kind
@@ -38,7 +38,8 @@ def load_table(
     else:
         table = (read_csv if kind == "csv" else read_parquet)(path, label=label, qid=qid or None, ignore=ignore)
     if query_sizes is None:
-        return table
+        one_query = table.qid is None and not qid
+        return table._replace(qid=np.zeros(table.X.shape[0], np.int64)) if one_query else table
     sizes = read_query_sizes(query_sizes)
     n_rows = table.X.shape[0]
     if sizes.sum() != n_rows:

@@ -6,6 +6,7 @@ rows or queries were given.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from podium._compiled import ROW, SCORE
+from podium._magnitudes import scaled_weights
 from podium._validation import (
     Array,
     PairArrays,
@@ -27,6 +29,9 @@ from podium.categories import Categories, read_features
 
 HASH_BLOCK = 2**15
 """Cells converted to float64 and hashed at a time: a block and its copies stay in the second-level cache."""
+
+MANY_ROWS = 1000
+"""Rows up to which graded labels may be one query without a word."""
 
 MULTIPLIER = np.uint64(0xBF58476D1CE4E5B9)
 """An odd constant of SplitMix64: multiplying by it is a bijection that spreads low bits upwards."""
@@ -106,6 +111,8 @@ class RankingData:
         Explicit pairs in grouped row numbers, in a canonical order.
     categories : Categories or None
         The categories whose codes stand in categorical columns of `features`.
+    queries_given : bool
+        Whether the caller gave queries; all rows are one query otherwise.
     """
 
     features: Any
@@ -116,6 +123,7 @@ class RankingData:
     query_weight: Array
     pairs: PairArrays | None
     categories: Categories | None = None
+    queries_given: bool = True
 
     @property
     def weights(self) -> Array:
@@ -147,6 +155,7 @@ class RankingData:
         weight = check_weight(sample_weight, n_rows, "sample_weight")
         per_query = check_query_weight(query_weight, codes, ids, group is not None)
         given_pairs = None if pairs is None else check_pairs(pairs, n_rows)
+        weight, per_query, given_pairs = _within_range(weight, per_query, given_pairs)
 
         keys = row_keys(features, labels, weight, given_pairs)
         queries, order = canonical_order(keys, codes, ids, per_query)
@@ -159,6 +168,7 @@ class RankingData:
             per_query[order],
             None if given_pairs is None else _grouped_pairs(given_pairs, queries),
             categories,
+            qid is not None or group is not None,
         )
 
 
@@ -166,6 +176,40 @@ def weights_of_rows(row_weight: Array, query_weight: Array, offsets: Array) -> A
     """Return the weight of each grouped row times that of its query: a weight of 2 of either is the row twice."""
     weights: Array = row_weight * np.repeat(query_weight, np.diff(offsets))
     return weights
+
+
+def _within_range(rows: Array, queries: Array, pairs: PairArrays | None) -> tuple[Array, Array, PairArrays | None]:
+    """Return all weights scaled down together where they are too large to multiply and square."""
+    if pairs is None:
+        return *scaled_weights(rows, queries, np.zeros(0))[:2], None
+    scaled = scaled_weights(rows, queries, pairs.weight)
+    return scaled.rows, scaled.queries, pairs._replace(weight=scaled.pairs)
+
+
+def warn_of_one_query(labels: Array | None, what: str, advice: str, stacklevel: int = 3) -> None:
+    """Warn that many rows with graded labels are one query, where the caller gave no queries.
+
+    Labels of which at least half are different from each other are amounts, not grades: to order all rows by them
+    is a task of its own (continuous ranking).
+
+    Parameters
+    ----------
+    labels : ndarray or None
+        Of all rows.
+    what : str
+        Whose rows they are, for the message: "of eval_set[0] ", or nothing.
+    advice : str
+        How the caller says that one query is meant, such as "group=[{}]"; the number of rows is put in.
+    stacklevel : int
+        As `warnings.warn` has it; 3 is the caller of the caller.
+    """
+    if labels is None or len(labels) <= MANY_ROWS or 2 * len(np.unique(labels)) >= len(labels):
+        return
+    warnings.warn(
+        f"All {len(labels)} rows {what}are one query, because neither qid nor group was given; give them, or say "
+        f"{advice.format(len(labels))} if one query is meant.",
+        stacklevel=stacklevel,
+    )
 
 
 def canonical_order(keys: Array, codes: Array, ids: Array, query_weight: Array | None = None) -> tuple[Queries, Array]:

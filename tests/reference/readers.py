@@ -38,7 +38,7 @@ def letor_file(data):
     """Rows of a file, and the numbers of its broken lines; a line that differs from the first in having a
     qid is broken."""
     rows, broken = [], []
-    for i, line in enumerate(data.split(b"\n"), 1):
+    for i, line in enumerate(re.split(rb"\r\n|\r|\n", data), 1):
         try:
             row = letor_line(line)
         except ValueError:

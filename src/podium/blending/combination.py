@@ -13,7 +13,7 @@ import numpy as np
 from podium._compiled import SCORE, thread_count
 from podium._validation import Array, PodiumError, check_labels, check_queries, check_scores
 from podium.blending.line import Curve, Judge
-from podium.dataset import group_rows
+from podium.dataset import group_rows, warn_of_one_query
 
 NARROW = 1e-12
 """Gaps up to this width are not taken: scores of 16 digits do not keep an order there."""
@@ -145,6 +145,8 @@ def _gate(
     table = _check_table(scores)
     n_rows = table.shape[1]
     labels, queries = check_labels(y, n_rows), group_rows(*check_queries(qid, group, n_rows))
+    if qid is None and group is None:
+        warn_of_one_query(labels, "", "group=[{}]", 4)
     judge = Judge(labels[queries.rows], queries.offsets, measure, options, thread_count(n_jobs))
     return judge, np.ascontiguousarray(table[:, queries.rows])
 

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from podium._frames import to_array
 from podium._validation import (
     Array,
     NoPairsError,
@@ -18,7 +19,7 @@ from podium._validation import (
     check_queries,
     check_scores,
 )
-from podium.dataset import Queries, group_rows
+from podium.dataset import Queries, group_rows, warn_of_one_query
 from podium.evaluation.resampling import bootstrap_interval, randomisation_p_value
 from podium.evaluation.results import Comparison, Evaluation, MeasureResult, PairedResult
 from podium.measures import Measure, QueryValues, measure_many, parse_measure, weighted_mean
@@ -55,7 +56,8 @@ def evaluate(
     scores : array-like
         Score of each row: higher stands higher.
     qid, group : array-like, optional
-        Query id of each row, or sizes of queries whose rows stand together; one query without either.
+        Query id of each row, or sizes of queries whose rows stand together; one query without either, with a
+        warning for more than 1,000 rows of graded labels: ``group=[len(y)]`` says that it is meant.
     measures : str or iterable of str
         Names such as ``"ndcg@10"``, ``"map"``, ``"pair_loss"``; `podium.measures.available` lists them.
     ties : {"expected", "stable", "optimistic", "pessimistic"}, optional
@@ -186,12 +188,14 @@ def resampling_settings(confidence: Any, n_resamples: Any, random_state: Any) ->
 
 def grouped(y: Any, qid: Any, group: Any, **score_columns: Any) -> tuple[Array, Queries, list[Array]]:
     """Check labels, queries and scores, and group their rows by query."""
-    n_rows = np.size(y)
+    n_rows = to_array(y, "y").size
     if n_rows == 0:
         raise PodiumError("y is empty: there is nothing to evaluate.")
     labels = check_labels(y, n_rows)
     scores = [check_scores(column, n_rows, name) for name, column in score_columns.items()]
     queries = group_rows(*check_queries(qid, group, n_rows))
+    if qid is None and group is None:
+        warn_of_one_query(labels, "", "group=[{}]", 4)
     if n_rows > 1 and len(queries) == n_rows:
         raise NoPairsError(
             f"There is nothing to rank: each of the {n_rows} queries has one row; "

@@ -49,7 +49,7 @@ def read_lightgbm(data: bytes, path: str | PathLike[str], columns: Columns) -> I
 def _paragraphs(data: bytes, path: str | PathLike[str]) -> tuple[list[Paragraph], bool]:
     """Return the header and one paragraph a tree, and whether the trees' end is marked."""
     try:
-        lines = data.decode("utf-8").replace("\r\n", "\n").split("\n")
+        lines = data.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n").split("\n")
     except UnicodeDecodeError:
         raise FormatError(path, "a LightGBM model is a text in UTF-8") from None
     if not lines or lines[0].strip() != "tree":

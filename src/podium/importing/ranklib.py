@@ -27,7 +27,7 @@ Lines = list[str]
 def read_ranklib(data: bytes, path: str | PathLike[str], columns: Columns) -> Imported:
     """Return the model of ``java -jar RankLib.jar -save``."""
     try:
-        lines = data.decode("utf-8").replace("\r\n", "\n").split("\n")
+        lines = data.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n").split("\n")
     except UnicodeDecodeError:
         raise FormatError(path, "a RankLib model is a text in UTF-8") from None
     name = lines[0].lstrip("#").strip()

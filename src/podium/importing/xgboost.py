@@ -78,7 +78,8 @@ def _check_learner(learner: Part) -> tuple[int, tuple[str, ...] | None]:
     if numbers.whole("num_class", 0, MOST_FEATURES, 0) > 1 or numbers.whole("num_target", 0, MOST_FEATURES, 1) > 1:
         raise FormatError(learner.path, "a model of several classes or targets has no single score to rank by")
     n_features = numbers.whole("num_feature", 1, MOST_FEATURES)
-    names = tuple(learner.content.get("feature_names") or ())
+    given = learner.content.get("feature_names") or []
+    names = tuple(given) if isinstance(given, list) else (None,)
     if names and (len(names) != n_features or not all(isinstance(name, str) for name in names)):
         raise FormatError(learner.path, f"learner.feature_names must be {n_features} names")
     return n_features, given_names(names)
@@ -119,9 +120,7 @@ def _read_tree(part: Part, n_features: int) -> RegressionTree:
     if (right[inner] < 0).any():
         raise FormatError(part.path, f"{part.place}: a split must have two children")
     number = np.where(inner, np.cumsum(inner) - 1, ~(np.cumsum(~inner) - 1)).astype(ROW)
-    conditions = part.numbers("split_conditions", size).astype(np.float32)
-    if not np.isfinite(conditions).all():
-        raise FormatError(part.path, f"{part.place}.split_conditions must be finite")
+    conditions = _as_float32(part, "split_conditions", size)
     gain = part.numbers("loss_changes", size)[inner] if "loss_changes" in part.content else None
     sets = {int(number[node]): words for node, words in _sets(part, size, inner).items()}
     threshold = below_as_float32(conditions[inner])
@@ -162,11 +161,18 @@ def _features(part: Part, size: int, inner: Array, n_features: int) -> Array:
     return feature
 
 
+def _as_float32(part: Part, name: str, n_values: int) -> Array:
+    """Return an array of numbers that are finite in float32."""
+    with np.errstate(over="ignore"):
+        numbers = part.numbers(name, n_values).astype(np.float32)
+    if not np.isfinite(numbers).all():
+        raise FormatError(part.path, f"{part.at(name)} must be finite")
+    return numbers
+
+
 def _weighted(trees: list[RegressionTree], booster: Part) -> list[RegressionTree]:
     """Return the trees of DART times their weights, multiplied in float32."""
-    weights = booster.numbers("weight_drop", len(trees)).astype(np.float32)
-    if not np.isfinite(weights).all():
-        raise FormatError(booster.path, f"{booster.at('weight_drop')} must be finite")
+    weights = _as_float32(booster, "weight_drop", len(trees))
     return [
         tree.with_values((tree.value.astype(np.float32) * weight).astype(SCORE))
         for tree, weight in zip(trees, weights, strict=True)

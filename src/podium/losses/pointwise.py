@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from podium._compiled import SCORE
+from podium._magnitudes import LARGEST, check_within
 from podium._validation import Array, PodiumError
 from podium.feedback import Feedback, Graded
 from podium.measures.conventions import Rules
@@ -19,6 +21,7 @@ class Squared:
     """Squared error ½ w (y - s)²: gradient w (s - y), curvature w."""
 
     def __init__(self, labels: Array, weight: Array, sigma: float) -> None:
+        check_within(labels, "y", "the squared loss, which computes with its values")
         self.labels, self.weight = labels, weight
 
     def start(self) -> float:
@@ -43,7 +46,7 @@ class Logistic:
         """Return half the log odds over σ, 0 where all rows are of one kind (LM Eq. 13)."""
         positive = float(self.weight[self.sign > 0].sum())
         negative = float(self.weight[self.sign < 0].sum())
-        return 0.0 if min(positive, negative) <= 0 else float(np.log(positive / negative)) / (2 * self.sigma)
+        return 0.0 if min(positive, negative) <= 0 else (math.log(positive) - math.log(negative)) / (2 * self.sigma)
 
     def derivatives(self, scores: Array, number: int = 0) -> tuple[Array, Array]:
         """Return gradient and curvature of each row."""
@@ -63,7 +66,9 @@ class BalancedLogistic(Logistic):
         super().__init__(labels, weight, sigma)
         totals = np.array([weight[self.sign < 0].sum(), weight[self.sign > 0].sum()])
         # times n/2, so that limits on the sum of curvatures mean what they mean in the plain loss
-        shares = np.divide(totals.sum() / 2, totals, out=np.zeros(2), where=totals > 0)
+        with np.errstate(over="ignore"):
+            shares = np.divide(totals.sum() / 2, totals, out=np.zeros(2), where=totals > 0)
+        shares = np.minimum(shares, LARGEST**3)  # of a kind that weighs next to nothing
         self.weight = weight * shares[(self.sign > 0).astype(int)]
 
 
@@ -128,6 +133,7 @@ class UserLoss:
                 raise PodiumError(
                     f"The loss must return a finite {name} for each of {len(scores)} rows; got shape {values.shape}."
                 )
+            check_within(values, f"The {name} of the loss", "trees")
         if (curvature < 0).any():
             raise PodiumError("The loss must not return a negative curvature; consider its absolute value.")
         return gradient, curvature

@@ -12,6 +12,7 @@ import numpy as np
 from numba import types
 
 from podium._compiled import ROW, SCORE, compiled_for
+from podium._magnitudes import LARGEST
 from podium._validation import PodiumError
 from podium.measures.conventions import Rules
 from podium.measures.ties import Array, Ranking, by_query_threads
@@ -184,7 +185,7 @@ def measure_ranking(measure: Measure, ranking: Ranking, rules: Rules, depths: Ar
     if definition.weight is not None:
         weights = _by_query(definition.weight, measure, ranking, rules, None)
     empty = np.isnan(values)
-    if np.isinf(values).any():
+    if (np.abs(values) > LARGEST).any():
         advice = 'consider gain="linear"' if rules.gain == "exp2" else "consider smaller ones"
         raise PodiumError(f"{measure} overflows with these labels; {advice}.")
     fill = rules.empty_of.get(definition.name, rules.empty)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from os import PathLike
 from typing import Any, ClassVar, Self
 
@@ -14,6 +14,7 @@ from sklearn.utils._param_validation import InvalidParameterError
 from sklearn.utils.validation import check_is_fitted
 
 from podium._compiled import thread_count
+from podium._magnitudes import scaled_weight
 from podium._validation import (
     Array,
     FormatError,
@@ -23,7 +24,7 @@ from podium._validation import (
     check_weight,
 )
 from podium.categories import Categories, read_features
-from podium.dataset import RankingData, group_rows
+from podium.dataset import RankingData, group_rows, warn_of_one_query
 from podium.export import Exported, export_model
 from podium.measures import measure_queries, parse_measure, weighted_mean
 from podium.model_file import MOST_FEATURES, check_whole, to_floats, write_model
@@ -44,6 +45,8 @@ class Ranker(BaseEstimator):
     """
 
     _kept: ClassVar[tuple[str, ...]] = ()
+    _by_query: bool = True
+    """Whether it matters to learning which rows are of one query."""
     _categories: Categories | None = None
 
     def fit(
@@ -70,7 +73,8 @@ class Ranker(BaseEstimator):
         y : array-like, optional
             Label of each row: any real numbers, higher should stand higher within its query.
         qid : array-like, optional
-            Query of each row, of any type and in any order; all rows are one query without it.
+            Query of each row, of any type and in any order; all rows are one query without it, with a warning for
+            more than 1,000 rows of graded labels where queries matter: ``group=[len(y)]`` says that it is meant.
         group : array-like, optional
             Instead of `qid`: sizes of the queries, whose rows stand together.
         pairs : tuple, optional
@@ -82,7 +86,7 @@ class Ranker(BaseEstimator):
         eval_set : list of (X, y), optional
             Further data to measure each round on; the last one decides on early stopping.
         eval_qid, eval_group : list, optional
-            Queries of each evaluation set.
+            Queries of each evaluation set; they must be given where those of the training rows are.
         init_model : fitted ranker of the same class, optional
             Go on from its rounds; `n_estimators` counts the rounds in all.
 
@@ -95,7 +99,11 @@ class Ranker(BaseEstimator):
             X, y, qid=qid, group=group, pairs=pairs, sample_weight=sample_weight, query_weight=query_weight,
             categories=self._find_categories(X, init_model),
         )  # fmt: skip
+        if self._by_query and not data.queries_given:
+            warn_of_one_query(data.labels, "", "group=[{}]")
         evals = _check_evals(eval_set, eval_qid, eval_group, data)
+        for number, one in enumerate(evals):
+            _check_eval_queries(data, one, number, self._by_query)
         if hasattr(init_model, "n_features_in_"):
             check_columns(data, init_model.n_features_in_, _names_of(init_model), "init_model must have")
         self._learn(data, evals, init_model)
@@ -128,14 +136,17 @@ class Ranker(BaseEstimator):
     def score(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> float:
         """Return the mean of the first `eval_metric` over queries, losses negated: higher is better.
 
-        With `sample_weight`, a query counts as much as the mean weight of its rows.
+        With `sample_weight`, a query counts as much as the mean weight of its rows. Without `qid` all rows are one
+        query, with a warning for more than 1,000 rows of graded labels.
         """
         measure = parse_measure(self._monitor_measures()[0])
         scores = self.predict(X)
         labels = check_labels(y, len(scores))
+        if qid is None:
+            warn_of_one_query(labels, "", "qid=np.zeros({})")
         queries = group_rows(*check_queries(qid, None, len(scores)))
         found = measure_queries(measure, labels[queries.rows], scores[queries.rows], queries.offsets)
-        weight = check_weight(sample_weight, len(scores), "sample_weight")[queries.rows]
+        weight = scaled_weight(check_weight(sample_weight, len(scores), "sample_weight"))[queries.rows]
         per_query = np.add.reduceat(weight, queries.offsets[:-1]) / queries.sizes
         mean = weighted_mean(found.values, found.weights * per_query)
         return mean if measure.higher_is_better else -mean
@@ -311,24 +322,52 @@ def check_rounds_before(n_before: int, n_rounds: int) -> None:
 
 def _check_evals(eval_set: Any, eval_qid: Any, eval_group: Any, train: RankingData) -> list[RankingData]:
     """Check the evaluation sets and their columns."""
-    sets = [] if eval_set is None else list(eval_set)
-    if isinstance(eval_set, tuple) or not all(isinstance(one, tuple | list) and len(one) == 2 for one in sets):
-        raise PodiumError("eval_set must be a list of (X, y), such as [(X_valid, y_valid)].")
-    ids, groups = _beside(eval_qid, len(sets), "eval_qid"), _beside(eval_group, len(sets), "eval_group")
-    evals = [
-        RankingData.from_arrays(X, y, qid=qid, group=group, categories=train.categories)
-        for (X, y), qid, group in zip(sets, ids, groups, strict=True)
-    ]
-    for number, data in enumerate(evals):
+    sets = eval_sets(eval_set)
+    ids, groups = one_each(eval_qid, len(sets), "eval_qid"), one_each(eval_group, len(sets), "eval_group")
+    evals = []
+    for number, ((X, y), qid, group) in enumerate(zip(sets, ids, groups, strict=True)):
+        try:
+            data = RankingData.from_arrays(X, y, qid=qid, group=group, categories=train.categories)
+        except PodiumError as error:
+            raise type(error)(f"eval_set[{number}]: {error}") from None
         names = None if data.feature_names is None else list(data.feature_names)
         check_columns(train, data.features.shape[1], names, f"eval_set[{number}] must have")
+        evals.append(data)
     return evals
 
 
-def _beside(beside: Any, n_sets: int, name: str) -> list[Any]:
+def _check_eval_queries(train: RankingData, data: RankingData, number: int, by_query: bool) -> None:
+    """Refuse an evaluation set without queries beside training rows with some, and the other way round."""
+    if train.queries_given and not data.queries_given:
+        raise PodiumError(
+            f"eval_set[{number}] must have queries, as the training rows have: give eval_qid or eval_group "
+            f"(eval_group=[..., [{len(data.queries.rows)}], ...] if its rows are one query)."
+        )
+    if not by_query:
+        return
+    if data.queries_given and not train.queries_given and train.labels is not None:
+        raise PodiumError(
+            f"The training rows must have queries, as eval_set[{number}] has: give qid or group "
+            f"(group=[{len(train.labels)}] if they are one query)."
+        )
+    if not data.queries_given:
+        warn_of_one_query(data.labels, f"of eval_set[{number}] ", "eval_group=[..., [{}], ...]", 4)
+
+
+def eval_sets(eval_set: Any) -> list[tuple[Any, Any]]:
+    """Return the evaluation sets as a list of (X, y)."""
+    sets = [] if eval_set is None else list(eval_set) if isinstance(eval_set, Iterable) else [eval_set]
+    if isinstance(eval_set, tuple) or not all(isinstance(one, tuple | list) and len(one) == 2 for one in sets):
+        raise PodiumError("eval_set must be a list of (X, y), such as [(X_valid, y_valid)].")
+    return [(X, y) for X, y in sets]
+
+
+def one_each(beside: Any, n_sets: int, name: str) -> list[Any]:
     """Return one entry per evaluation set."""
     if beside is None:
         return [None] * n_sets
+    if not isinstance(beside, Sequence | np.ndarray) or isinstance(beside, str):
+        raise PodiumError(f"{name} must be a list with an entry per eval_set; got {type(beside).__name__}.")
     if len(beside) != n_sets:
         raise PodiumError(f"{name} must have one entry per eval_set: {n_sets} expected, {len(beside)} given.")
     return list(beside)

@@ -20,6 +20,7 @@ import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval
 
 from podium._compiled import ROW, SCORE
+from podium._magnitudes import check_within
 from podium._validation import Array, FormatError, PodiumError
 from podium.binning.blocks import Matrix
 from podium.binning.columns import DenseReader, SparseReader
@@ -55,6 +56,7 @@ class _LinearPreference(_Baseline):
     """Scores a row by ``default_ + Σ_i coef_[i] (f_i(x) - averages_[i])`` over the features that rank it."""
 
     _kept: ClassVar[tuple[str, ...]] = ("averages_", "coef_", "default_")
+    _by_query = False
 
     averages_: Array
     coef_: Array
@@ -66,6 +68,7 @@ class _LinearPreference(_Baseline):
             raise PodiumError(f"{name} requires y to be passed, but the target y is None: pairs are not enough.")
         if data.pairs is not None:
             raise PodiumError(f"{name} learns from the numbers in y alone, so pairs must be None.")
+        check_within(data.labels, "y", f"{name}, which computes with its values")
         target_weight = data.weights
         if not target_weight.any():
             raise PodiumError(f"{name} needs a row of positive weight in a query of positive weight; none is.")
@@ -77,10 +80,10 @@ class _LinearPreference(_Baseline):
                     f"{feature} does not: use NaN for what is missing."
                 )
             averages[feature] = average(values, data.row_weight[rows])
+        self._learn_labels(data, data.labels, target_weight, averages)
         self.averages_ = averages
-        self._learn_labels(data, data.labels, target_weight)
 
-    def _learn_labels(self, data: RankingData, labels: Array, target_weight: Array) -> None:
+    def _learn_labels(self, data: RankingData, labels: Array, target_weight: Array, averages: Array) -> None:
         """Learn from the label of each row and its weight, that of its query included."""
         raise TypeError(f"{type(self).__name__} must say how it learns.")
 
@@ -129,14 +132,15 @@ class PreferenceRegression(_LinearPreference):
     [5.0]
     """
 
-    def _learn_labels(self, data: RankingData, labels: Array, target_weight: Array) -> None:
+    def _learn_labels(self, data: RankingData, labels: Array, target_weight: Array, averages: Array) -> None:
         target = np.flatnonzero(target_weight)
-        filled = np.empty((len(target), len(self.averages_)), SCORE, order="F")
+        filled = np.empty((len(target), len(averages)), SCORE, order="F")
         for feature, rows, values in _columns(data.features, data.queries.rows):
-            filled[:, feature] = spread(rows, values, len(labels), self.averages_[feature])[target]
+            filled[:, feature] = spread(rows, values, len(labels), averages[feature])[target]
         root = np.sqrt(target_weight[target])
-        self.coef_ = np.linalg.lstsq(filled * root[:, None], labels[target] * root, rcond=None)[0]
-        self.default_ = float(self.coef_ @ self.averages_)
+        coef = np.linalg.lstsq(filled * root[:, None], labels[target] * root, rcond=None)[0]
+        check_within(coef, "The weights of features", "finite scores; give features of a larger scale")
+        self.coef_, self.default_ = coef, float(coef @ averages)
 
 
 class VectorSimilarity(_LinearPreference):
@@ -167,8 +171,8 @@ class VectorSimilarity(_LinearPreference):
     [2, 1]
     """
 
-    def _learn_labels(self, data: RankingData, labels: Array, target_weight: Array) -> None:
-        cosines = np.zeros_like(self.averages_)
+    def _learn_labels(self, data: RankingData, labels: Array, target_weight: Array, averages: Array) -> None:
+        cosines = np.zeros_like(averages)
         weighted = labels * target_weight
         target_norm = np.sqrt(np.sum(weighted * labels))
         for feature, rows, values in _columns(data.features, data.queries.rows):

@@ -14,10 +14,12 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from podium._compiled import ROW, SCORE, thread_count
+from podium._frames import to_array
+from podium._magnitudes import check_within
 from podium._validation import Array, PodiumError
 from podium.binning import as_blocks, bin_features
 from podium.categories import Categories
-from podium.dataset import RankingData
+from podium.dataset import RankingData, warn_of_one_query
 from podium.export import TreeSum
 from podium.losses import Loss
 from podium.measures import parse_measure
@@ -61,7 +63,7 @@ class TreeRanker(Ranker):
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's declaration)
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
-        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "learning_rate": [Interval(Real, 0, 100, closed="right")],
         "max_leaves": [Interval(Integral, 2, None, closed="left")],
         "max_depth": [Interval(Integral, 1, None, closed="left"), None],
         "min_child_samples": [Interval(Integral, 1, None, closed="left")],
@@ -76,7 +78,7 @@ class TreeRanker(Ranker):
         "monotone_constraints": ["array-like", None],
         "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
         "cat_smooth": [Interval(Real, 0, None, closed="left")],
-        "sigma": [Interval(Real, 0, None, closed="neither")],
+        "sigma": [Interval(Real, 1e-9, 1e9, closed="both")],
         "early_stopping_rounds": [Interval(Integral, 1, None, closed="left"), None],
         "eval_metric": [str, list, tuple],
         "random_state": ["random_state"],
@@ -246,6 +248,8 @@ class TreeRanker(Ranker):
         weights = {"sample_weight": sample_weight, "query_weight": query_weight}
         data = RankingData.from_arrays(features, y, qid=qid, group=group, **weights)
         monotone = _check_monotone(self.monotone_constraints, self.n_features_in_, self._categories)
+        if self._by_query and not data.queries_given:
+            warn_of_one_query(data.labels, "", "group=[{}]")
         loss = self._make_loss(data, thread_count(self.n_jobs), 0)
         scores = self._start.scores(features)[data.queries.rows]
         rounds = []
@@ -255,6 +259,7 @@ class TreeRanker(Ranker):
             newton = newton_values(tree, pull, bend, self.reg_lambda, monotone, self.learning_rate)
             ends = np.sort([tree.value, newton], axis=0)  # between them in spite of rounding: equal ones stay
             changed = tree.with_values(np.clip(decay * tree.value + (1 - decay) * newton, *ends))
+            check_within(changed.value, "The new values of leaves", "finite scores; consider a smaller learning_rate")
             scores += changed.value[leaves]
             rounds.append(TreeRound(changed))
         self._keep(rounds, len(rounds), self._start)
@@ -306,7 +311,7 @@ def _check_monotone(constraints: Any, n_features: int, categories: Categories | 
     """Return one of 1, -1 and 0 for each feature, or None; categories have no order to keep."""
     if constraints is None:
         return None
-    given = np.asarray(constraints)
+    given = to_array(constraints, "monotone_constraints")
     if given.shape != (n_features,) or not np.isin(given, (-1, 0, 1)).all():
         raise PodiumError(
             f"monotone_constraints must give 1, -1 or 0 for each of {n_features} features; got {constraints!r}."

@@ -21,6 +21,9 @@ from podium.rankers.boosted_trees import gain_shares
 from podium.rankers.tree_file import from_columns, to_columns
 from podium.weak.regression_tree import Forest, RegressionTree
 
+LARGEST_FLOAT32 = float(np.finfo(np.float32).max)
+"""Values beyond ± this count as it where a program reads features as float32, so that scores are finite."""
+
 
 def import_model(
     path: str | PathLike[str],
@@ -261,8 +264,9 @@ class ImportedLinear(ImportedRanker):
         self._model, self.coef_, self.intercept_ = model, model.weights, model.intercept
 
     def _score_part(self, features: Any) -> Array:
-        read = features.astype(np.float32) if self._reading.float32 else features
-        return self._model.score(read.astype(SCORE))
+        if self._reading.float32:
+            features = np.clip(features, -LARGEST_FLOAT32, LARGEST_FLOAT32).astype(np.float32)
+        return self._model.score(features.astype(SCORE))
 
     def _exported(self) -> Linear:
         return replace(self._model, feature_names=name_tuple(self), name=type(self).__name__)

@@ -43,13 +43,14 @@ class LambdaMART(TreeRanker):
     normalize : bool
         Divide a pair's weight by 0.01 + σ |s_i - s_j|, as LightGBM does by default. False is the paper's λ.
     sigma : float
-        Steepness of the pairs' sigmoid; it cancels in the model unless `reg_lambda` or `min_child_weight` act.
+        Steepness of the pairs' sigmoid, from 1e-9 to 1e9; it cancels in the model unless `reg_lambda` or
+        `min_child_weight` act.
     gain : "exp2", "linear", mapping or callable
         Gain of a label in NDCG: 2^y - 1, y, or given; in a query with labels below 0, y counts from its lowest label.
     contradictions : {"keep", "net"}
         Whether explicit pairs that contradict each other all count, or are netted, as `RankBoost` has it.
     learning_rate : float
-        η: factor on every leaf's value.
+        η: factor on every leaf's value, at most 100.
     max_leaves : int
         Leaves of a tree, which grows where the gain is largest.
     max_depth : int, optional
@@ -219,9 +220,9 @@ class MART(TreeRanker):
         alike (LM 6.1); the listwise cross-entropy XE-NDCG; or a function of (scores, feedback) that returns
         gradient and curvature of each row, rows grouped by query as ``feedback.offsets`` says.
     sigma : float
-        Steepness of the logistic losses; it cancels in the model (LM 6).
+        Steepness of the logistic losses, from 1e-9 to 1e9; it cancels in the model (LM 6).
     learning_rate : float
-        η: factor on every leaf's value.
+        η: factor on every leaf's value, at most 100.
     max_leaves : int
         Leaves of a tree, which grows where the gain is largest.
     max_depth : int, optional
@@ -345,6 +346,10 @@ class MART(TreeRanker):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+
+    @property
+    def _by_query(self) -> bool:  # type: ignore[override]
+        return self.loss == "cross_entropy"
 
     def _make_loss(self, data: RankingData, threads: int, seed: int) -> Loss:
         feedback = feedback_of(data)

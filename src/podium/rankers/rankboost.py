@@ -12,10 +12,11 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from podium._compiled import thread_count, threads_for
+from podium._magnitudes import check_within
 from podium._validation import Array, PodiumError
 from podium.alpha import RULES, SMOOTHING
 from podium.binning import bin_features, candidate_thresholds
-from podium.dataset import RankingData
+from podium.dataset import RankingData, warn_of_one_query
 from podium.distribution import LOG_LARGEST, Distribution
 from podium.feedback import CONTRADICTIONS, PAIR_WEIGHTS, feedback_of
 from podium.rankers.boosted import BoostedRanker
@@ -209,6 +210,8 @@ class RankBoost(BoostedRanker):
 
     def _weigh(self, found: Found, distribution: Distribution) -> float:
         """Return α of a weak ranking, learning rate included."""
+        if not isinstance(self.weak, str):
+            check_within(found.values, "The values of a weak ranking", "finite scores")
         default = self.criterion if isinstance(self.weak, str) else "numeric"
         return self.learning_rate * RULES[self.alpha or default](found, distribution)
 
@@ -264,6 +267,8 @@ class RankBoost(BoostedRanker):
             self._check_rows(X)
             weights = {"sample_weight": sample_weight, "query_weight": query_weight}
             data = RankingData.from_arrays(X, y, qid=qid, group=group, pairs=pairs, **weights)
+            if not data.queries_given:
+                warn_of_one_query(data.labels, "", "group=[{}]")
             story["bound"], story["loss"] = self._losses(data, self.staged_predict(X))
         return story
 

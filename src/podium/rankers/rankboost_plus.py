@@ -19,7 +19,7 @@ from podium._compiled import threads_for
 from podium._validation import Array
 from podium.alpha import RULES
 from podium.binning import bin_features
-from podium.dataset import RankingData
+from podium.dataset import RankingData, warn_of_one_query
 from podium.distribution import Distribution
 from podium.distribution.listed import listed_pairs
 from podium.feedback import CONTRADICTIONS, PAIR_WEIGHTS, feedback_of
@@ -229,6 +229,8 @@ def exponential_losses(
     data = RankingData.from_arrays(
         X, y, qid=qid, group=group, pairs=pairs, sample_weight=sample_weight, query_weight=query_weight
     )
+    if not data.queries_given:
+        warn_of_one_query(data.labels, "", "group=[{}]")
     feedback, n_rows = feedback_of(data, pair_weight, contradictions), len(data.queries.rows)
     first, second = Distribution(feedback, n_rows), PlusDistribution(listed_pairs(feedback, n_rows, max_pairs), n_rows)
     logs = np.empty((2, len(model.rounds_)))

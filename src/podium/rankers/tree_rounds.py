@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from podium._compiled import compiled, even_chunks, run_threads, threads_for
-from podium._validation import Array
+from podium._magnitudes import LARGEST
+from podium._validation import Array, PodiumError
 from podium.losses import Loss
 from podium.rounds import Monitor
 from podium.weak.grower import Grown, TreeGrower
@@ -86,6 +87,7 @@ def boost_trees(
     2. A tree on them; its leaves have Newton's value γ = Σ λ/Σ w.
     3. F_k = F_{k-1} + η Σ_l γ_l I(x in leaf l).
     """
+    reach = float(np.abs(scores).max())
     with monitor:
         while len(monitor.rounds) < n_rounds and not monitor.stopped:
             number = len(monitor.rounds)
@@ -97,8 +99,19 @@ def boost_trees(
                 monitor.stop("no split lowers the loss")
                 break
             tree = grown.tree.scaled(learning_rate)
+            reach = _check_reach(reach + float(np.abs(tree.value).max()), number + 1)
             add_tree(tree, grown, rows, grower, scores)  # 3
             monitor.observe(TreeRound(tree))
+
+
+def _check_reach(reach: float, number: int) -> float:
+    """Return a bound on the scores of any row after a round, or refuse one beyond what squares may be taken of."""
+    if reach <= LARGEST:
+        return reach
+    raise PodiumError(
+        f"The scores grow beyond {LARGEST:g} in round {number}, so that nothing was learned: consider a smaller "
+        "learning_rate, or labels of a smaller scale."
+    )
 
 
 def add_tree(tree: RegressionTree, grown: Grown, rows: Array | None, grower: TreeGrower, scores_out: Array) -> None:

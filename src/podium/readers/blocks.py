@@ -62,6 +62,8 @@ def _gzip_errors(path: PathLike) -> Iterator[None]:
 def line_blocks(path: PathLike, progress: bool | None = None) -> Iterator[bytes]:
     """Give the file's bytes in blocks that each end with a newline, which the last line is lent if need be.
 
+    Lines may end with LF, CRLF or CR, also in one file; in the blocks they end with LF.
+
     Parameters
     ----------
     path : str or path-like
@@ -71,20 +73,28 @@ def line_blocks(path: PathLike, progress: bool | None = None) -> Iterator[bytes]
     """
     with open_unpacked(path) as (stream, packed), _bar(path, packed, progress) as advance:
         rest: list[bytes] = []
-        start = stream.read(BLOCK_BYTES)
-        refuse_binary(path, start)
-        chunk = start.removeprefix(_BOM)
-        while chunk:
+        for chunk in _newline_chunks(path, stream):
             cut = chunk.rfind(b"\n") + 1
             if cut:
                 yield b"".join([*rest, chunk[:cut]])
                 rest = []
             rest.append(chunk[cut:])
             advance()
-            chunk = stream.read(BLOCK_BYTES)
         last = b"".join(rest)
         if last:
             yield last + b"\n"
+
+
+def _newline_chunks(path: PathLike, stream: BinaryIO) -> Iterator[bytes]:
+    """Give a text file's bytes as they are read, with LF for every end of a line."""
+    chunk = stream.read(BLOCK_BYTES)
+    refuse_binary(path, chunk)
+    chunk = chunk.removeprefix(_BOM)
+    while chunk:
+        while chunk.endswith(b"\r") and (following := stream.read(1)):  # which may be the LF of a CRLF
+            chunk += following
+        yield chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in chunk else chunk
+        chunk = stream.read(BLOCK_BYTES)
 
 
 def refuse_binary(path: PathLike, start: bytes) -> None:
@@ -99,7 +109,7 @@ def refuse_binary(path: PathLike, start: bytes) -> None:
 def line_at(block: bytes, position: int) -> str:
     """Give the text of the line of `block` that holds `position`."""
     start = block.rfind(b"\n", 0, position) + 1
-    return printable(block[start : block.find(b"\n", position)].rstrip(b"\r"))
+    return printable(block[start : block.find(b"\n", position)])
 
 
 def printable(token: bytes) -> str:

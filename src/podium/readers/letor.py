@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from podium._compiled import ROW, compiled
+from podium._memory import enough_memory
 from podium._validation import FormatError, PodiumError
 from podium.readers.blocks import PathLike, line_blocks
 from podium.readers.letor_lines import COLUMN, LARGEST_FEATURE, most_entries, parse_block
-from podium.readers.ranking_table import RankingTable
+from podium.readers.ranking_table import RankingTable, check_dtype
 from podium.readers.spans import decode, decode_ids
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def read_letor(
     r"""Read a LETOR or SVMlight file: lines such as ``2 qid:10 1:0.03 2:0.4 # docid = GX001``.
 
     Features are numbered from 1, in any order within a line, each at most once. Blank lines and lines with
-    only a comment are left out; lines may end with CRLF. Every number is what ``float`` makes of it; ``nan``
+    only a comment are left out; lines may end with LF, CRLF or CR. Every number is what ``float`` makes of it; ``nan``
     is a missing value. The file may be packed with gzip, whatever its name.
 
     Parameters
@@ -69,6 +70,8 @@ def read_letor(
     FormatError
         If a line is broken (with its number and text), if only some lines have a qid, if the file is
         binary, a damaged .gz, or without rows. Nothing is returned of such a file.
+    SizeError
+        If a dense `X` takes more memory than there is.
     FileNotFoundError
         If there is no such file.
 
@@ -96,8 +99,8 @@ def read_letor(
     >>> table.docid.tolist()
     ['GX001', 'GX002']
     """
-    _check(n_features, dtype, sparse)
-    rows = _Rows(path, np.dtype(dtype), LARGEST_FEATURE if n_features is None else int(n_features))
+    _check(n_features, sparse)
+    rows = _Rows(path, check_dtype(dtype), LARGEST_FEATURE if n_features is None else int(n_features))
     for block in line_blocks(path, progress):
         rows.add(block)
     n_columns = rows.width(n_features)
@@ -108,12 +111,10 @@ def read_letor(
     return RankingTable(X, label, qid, docid, None)
 
 
-def _check(n_features: Any, dtype: DTypeLike, sparse: Any) -> None:
+def _check(n_features: Any, sparse: Any) -> None:
     """Refuse parameters that cannot be meant."""
     if n_features is not None and not (isinstance(n_features, Integral) and 1 <= int(n_features) <= LARGEST_FEATURE):
-        raise PodiumError(f"n_features must be None or a whole number of at least 1; got {n_features!r}.")
-    if np.dtype(dtype) not in (np.float64, np.float32):
-        raise PodiumError(f"dtype must be float64 or float32; got {dtype!r}.")
+        raise PodiumError(f"n_features must be None or a whole number from 1 to {LARGEST_FEATURE}; got {n_features!r}.")
     if not isinstance(sparse, bool) and sparse != "auto":
         raise PodiumError(f"sparse must be 'auto', True or False; got {sparse!r}.")
 
@@ -209,7 +210,10 @@ class _Rows:
 
     def dense(self, n_columns: int) -> np.ndarray:
         """Give X with zeros where the file has nothing; the rows are used up."""
-        X = np.zeros((self.n_rows, n_columns), self.dtype)
+        what = f"{self.path}: a dense X of {self.n_rows} rows and {n_columns} columns"
+        advice = "consider sparse=True, or dtype='float32'"
+        with enough_memory(self.n_rows * n_columns * self.dtype.itemsize, what, advice):
+            X = np.zeros((self.n_rows, n_columns), self.dtype)
         start = 0
         while self._stores:
             store = self._stores.popleft()

@@ -10,7 +10,7 @@ from podium._compiled import ROW, SCORE, compiled, compiled_part
 from podium._validation import FormatError
 from podium.readers.blocks import PathLike, line_at, printable
 from podium.readers.decimals import ends_token, is_digit, python_float, read_decimal, token_end
-from podium.readers.spans import as_array, gather, parse_integers
+from podium.readers.spans import TOO_LONG, as_array, gather, longest_span, parse_integers
 
 COLUMN = np.int32
 """Column numbers: scipy's own choice below 2**31, and half the memory of int64 beside each value."""
@@ -103,6 +103,10 @@ def parse_block(
     row_end = found.row_end[:n_rows].copy()
     if unordered:
         _sort_rows(report, found, row_end, column[:n_entries], value[:n_entries])
+    for spans in (found.qid, found.docid):
+        long = longest_span(*spans[:n_rows].T)
+        if long is not None:
+            raise report.row_error(TOO_LONG, found, long)
     qid = _queries(report, found, n_rows, has_qid)
     docid = gather(block, *found.docid[:n_rows].T.copy())
     return LetorBlock(found.label[:n_rows].copy(), row_end, qid, docid, n_lines)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from podium._validation import PairArrays
+from podium._validation import FormatError, PairArrays, exact_sum
 from podium.readers.blocks import PathLike
 from podium.readers.spans import Columns, read_columns
 
@@ -81,10 +81,13 @@ def read_query_sizes(path: PathLike) -> np.ndarray:
     Raises
     ------
     FormatError
-        If a line is not one whole number from 1.
+        If a line is not one whole number from 1, or the sizes sum to 2⁶³ or more.
     """
     blocks = read_columns(path, 1, 1, "rows of a query")
-    return np.concatenate([columns.integers(0, "query size", 1) for columns in blocks])
+    sizes = np.concatenate([columns.integers(0, "query size", 1) for columns in blocks])
+    if exact_sum(sizes) > np.iinfo(sizes.dtype).max:
+        raise FormatError(path, f"query sizes must sum to a number of rows; got {exact_sum(sizes)}")
+    return sizes
 
 
 def read_weights(path: PathLike) -> np.ndarray:

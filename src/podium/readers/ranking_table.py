@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+
+from podium._validation import PodiumError
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -40,3 +42,14 @@ class RankingTable(NamedTuple):
     qid: np.ndarray | None
     docid: np.ndarray | None
     feature_names: list[str] | None
+
+
+def check_dtype(dtype: Any) -> np.dtype[Any]:
+    """Return the type of `X`, float64 or float32."""
+    try:
+        floats: np.dtype[Any] = np.dtype(dtype)
+    except (TypeError, ValueError, SyntaxError):
+        floats = np.dtype(object)
+    if floats not in (np.float64, np.float32):
+        raise PodiumError(f"dtype must be float64 or float32; got {dtype!r}.")
+    return floats

@@ -19,6 +19,9 @@ _HASH = np.uint64(0xCBF29CE484222325)
 _PRIME = np.uint64(0x100000001B3)
 _MOST_INTEGER_DIGITS = 18  # 10^18 - 1 < 2^63
 _MINUS, _ZERO, _NEWLINE, _COMMENT = 45, 48, 10, 35
+LONGEST_NAME = 4096
+"""Bytes of the name of a query or document: arrays of strings give every row the room of the longest."""
+TOO_LONG = f"the name of a query or document must not be longer than {LONGEST_NAME} bytes"
 
 
 class Columns(NamedTuple):
@@ -54,7 +57,10 @@ class Columns(NamedTuple):
         return printable(self.block[self.start[row, column] : self.stop[row, column]])
 
     def texts(self, column: int) -> np.ndarray:
-        """Entries of one column as an array of bytes strings."""
+        """Entries of one column as an array of bytes strings; raises where one is too long."""
+        long = longest_span(self.start[:, column], self.stop[:, column])
+        if long is not None:
+            raise self.error(long, TOO_LONG)
         return gather(self.block, self.start[:, column].copy(), self.stop[:, column].copy())
 
     def integers(self, column: int, name: str, lowest: int | None = None) -> np.ndarray:
@@ -128,6 +134,12 @@ def _split_block(path: PathLike, block: bytes, most: int, first_line: int) -> tu
 def as_array(block: bytes) -> np.ndarray:
     """View a block as the byte array that kernels take."""
     return np.frombuffer(block, np.uint8)
+
+
+def longest_span(start: np.ndarray, stop: np.ndarray) -> int | None:
+    """Give the row of the first span that is longer than a name may be, None where none is."""
+    long = stop - start > LONGEST_NAME
+    return int(np.argmax(long)) if long.any() else None
 
 
 def gather(block: bytes, start: np.ndarray, stop: np.ndarray) -> np.ndarray:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from podium._compiled import ROW, SCORE
+from podium._memory import enough_memory
 from podium._validation import FormatError, PodiumError, near_matches
 from podium.readers.blocks import PathLike, open_unpacked, refuse_binary
-from podium.readers.ranking_table import RankingTable
+from podium.readers.ranking_table import RankingTable, check_dtype
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
@@ -84,10 +85,10 @@ def read_csv(
     PodiumError
         If pyarrow is not installed.
     """
-    arrow = _pyarrow("pyarrow")
+    arrow, floats = _pyarrow("pyarrow"), check_dtype(dtype)
     roles = _roles(path, _csv_names(path, delimiter), label, qid, docid, features, ignore)
     table = _read_csv(path, roles, delimiter)
-    return _ranking_table(path, table, roles, arrow, np.dtype(dtype))
+    return _ranking_table(path, table, roles, arrow, floats)
 
 
 def read_parquet(
@@ -130,7 +131,7 @@ def read_parquet(
     PodiumError
         If pyarrow is not installed.
     """
-    arrow, parquet = _pyarrow("pyarrow"), _pyarrow("pyarrow.parquet")
+    arrow, parquet, floats = _pyarrow("pyarrow"), _pyarrow("pyarrow.parquet"), check_dtype(dtype)
     with open(path, "rb") as stream:
         try:
             file = parquet.ParquetFile(stream)
@@ -139,7 +140,7 @@ def read_parquet(
         except (arrow.ArrowException, OSError) as error:
             raise FormatError(path, f"not a whole Parquet file ({_short(error)})") from error
     _refuse_text_columns(path, table.schema, roles, arrow)
-    return _ranking_table(path, table, roles, arrow, np.dtype(dtype))
+    return _ranking_table(path, table, roles, arrow, floats)
 
 
 def _pyarrow(module: str) -> Any:
@@ -167,10 +168,9 @@ def _roles(
 ) -> _Roles:
     """Check the columns that were named, and say which ones the features are."""
     others = [name for name in (label, qid, docid) if name is not None]
-    if isinstance(features, str):
-        raise PodiumError(f"features must be a list of column names; got the string {features!r}.")
-    if isinstance(ignore, str):
-        raise PodiumError(f"ignore must be a list of column names; got the string {ignore!r}.")
+    for what, given in (("features", features), ("ignore", ignore)):
+        if isinstance(given, str) or not isinstance(given, Iterable | None):
+            raise PodiumError(f"{what} must be a list of column names; got {given!r}.")
     passed_over = [*others, *(name for name in ignore if name in names and name not in others)]
     chosen = [name for name in names if name not in passed_over] if features is None else list(features)
     wanted = [*others, *chosen]
@@ -194,13 +194,16 @@ def _wrong_column(name: str, names: list[str]) -> str:
 
 def _csv_names(path: PathLike, delimiter: str) -> list[str]:
     """Names in the first line of a CSV file."""
-    if len(delimiter) != 1:
+    if not isinstance(delimiter, str) or len(delimiter) != 1:
         raise PodiumError(f"delimiter must be one character; got {delimiter!r}.")
     with open_unpacked(path) as (stream, _):
         refuse_binary(path, stream.read(8192))
         stream.seek(0)
         text = io.TextIOWrapper(stream, "utf-8-sig", errors="backslashreplace", newline="")
-        names = next(csv.reader(text, delimiter=delimiter), None)
+        try:
+            names = next(csv.reader(text, delimiter=delimiter), None)
+        except csv.Error as error:
+            raise FormatError(path, f"the line of column names cannot be read ({error})", 1) from None
         text.detach()
     if not names:
         raise FormatError(path, "the file has no rows; expected a line of column names and then rows")
@@ -252,14 +255,16 @@ def _refuse_text_columns(path: PathLike, schema: Any, roles: _Roles, arrow: Any)
 
 def _ranking_table(path: PathLike, table: Any, roles: _Roles, arrow: Any, dtype: np.dtype[Any]) -> RankingTable:
     """Make numpy arrays of an arrow table."""
-    if dtype not in (np.float64, np.float32):
-        raise PodiumError(f"dtype must be float64 or float32; got {dtype}.")
     if table.num_rows == 0:
         raise FormatError(path, "the file has no rows, only names of columns")
     y = None if roles.label is None else _labels(path, roles.label, table, arrow)
     qid = None if roles.qid is None else _queries(path, roles.qid, table, arrow)
     docid = None if roles.docid is None else _documents(roles.docid, table, arrow)
-    return RankingTable(_matrix(table, roles.features, arrow, dtype), y, qid, docid, roles.features)
+    what = f"{path}: an X of {table.num_rows} rows and {len(roles.features)} columns"
+    advice = "consider dtype='float32' or fewer features"
+    with enough_memory(table.num_rows * len(roles.features) * dtype.itemsize, what, advice):
+        X = _matrix(table, roles.features, arrow, dtype)
+    return RankingTable(X, y, qid, docid, roles.features)
 
 
 def _labels(path: PathLike, name: str, table: Any, arrow: Any) -> np.ndarray:

@@ -32,6 +32,8 @@ FETCHED = (LINE, AHEAD + 8)
 """Shape of the scratch for fetched codes: 8 more, so that the words of a row do not share a cache set."""
 SPREAD = 8.0
 """Units times √n that are kept free for the rounding of sums over n rows: sixteen standard deviations."""
+LEAST_SUM = 1e-250
+"""Sums up to this are taken for zero: nothing can be divided by the smallest numbers."""
 LARGE = 2**21
 """Rows beyond which gradients and curvatures get an integer each, which takes twice the time.
 
@@ -102,7 +104,7 @@ def pack(
     planes = np.empty((1 + two, n), np.int64)
     room = np.array([2.0 ** (gradient_bits - 1) - 1, 2.0**curvature_bits - 1])
     sums = np.array([np.abs(gradient).sum(), curvature.sum()])
-    scales = np.maximum(room - slack, room / 2) / np.where(sums > 0, sums, 1.0)
+    scales = np.maximum(room - slack, room / 2) / np.where(sums > LEAST_SUM, sums, 1.0)
     if whole:
         scales[1] = 2.0 ** np.floor(np.log2(scales[1]))
     n_threads = threads_for(n_threads, 16 * n)  # a row takes as long as 16 cells

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from podium._compiled import SCORE, compiled, compiled_part
+from podium._frames import to_array
 from podium._validation import Array, PodiumError
 from podium.binning import Bins
 from podium.distribution import Distribution
@@ -224,7 +225,7 @@ def allowed_signs(constraints: Sequence[int] | None, n_features: int) -> Array:
     """Return, for each feature, whether α > 0 and whether α < 0 is allowed: shape (n_features, 2)."""
     if constraints is None:
         return np.ones((n_features, 2), np.bool_)
-    signs = np.asarray(constraints)
+    signs = to_array(constraints, "monotone_constraints")
     if signs.shape != (n_features,):
         raise PodiumError(f"monotone_constraints must have one entry per feature, {n_features}; got {signs.size}.")
     if not np.isin(signs, (-1, 0, 1)).all():

@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import ClassifierMixin
 
+from podium._magnitudes import scaled_weight
 from podium._validation import Array, FormatError, PodiumError, check_weight
 from podium.categories import read_features
 from podium.dataset import hash_features, row_keys
@@ -84,7 +85,7 @@ class OrdinalData:
             grades, classes = check_grades(y, n_rows)
         else:
             grades = grades_of(y, n_rows, classes)
-        weight = check_weight(sample_weight, n_rows, "sample_weight")
+        weight = scaled_weight(check_weight(sample_weight, n_rows, "sample_weight"))
         matrix = cost_matrix(cost, classes)
         costs = matrix[grades] if sample_cost is None else row_costs(sample_cost, grades, classes)
         convex = costs_are_convex(matrix if sample_cost is None else costs)
@@ -172,7 +173,7 @@ class OrdinalRanker(ClassifierMixin, Ranker):
             costs = cost_matrix(self.cost, self.classes_)[grades]
         else:
             costs = row_costs(sample_cost, grades, self.classes_)
-        weight = check_weight(sample_weight, len(grades), "sample_weight")
+        weight = scaled_weight(check_weight(sample_weight, len(grades), "sample_weight"))
         return 0.0 - float(np.average(costs[np.arange(len(grades)), self._grade(features)], weights=weight))
 
     def _gate(self, X: Any, y: Any, sample_cost: Any, sample_weight: Any) -> OrdinalData:

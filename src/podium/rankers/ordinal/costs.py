@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 
 from podium._compiled import SCORE
+from podium._frames import to_array
+from podium._magnitudes import LARGEST
 from podium._validation import Array, PodiumError, check_choice
 
 COSTS: dict[str, Callable[[Array], Array]] = {
@@ -94,8 +96,10 @@ def costs_of_steps(weights: Array, grades: Array) -> Array:
 def _numbers(values: Any, name: str) -> Array:
     """Return costs as a float64 matrix."""
     try:
-        matrix = np.array(values, SCORE)
-    except (TypeError, ValueError):
+        matrix = np.array(to_array(values, name), SCORE)
+    except PodiumError:
+        raise
+    except (TypeError, ValueError, OverflowError):
         raise PodiumError(f"{name} must be a matrix of numbers; got {type(values).__name__}.") from None
     if matrix.ndim != 2:
         raise PodiumError(f"{name} must be a matrix; got {matrix.ndim} dimension(s).")
@@ -106,10 +110,12 @@ def _check_cost_vectors(costs: Array, grades: Array, classes: Array, name: str) 
     """Refuse costs that are not finite, negative, not 0 at the own grade, or not V-shaped, and say which row."""
     own = np.zeros_like(costs, bool)
     own[np.arange(len(grades)), grades] = True
-    bad = ~np.isfinite(costs) | (costs < 0) | (own & (costs != 0))
+    bad = ~(costs <= LARGEST) | (costs < 0) | (own & (costs != 0))
     if bad.any():
         row, column = np.argwhere(bad)[0]
         rule = "0 at the row's own grade" if own[row, column] else "finite and not negative"
+        if LARGEST < costs[row, column] < np.inf:
+            rule = f"at most {LARGEST:g}"
         raise PodiumError(
             f"{name} must be {rule}; {_place(row, grades, classes, name)} has {costs[row, column]} "
             f"for the grade {classes.tolist()[column]!r}."

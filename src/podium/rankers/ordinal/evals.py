@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from podium._validation import Array, PodiumError
-from podium.rankers.base import check_columns
+from podium.rankers.base import check_columns, eval_sets, one_each
 from podium.rankers.ordinal.base import OrdinalData
 
 
@@ -27,16 +27,12 @@ def check_eval_sets(
     patience : int or None
         The ranker's `early_stopping_rounds`.
     """
-    sets = [] if eval_set is None else list(eval_set)
-    if isinstance(eval_set, tuple) or not all(isinstance(one, tuple | list) and len(one) == 2 for one in sets):
-        raise PodiumError("eval_set must be a list of (X, y), such as [(X_valid, y_valid)].")
+    sets = eval_sets(eval_set)
     if patience is not None and not sets:
         raise PodiumError("early_stopping_rounds needs an eval_set to measure each round on.")
     if eval_cost is None and own_costs and sets:
         raise PodiumError("With sample_cost give eval_cost too: a list with the costs of each eval_set.")
-    given = [None] * len(sets) if eval_cost is None else list(eval_cost)
-    if len(given) != len(sets):
-        raise PodiumError(f"eval_cost must have one entry per eval_set: {len(sets)} expected, {len(given)} given.")
+    given = one_each(eval_cost, len(sets), "eval_cost")
     return [
         _check_eval_set(data, X, y, cost, costs, number)
         for number, ((X, y), costs) in enumerate(zip(sets, given, strict=True))

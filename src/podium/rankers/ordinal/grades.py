@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.exceptions import DataConversionWarning
 
 from podium._compiled import ROW
+from podium._frames import to_array
 from podium._validation import Array, FormatError, PodiumError, is_null
 
 NUMBER_KINDS = "iufb"
@@ -105,7 +106,7 @@ def _own_order(y: Any) -> Array | None:
 
 def _label_column(y: Any, n_rows: int) -> Array:
     """Return labels as a column without holes; a matrix of one column is taken for it, with a warning."""
-    labels = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
+    labels = to_array(y, "y")
     if labels.ndim == 2 and labels.shape[1] == 1:
         text = "A column-vector y was passed when a 1d array was expected; consider y.ravel()."
         warnings.warn(text, DataConversionWarning, stacklevel=5)

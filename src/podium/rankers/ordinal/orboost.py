@@ -51,6 +51,10 @@ class ThresholdRound(Round):
     thresholds: Array
 
 
+LEAST_LOSS = 1e-280
+"""Loss, weights being at most 1, below which rounds end: exponentials of further scores would leave float64."""
+
+
 class ORBoost(OrdinalRanker):
     """Grades by a sum of stumps and thresholds, boosted on all margins between them (Lin and Li 2006).
 
@@ -187,7 +191,9 @@ class ORBoost(OrdinalRanker):
         threads = threads_for(self.n_jobs, n_rows * n_features)
         bins = bin_features(data.features, None, data.weight, self.max_bins, threads)
         learner = StumpLearner(bins, n_threads=threads)
-        margins = Margins(margin_weights(data, self.variant), data.grades)
+        weights = margin_weights(data, self.variant)
+        # Only ratios matter; over a power of two, which changes no digit, the largest is at most 1.
+        margins = Margins(np.ldexp(weights, -int(np.frexp(weights.max())[1])), data.grades)
         monitor: Monitor[ThresholdRound] = Monitor(
             self.n_estimators, evals, [MeanCost()], self.early_stopping_rounds, self.verbose
         )
@@ -259,6 +265,9 @@ def boost_margins(
     """
     with monitor:
         while len(monitor.rounds) < n_rounds and not monitor.stopped:
+            if margins.loss < LEAST_LOSS:
+                monitor.stop("the loss has fallen to nothing")
+                break
             found = learner.search(margins.potentials(), None)  # type: ignore[arg-type]  # the edge needs no pairs # 1
             if found is None:
                 monitor.stop("no stump is better than chance")

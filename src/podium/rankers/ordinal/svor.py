@@ -95,7 +95,7 @@ class SVOR(OrdinalRanker):
     """
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's declaration)
-        "C": [Interval(Real, 0, None, closed="neither"), StrOptions({"smallest"})],
+        "C": [Interval(Real, 0, 1e100, closed="right"), StrOptions({"smallest"})],
         "kernel": [StrOptions(set(KERNELS))],
         "gamma": [Interval(Real, 0, None, closed="neither"), None],
         "target_error": [Interval(Real, 0, 1, closed="both")],

@@ -13,9 +13,10 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from podium._compiled import ROW, SCORE
+from podium._frames import to_array
 from podium._validation import Array, FormatError, PodiumError, check_queries, check_scores, check_weight
 from podium.dataset import canonical_order, hash_features, row_keys
 from podium.distribution.steps import StepWeights
@@ -98,7 +99,7 @@ class OrdinalThresholds(OrdinalRanker):
         self._check_parameters()
         data = self._gate(X, y, sample_cost, sample_weight)
         given = {"qid": qid, "sample_weight": sample_weight}
-        beside = {name: np.asarray(values)[data.rows] for name, values in given.items() if values is not None}
+        beside = {name: to_array(values, name)[data.rows] for name, values in given.items() if values is not None}
         self._cut(data, beside)
         self._describe(data)
         return self
@@ -154,7 +155,9 @@ class OrdinalThresholds(OrdinalRanker):
 
     def _fitted(self, data: OrdinalData, beside: dict[str, Array], rows: Array) -> Any:
         """Return a clone of the estimator, fitted on some rows."""
-        extra = {name: values[rows] for name, values in beside.items()}
+        extra: dict[str, Any] = {name: values[rows] for name, values in beside.items()}
+        if "qid" not in beside and has_fit_parameter(self._given(), "group"):
+            extra["group"] = [int(rows.sum())]  # grades mean the same in all rows, so that one query is meant
         return clone(self._given()).fit(rows_of(data.features, rows), 1 + data.grades[rows], **extra)
 
     @staticmethod

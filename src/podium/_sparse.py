@@ -1,0 +1,72 @@
+"""Sparse matrices behind the gate: whole, by columns, sorted."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from podium._errors import PodiumError
+from podium._memory import enough_memory
+
+PARTS = dict.fromkeys(("csr", "csc", "bsr"), ("data", "indices", "indptr")) | {"dia": ("data", "offsets")}
+"""What a matrix of each format is made of, as its class takes it."""
+COLUMN_BYTES = 64
+"""Least memory of a column, however empty, in a fit: its place, its hash and its bins."""
+
+
+def by_columns(X: Any) -> Any:
+    """Return a sparse matrix by columns, sorted, with repeats summed, in float32 or float64.
+
+    scipy's own conversions run off their arrays where an index or a pointer is wrong, so the parts are checked
+    first. What the matrix says of itself (that it is sorted, that it has no repeats) is not believed.
+    """
+    floats = X.dtype if X.dtype in (np.float32, np.float64) else np.float64
+    what = f"A sparse X of {X.shape[1]} columns"
+    with enough_memory(COLUMN_BYTES * X.shape[1], what, "number the features without gaps"):
+        columns = sp.csc_array(_whole(X), dtype=floats, copy=False)
+        if not columns.has_canonical_format:
+            columns = columns.copy()
+            columns.sum_duplicates()
+    return columns
+
+
+def _whole(X: Any) -> Any:
+    """Return the same matrix, made anew of its parts; refuse parts that do not fit together."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # scipy warns of indices that are no whole numbers
+            return _made_anew(X)
+    except (IndexError, TypeError, ValueError, OverflowError, UserWarning) as error:
+        problem = str(error).strip().rstrip(".")
+        raise PodiumError(f"X is not a whole sparse matrix ({problem}); build it anew.") from None
+
+
+def _made_anew(X: Any) -> Any:
+    """Return ``type(X)(parts, shape)``, checked."""
+    if X.format == "lil":
+        return _from_lists(X)
+    if X.format == "coo":
+        return sp.coo_array((X.data, (X.row, X.col)), shape=X.shape)
+    if X.format not in PARTS:
+        return sp.coo_array(X.tocoo())
+    kind = {"csr": sp.csr_array, "csc": sp.csc_array, "bsr": sp.bsr_array, "dia": sp.dia_array}[X.format]
+    parts = tuple(getattr(X, name) for name in PARTS[X.format])
+    if any(part.dtype.kind not in "iu" for part in parts[1:]):
+        raise TypeError("its indices must be whole numbers")
+    matrix = kind(parts, shape=X.shape)
+    if hasattr(matrix, "check_format"):
+        matrix.check_format(full_check=True)
+    return matrix
+
+
+def _from_lists(X: Any) -> Any:
+    """Return a matrix of lists as one of coordinates."""
+    lengths = [len(columns) for columns in X.rows]
+    if lengths != [len(values) for values in X.data] or len(lengths) != X.shape[0]:
+        raise ValueError("rows and data differ in length")
+    column = np.array([j for columns in X.rows for j in columns], np.int64)
+    values = np.array([value for row in X.data for value in row], X.dtype)
+    return sp.coo_array((values, (np.repeat(np.arange(len(lengths)), lengths), column)), shape=X.shape)
