@@ -229,3 +229,16 @@ def test_wrong_input_is_refused():
         blend_curve(*scores, np.zeros(len(y)), qid=qid)
     with pytest.raises(PodiumError, match="3 rankers, as they were blended; got 2"):
         Blend(np.ones(3) / 3, 1.0, np.ones(3), "ndcg").combine(scores)
+
+
+@pytest.mark.parametrize(
+    ("scores", "message"),
+    [
+        (3, "scores must be a list with a vector for each of two or more rankers; got 0"),
+        ([[[1], [1, 2]], [1, 2]], r"scores\[0\] must be an array; got a list whose entries have different lengths"),
+        (np.ma.array([[1, 2], [2, 1]], mask=[[0, 0], [1, 0]]), r"scores\[1\] must have no masked values; entry 0"),
+    ],
+)
+def test_scores_that_are_no_vectors_get_a_sentence(scores, message):
+    with pytest.raises(PodiumError, match=message):
+        blend(scores, [0, 1])
