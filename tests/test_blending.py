@@ -247,3 +247,16 @@ def test_labels_below_zero_are_measured_along_the_line_as_everywhere(measure):
 def test_a_measure_that_looks_at_the_scores_is_refused():
     with pytest.raises(PodiumError, match="ranknet looks at the scores, not at their order"):
         blend_curve([1.0, 0.0], [0.0, 1.0], [1, 0], measure="ranknet")
+
+
+@pytest.mark.parametrize(
+    ("scores", "message"),
+    [
+        (3, "scores must be a list with a vector for each of two or more rankers; got 0"),
+        ([[[1], [1, 2]], [1, 2]], r"scores\[0\] must be an array; got a list whose entries have different lengths"),
+        (np.ma.array([[1, 2], [2, 1]], mask=[[0, 0], [1, 0]]), r"scores\[1\] must have no masked values; entry 0"),
+    ],
+)
+def test_scores_that_are_no_vectors_get_a_sentence(scores, message):
+    with pytest.raises(PodiumError, match=message):
+        blend(scores, [0, 1])

@@ -356,7 +356,7 @@ def test_verbose_shows_progress_on_standard_error(search, valid, capsys):
             {"eval_set": [(np.ones((2, 8)), [0, 0])], "eval_group": [[2]]},
             PodiumError,
             "ndcg is not defined on",
-        ),  # fmt: skip
+        ),
         ({"checkpoint": "no/such/folder/file"}, {}, PodiumError, "The folder of no/such/folder/file does not exist"),
         ({"learning_rate": 1e9}, {}, PodiumError, "The 'learning_rate' parameter"),
     ],

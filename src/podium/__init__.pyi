@@ -1,6 +1,7 @@
 from ._errors import FormatError as FormatError
 from ._errors import NoPairsError as NoPairsError
 from ._errors import PodiumError as PodiumError
+from ._errors import SizeError as SizeError
 from ._version import __version__ as __version__
 from .blending import Blend as Blend
 from .blending import blend as blend

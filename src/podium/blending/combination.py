@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
 from numbers import Integral
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from podium._compiled import SCORE, thread_count
+from podium._frames import to_array
 from podium._validation import Array, PodiumError, check_labels, check_queries, check_scores
 from podium.blending.line import Curve, Judge
 from podium.dataset import group_rows, warn_of_one_query
@@ -153,12 +154,13 @@ def _gate(
 
 def _check_table(scores: Any, n_rankers: int | None = None) -> Array:
     """Return one row of finite scores for each ranker."""
-    given = list(scores)
+    given = list(scores) if isinstance(scores, Iterable) else []
     if len(given) < 2 if n_rankers is None else len(given) != n_rankers:
         wanted = "two or more rankers" if n_rankers is None else f"{n_rankers} rankers, as they were blended"
         raise PodiumError(f"scores must be a list with a vector for each of {wanted}; got {len(given)}.")
     names = [f"scores[{number}]" for number in range(len(given))]
-    table = np.array([check_scores(one, np.size(given[0]), name) for one, name in zip(given, names, strict=True)])
+    n_rows = to_array(given[0], names[0]).size
+    table = np.array([check_scores(one, n_rows, name) for one, name in zip(given, names, strict=True)])
     endless = np.argwhere(~np.isfinite(table))
     if len(endless):
         ranker, row = endless[0]
