@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from os import PathLike
 from typing import Any, ClassVar, Self
@@ -146,6 +147,8 @@ class Ranker(BaseEstimator):
             warn_of_one_query(labels, "", "qid=np.zeros({})")
         queries = group_rows(*check_queries(qid, None, len(scores)))
         found = measure_queries(measure, labels[queries.rows], scores[queries.rows], queries.offsets)
+        if found.lacking:
+            warnings.warn(f"{measure} is undefined: no query has {found.lacking}.", stacklevel=2)
         weight = scaled_weight(check_weight(sample_weight, len(scores), "sample_weight"))[queries.rows]
         per_query = np.add.reduceat(weight, queries.offsets[:-1]) / queries.sizes
         mean = weighted_mean(found.values, found.weights * per_query)
