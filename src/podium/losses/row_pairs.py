@@ -126,7 +126,7 @@ def add_all_pairs(n: int, near: Array, square: Array, lanes: Array, pull_out: Ar
     twice = 0.0
     for block in range((n + LANES - 1) // LANES):
         first, last = LANES * block, min(n, LANES * block + LANES)
-        for j in range(LANES, 4 * LANES):
+        for j in range(4 * LANES):
             lanes[j] = 0.0
         for j in range(first, last):
             lanes[j - first] = near[j]
