@@ -12,8 +12,9 @@ prints the tables of docs/lambdamart.md. The choice is made on the validation pa
 collections show it. Standard errors are over queries, each with its mean over the seeds.
 
 The forms of the choice run through one plain kernel here; `check` shows that it gives LambdaMART's own λ. Those named
-"LambdaMART …" are LambdaMART with that `normalize`. Seeds draw samples and rounding; for LightGBM they also shuffle the
-rows, except the first, because it breaks ties by row order.
+"LambdaMART …" are LambdaMART with that `normalize`; on MQ2008 they are the plain kernel's, except for the default.
+Seeds draw samples and rounding; for LightGBM they also shuffle the rows, except the first, because it breaks ties by
+row order.
 """
 
 import argparse
@@ -23,9 +24,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from lambdamart import read_fold, shuffled
 from numba import njit
 
-from podium import MART, LambdaMART, evaluate, read_letor
+from podium import MART, LambdaMART, evaluate
 from podium.feedback import Graded
 from podium.losses import NORMALIZATIONS, LambdaLoss
 from podium.readers import read_qrels, read_run
@@ -93,14 +95,6 @@ def fit_lightgbm(name, data, leaves, sampling, seed):
     }  # fmt: skip
     starts = np.flatnonzero(np.r_[True, qid[1:] != qid[:-1], True])
     return lightgbm.train(params, lightgbm.Dataset(X, y, group=np.diff(starts)), TREES).predict
-
-
-def shuffled(X, y, qid, seed):
-    """Return the rows in a random order, each query's together."""
-    rng = np.random.default_rng(seed)
-    ids, codes = np.unique(qid, return_inverse=True)
-    rows = np.lexsort((rng.random(len(y)), rng.permutation(len(ids))[codes]))
-    return X[rows], y[rows], qid[rows]
 
 
 def plain_lambdas(scores, feedback, form):
@@ -171,9 +165,7 @@ def add_pairs(scores, gains, units, truncation, damp, expected, sums):
 
 def mq2008(folder):
     """Training, validation and test data of the five official folds."""
-    for fold in range(1, 6):
-        parts = [read_letor(folder / "mq2008" / f"Fold{fold}" / f"{part}.txt.gz") for part in ("train", "vali", "test")]
-        yield [(part.X, part.y, part.qid) for part in parts]
+    return [read_fold(folder / "mq2008", number) for number in range(1, 6)]
 
 
 def lightgbm_example(folder):
@@ -307,16 +299,18 @@ class Cache:
         """Whether it was run."""
         return cached(self.folder, self.name, form, *setting).exists()
 
-    def values(self, form, setting, fold=None):
-        """Return the values of one fold or of all five."""
-        with np.load(cached(self.folder, self.name, form, *setting)) as file:
-            seeds = range(PLANS[self.name].seeds)
-            folds = range(5) if fold is None else [fold]
-            return 100 * np.concatenate([np.mean([file[f"{self.part}-{f}-{s}"] for s in seeds], axis=0) for f in folds])
+    def values(self, form, setting, folds):
+        """Return the values of some folds; a list of forms has one for each fold."""
+        seeds, found = range(PLANS[self.name].seeds), []
+        for fold in folds:
+            one = form if isinstance(form, str) else form[fold]
+            with np.load(cached(self.folder, self.name, one, *setting)) as file:
+                found.append(np.mean([file[f"{self.part}-{fold}-{seed}"] for seed in seeds], axis=0))
+        return 100 * np.concatenate(found)
 
-    def compared(self, form, base, settings, fold=None):
+    def compared(self, form, base, settings, folds=range(5)):
         """Return means over the settings of a form and its base, their difference, and its standard error."""
-        one, two = (np.mean([self.values(name, s, fold) for s in settings], axis=0) for name in (form, base))
+        one, two = (np.mean([self.values(name, s, folds) for s in settings], axis=0) for name in (form, base))
         change = one - two
         numbers = one.mean(), two.mean(), change.mean(), change.std(ddof=1) / len(change) ** 0.5
         return {name: round(float(x), 2) for name, x in zip(("value", "base", "change", "error"), numbers, strict=True)}
@@ -330,12 +324,19 @@ def table(args):
         if common:
             found["choice"][form] = {"settings": len(common), **vali.compared(form, DEFAULT, common)}
     for fold in range(5):
-        means = {form: vali.compared(form, DEFAULT, vali.settings, fold)["value"] for form in NORMALIZATIONS}
+        means = {form: vali.compared(form, DEFAULT, vali.settings, [fold])["value"] for form in NORMALIZATIONS}
         found["best of fold"].append(max(means, key=means.get))
+    found["chosen by fold"] = Cache(args.cache, "mq2008", "test").compared(
+        found["best of fold"], "lightgbm", vali.settings
+    )
     for name in PLANS:
         test = Cache(args.cache, name, "test")
         for setting in test.settings:
-            rows = {form: test.compared(form, "lightgbm", [setting]) for form in OWN if test.has(form, setting)}
+            rows = {}
+            for own, plain in OWN.items():
+                form = own if test.has(own, setting) else plain
+                if test.has(form, setting):
+                    rows[own] = test.compared(form, "lightgbm", [setting])
             if rows:
                 found["shown"][f"{name}, {setting[0]} leaves, {setting[1]}"] = rows
     RESULTS.parent.mkdir(exist_ok=True)
@@ -350,6 +351,8 @@ def print_tables(found):
         change = "" if form == DEFAULT else f"{row['change']:+.2f} ± {row['error']:.2f}"
         print(f"| {form} | {row['settings']} | {row['value']:.2f} | {change} |")
     print("\nbest normalisation by the validation part of each fold:", ", ".join(found["best of fold"]))
+    row = found["chosen by fold"]
+    print(f"test parts with it: {row['value']:.2f}, against LightGBM {row['change']:+.2f} ± {row['error']:.2f}")
     print("\n| | LightGBM |", " | ".join(OWN), "|\n|---|---|" + "---|" * len(OWN))
     for name, rows in found["shown"].items():
         cells = [
