@@ -183,20 +183,20 @@ def lightgbm_example(folder):
 
 
 def movielens(folder):
-    """Users rank the movies that they have rated. What others say of a movie comes from other users alone."""
+    """Every second user ranks the movies they have rated; means of ratings are the others', lest they tell the label."""
     users, items, ratings = np.loadtxt(folder / "movielens-100k" / "u.data.gz", int)[:, :3].T
     rows = [line.split("|") for line in (folder / "movielens-100k" / "u.item").read_text("latin-1").splitlines()]
     genres = np.array([row[5:] for row in rows], float)
     years = np.array([float(row[2][-4:] or "nan") for row in rows])
     people = [line.split("|") for line in (folder / "movielens-100k" / "u.user").read_text().splitlines()]
     ages = np.array([float(row[1]) for row in people])[users - 1]
-    women = np.array([row[2] == "F" for row in people])[users - 1]
+    women, others = np.array([row[2] == "F" for row in people])[users - 1], users % 2 == 0
     columns = [genres[items - 1], years[items - 1], ages, women]
-    for kind in (np.ones(len(users), bool), women, ~women, ages < 25, ages >= 40):
-        counts = np.bincount(items[kind], minlength=1683)[items] - kind
-        sums = np.bincount(items[kind], ratings[kind], 1683)[items] - kind * ratings
+    for kind in (others, others & women, others & ~women, others & (ages < 25), others & (ages >= 40)):
+        counts = np.bincount(items[kind], minlength=1683)[items]
+        sums = np.bincount(items[kind], ratings[kind], 1683)[items]
         columns += [counts, np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)]
-    return folds_of(np.column_stack(columns), ratings - 1.0, users)
+    return folds_of(np.column_stack(columns)[~others], ratings[~others] - 1.0, users[~others])
 
 
 def robust03(folder):
