@@ -231,7 +231,7 @@ def pieces(args):
     data = RankingData.from_arrays(X, y, qid=qid)
     bins = bin_features(X, data.queries.rows, n_threads=args.threads)
     offsets = data.queries.offsets
-    loss = LambdaLoss(Graded(data.labels, offsets, data.row_weight, data.query_weight), normalize=True,
+    loss = LambdaLoss(Graded(data.labels, offsets, data.row_weight, data.query_weight), normalize="query",
                       n_threads=args.threads)  # fmt: skip
     rng = np.random.default_rng(0)
     scores = rng.standard_normal(len(y))

@@ -1,16 +1,12 @@
-"""Quality of LambdaMART: beside LightGBM, with rounded gradients, and with tied scores taken two ways.
+"""Quality of LambdaMART: beside LightGBM, and with rounded gradients; see lambda_forms.py for the forms of λ.
 
     python experiments/lambdamart.py peers PATH/mq2008 [--seeds 5] [--patience 0]
     python experiments/lambdamart.py quantized [--seeds 10] [--rows 30000]
-    python experiments/lambdamart.py ties PATH/mq2008 [--seeds 10] [--rows 20000]
     python experiments/lambdamart.py splits PATH/mq2008 [--seeds 3]
-    python experiments/lambdamart.py check
 
 `peers`: the five folds of MQ2008, 100 trees of 31 leaves, the same settings on both sides. The seed shuffles rows and
 queries (LightGBM breaks ties by row order, Podium does not look at it) and draws Podium's rounding.
 `quantized`: made data; the difference of histograms from rounded gradients to those from exact ones, paired by seed.
-`ties`: |ΔNDCG| of a pair by the canonical order of tied rows, as LambdaMART has it, against its expectation over all
-orders of the tied rows. Both run through one plain kernel here; `check` shows that the first is LambdaMART's own.
 `splits`: splits by Newton's gain against those by least squares, which the paper has; the seed draws the queries of
 each tree. Differences are paired by query over the test queries of all folds, a query's value its mean over seeds.
 All values are mean NDCG@10 of held-out queries in percent, with the standard error of the mean difference.
@@ -20,19 +16,10 @@ import argparse
 from pathlib import Path
 
 import numpy as np
-from numba import njit
 from rich.console import Console
 from rich.table import Table
 
-from podium import MART, LambdaMART, evaluate, read_letor
-from podium.feedback import Graded
-from podium.losses import LambdaLoss
-
-SETTINGS = {
-    "few trees": {"n_estimators": 10, "max_leaves": 8, "max_bins": 4, "subsample": 0.8},
-    "100 trees": {"n_estimators": 100, "subsample": 0.8},
-}
-"""With few trees, leaves and bins many scores are equal in every round; the seed draws the queries of each tree."""
+from podium import LambdaMART, evaluate, read_letor
 
 
 def ndcg(y, scores, qid):
@@ -65,15 +52,6 @@ def made_data(rows, seed, n_features=136, docs=120):
     Z = np.tanh(X)
     score = Z @ weight + 1.5 * Z[:, 0] * Z[:, 3] - 2 * Z[:, 6] * (Z[:, 7] > 0) + 2 * rng.standard_normal(len(qid))
     return X, np.digitize(score, np.quantile(score, [0.52, 0.84, 0.97, 0.99])).astype(float), qid
-
-
-def made_ties(rows, seed, docs=100):
-    """Rows with eight features of three values each, so that many rows are alike; grades 0 to 3."""
-    rng = np.random.default_rng(seed)
-    qid = np.repeat(np.arange(rows // docs), docs)
-    X = rng.integers(0, 3, (len(qid), 8)).astype(np.float32)
-    score = X @ [1.0, -1.0, 0.7, 0.5, 0.3, 0.0, 0.0, 0.0] + X[:, 0] * X[:, 2] + 2 * rng.standard_normal(len(qid))
-    return X, np.digitize(score, np.quantile(score, [0.6, 0.85, 0.96])).astype(float), qid
 
 
 def fit_lightgbm(train, valid, seed, patience):
@@ -125,28 +103,7 @@ def quantized(args):
     show(f"{args.rows} made rows, test NDCG@10", ["exact", "rounded"], {f"{args.seeds} seeds": values})
 
 
-def ties(args):
-    """Compare the canonical order of tied rows with the expectation over their orders."""
-    found, kinds = {}, {"canonical": False, "expected": True}
-    for name, settings in SETTINGS.items():
-        values = np.empty((args.seeds, 2))
-        for seed in range(args.seeds):
-            train, test = made_ties(args.rows, seed), made_ties(args.rows, 1000 + seed)
-            for k, expected in enumerate(kinds.values()):
-                values[seed, k] = fitted_value(train, test, seed, expected, settings)
-        found[f"made, {name}"] = values
-    folds = [read_fold(args.folder, number) for number in range(1, 6)]
-    for name, settings in SETTINGS.items():
-        values = np.empty((args.seeds, 5, 2))
-        for seed in range(args.seeds):
-            for fold, (train, _, test) in enumerate(folds):
-                for k, expected in enumerate(kinds.values()):
-                    values[seed, fold, k] = fitted_value(train, test, seed, expected, settings)
-        found[f"MQ2008, {name}"] = values.mean(axis=1)
-    show("tied scores in λ, test NDCG@10", list(kinds), found)
-
-
-LAMBDAS = {"default λ": {}, "paper's λ": {"normalize": False, "truncation": None}}
+LAMBDAS = {"default λ": {}, "paper's λ": {"form": "paper"}}
 """Settings of LambdaMART under which splits are compared."""
 
 
@@ -172,73 +129,6 @@ def query_values(model, train, test):
     return [100 * result[query] for query in sorted(result) if not np.isnan(result[query])]
 
 
-def fitted_value(train, test, seed, expected, settings):
-    """Fit trees on the plain λ and return the test value."""
-    model = MART(loss=lambda scores, feedback: plain_lambdas(scores, feedback, expected), random_state=seed, **settings)
-    model.fit(*train[:2], qid=train[2])
-    return ndcg(test[1], model.predict(test[0]), test[2])
-
-
-def plain_lambdas(scores, feedback, expected, truncation=30):
-    """Gradient and curvature of LambdaMART's loss for NDCG, as its default settings have it."""
-    gains, offsets = np.maximum(np.exp2(feedback.labels) - 1, 0), feedback.offsets
-    gradient, curvature = np.zeros(len(scores)), np.zeros(len(scores))
-    units = 1 / np.log2(np.arange(2.0, np.diff(offsets).max() + 2))
-    units[truncation:] = 0
-    for own in map(slice, offsets[:-1], offsets[1:]):
-        order = np.argsort(-scores[own], kind="stable")
-        ideal = np.sort(gains[own])[::-1] @ units[: len(order)]
-        if ideal > 0:
-            share, sums = gains[own][order] / ideal, np.zeros((2, len(order)))
-            add_pairs(scores[own][order], share, units, expected, sums)
-            gradient[own][order], curvature[own][order] = sums
-    return gradient, curvature
-
-
-@njit(cache=True)
-def add_pairs(scores, gains, units, expected, sums):
-    """Add each pair's λ and curvature; a change of places pays what the units of the two places differ by.
-
-    Expected: a place of a block of equal scores pays the block's mean unit, and two places of one block differ by the
-    mean absolute difference of its units. Units fall, so for places of two blocks the mean difference is that of the
-    means.
-    """
-    n = len(scores)
-    block, mean, spread = np.empty(n, np.int64), np.empty(n), np.zeros(n)
-    start, number = 0, 0
-    for i in range(n):
-        if i + 1 == n or scores[i + 1] != scores[i] or not expected:
-            size, total, apart = i + 1 - start, 0.0, 0.0
-            for p in range(size):
-                total += units[start + p]
-                apart += units[start + p] * (size - 1 - 2 * p)
-            block[start : i + 1], mean[number] = number, total / size
-            spread[number] = 2 * apart / (size * (size - 1)) if size > 1 else 0.0
-            start, number = i + 1, number + 1
-    for i in range(n):
-        for j in range(i + 1, n):
-            apart = spread[block[i]] if block[i] == block[j] else mean[block[i]] - mean[block[j]]
-            weight = abs(gains[i] - gains[j]) * apart / (0.01 + scores[i] - scores[j])
-            if weight > 0:
-                high, low = (i, j) if gains[i] > gains[j] else (j, i)
-                rho = 1 / (1 + np.exp(scores[high] - scores[low]))
-                sums[0, high] -= weight * rho
-                sums[0, low] += weight * rho
-                sums[1, i] += weight * rho * (1 - rho)
-                sums[1, j] += weight * rho * (1 - rho)
-
-
-def check(args):
-    """Print how far the plain λ of the canonical order is from LambdaMART's own, relative to the largest."""
-    _, y, qid = made_ties(args.rows, 0)
-    scores = np.random.default_rng(1).integers(0, 9, len(y)) / 4
-    offsets = np.r_[0, np.cumsum(np.bincount(qid))]
-    feedback = Graded(y, offsets, np.ones(len(y)), np.ones(len(offsets) - 1))
-    own = LambdaLoss(feedback, normalize=True).derivatives(scores)
-    for name, one, two in zip(("gradient", "curvature"), own, plain_lambdas(scores, feedback, False), strict=True):
-        print(f"{name}: {np.abs(one - two).max() / np.abs(two).max():.1e}")
-
-
 def show(title, names, found):
     """Print the mean of each column, and the second less the first with its standard error over rows."""
     table = Table("", *names, "difference", "standard error", title=title)
@@ -254,18 +144,12 @@ def main():
     """Read the command line and run one experiment."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(required=True)
-    for run, seeds, rows in (
-        (peers, 5, 0),
-        (quantized, 10, 30_000),
-        (ties, 10, 20_000),
-        (splits, 3, 0),
-        (check, 1, 2_000),
-    ):
+    for run, seeds, rows in ((peers, 5, 0), (quantized, 10, 30_000), (splits, 3, 0)):
         command = commands.add_parser(run.__name__, help=run.__doc__)
         command.set_defaults(run=run)
         command.add_argument("--seeds", type=int, default=seeds)
         command.add_argument("--rows", type=int, default=rows)
-        if run in (peers, ties, splits):
+        if run in (peers, splits):
             command.add_argument("folder")
         if run is peers:
             command.add_argument("--patience", type=int, default=0, help="stop early on the validation fold")

@@ -6,13 +6,17 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from podium import NoPairsError, ORStump, PodiumError, RankBoost, load, make_search
+from podium.dataset import RankingData
 from podium.measures import measure_queries
 from podium.rankers.lambdamart import MART, LambdaMART
+from reference import losses as twin
 
 SMALL = {"n_estimators": 6, "min_child_samples": 3, "max_leaves": 7}
 RANKERS = [
     LambdaMART(**SMALL),
-    LambdaMART(**SMALL, delta="none", truncation=None, normalize=False),
+    LambdaMART(**SMALL, delta="none"),
+    LambdaMART(**SMALL, form="paper"),
+    LambdaMART(**SMALL, normalize="both"),
     LambdaMART(**SMALL, delta="err", subsample=0.6, colsample_bytree=0.5, random_state=3),
     LambdaMART(**SMALL, quantized=False, max_depth=2, split_by="squares"),
     MART(**SMALL),
@@ -64,7 +68,7 @@ def test_storage_changes_no_score(ranker, table):
         np.testing.assert_array_equal(clone(ranker).fit(given, y, qid=qid).predict(given), expected)
 
 
-@pytest.mark.parametrize("ranker", RANKERS[4:7], ids=lambda r: str(r.loss))
+@pytest.mark.parametrize("ranker", RANKERS[6:9], ids=lambda r: str(r.loss))
 def test_absent_entries_of_sparse_data_abstain_like_nan(ranker, table):
     X, y, qid = table
     stored = sp.csr_array(np.nan_to_num(X + 1))
@@ -247,7 +251,7 @@ def test_explicit_pairs_are_learned_and_add_to_labels(table):
     X, y, qid = table
     better, worse = np.nonzero((y[:, None] > y) & (qid[:, None] == qid))
     pairs = LambdaMART(10, min_child_samples=3).fit(X, pairs=(better, worse))
-    ranknet = LambdaMART(10, min_child_samples=3, delta="none", normalize=False).fit(X, y, qid=qid)
+    ranknet = LambdaMART(10, min_child_samples=3, delta="none").fit(X, y, qid=qid)
     np.testing.assert_allclose(pairs.predict(X), ranknet.predict(X), rtol=1e-3, atol=1e-4)
     both = LambdaMART(10, min_child_samples=3).fit(X, y, qid=qid, pairs=(better[:5], worse[:5]))
     assert not np.array_equal(both.predict(X), LambdaMART(10, min_child_samples=3).fit(X, y, qid=qid).predict(X))
@@ -279,6 +283,42 @@ def test_splits_by_squares_count_a_query_of_weight_two_twice(table):
     model = LambdaMART(4, split_by="squares", min_child_samples=1, min_child_weight=9, max_leaves=6, quantized=False)
     one = clone(model).fit(X, y, qid=qid, query_weight=weight).predict(X)
     np.testing.assert_allclose(one, clone(model).fit(X[twice], y[twice], qid=names).predict(X), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("options", [{"delta": "none"}, {"form": "paper"}, {"form": "paper", "delta": "none"}])
+def test_the_papers_forms_are_its_gradients_on_queries_longer_than_the_tuned_truncation(options):
+    rng = np.random.default_rng(4)
+    labels, scores, sigma = rng.choice([0.0, 1.0, 3.0], 45), rng.normal(size=45), 0.8
+    data = RankingData.from_arrays(rng.random((45, 1)), labels)
+    labels = data.labels
+    found = LambdaMART(**options, sigma=sigma)._make_loss(data, 1, 0).derivatives(scores)[0]
+    if options.get("delta") == "none":
+        expected = twin.ranknet(labels, scores, sigma)
+    else:
+        expected = twin.lambdas(twin.pair_weights(labels, scores, "ndcg", None, np.ones(45)), scores, sigma)[0]
+    np.testing.assert_allclose(found, expected, atol=2e-5 * abs(expected).max())
+
+
+def test_autos_mean_the_tuned_lambda_and_may_be_written_out(table):
+    X, y, qid = table
+    written = LambdaMART(**SMALL, truncation=30, normalize="query").fit(X, y, qid=qid)
+    np.testing.assert_array_equal(LambdaMART(**SMALL).fit(X, y, qid=qid).predict(X), written.predict(X))
+    paper = LambdaMART(**SMALL, form="paper", truncation=None, normalize="none").fit(X, y, qid=qid)
+    assert not np.array_equal(paper.predict(X), written.predict(X))
+    shown = LambdaMART(**SMALL, truncation=None, normalize="none").fit(X, y, qid=qid)
+    np.testing.assert_array_equal(paper.predict(X), shown.predict(X))
+
+
+@pytest.mark.parametrize("former", [True, False])
+def test_files_in_which_normalize_is_a_truth_value_mean_the_damping_of_pairs(former, table, tmp_path):
+    X, y, qid = table
+    model = LambdaMART(**SMALL, normalize="pairs" if former else "none").fit(X, y, qid=qid)
+    content = model.content()
+    content["parameters"]["normalize"] = former
+    del content["parameters"]["form"]
+    loaded = LambdaMART.from_content(content, "earlier.podium")
+    assert loaded.get_params() == model.get_params()
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
 
 
 @pytest.mark.parametrize("split_by", ["newton", "squares"])
@@ -329,6 +369,10 @@ def test_bad_input_is_refused_in_one_sentence(table):
         (MART(), {"pairs": ([0], [1])}, "use LambdaMART for pairs"),
         (LambdaMART(gain="log"), {}, "'gain' parameter"),
         (MART(split_by="gini"), {}, "'split_by' parameter"),
+        (LambdaMART(normalize=True), {}, "'normalize' parameter"),
+        (LambdaMART(truncation="all"), {}, "'truncation' parameter"),
+        (LambdaMART(form="paper", truncation=30), {}, 'truncation must be "auto" or None with form="paper".*got 30'),
+        (LambdaMART(form="paper", normalize="both"), {}, "normalize must be \"auto\" or 'none' with .*got 'both'"),
     ]
     for ranker, given, message in cases:
         with pytest.raises(PodiumError, match=message):

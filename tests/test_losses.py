@@ -8,7 +8,17 @@ from hypothesis import strategies as st
 from podium._compiled import JIT_DISABLED
 from podium._validation import PodiumError
 from podium.feedback import Graded, Pairs
-from podium.losses import DELTAS, CrossEntropy, LambdaLoss, PairLoss, SumOfLosses, UserLoss, pointwise_loss
+from podium.losses import (
+    DELTAS,
+    NORMALIZATIONS,
+    CrossEntropy,
+    LambdaLoss,
+    PairLoss,
+    SumOfLosses,
+    UserLoss,
+    pointwise_loss,
+)
+from podium.losses.row_pairs import FEW_ROWS
 from reference import losses as twin
 
 pytestmark = pytest.mark.plain
@@ -22,9 +32,8 @@ def graded(labels, sizes=None, row_weight=None, query_weight=None):
     return Graded(labels, offsets, rows, queries)
 
 
-@pytest.mark.parametrize("normalize", [False, True])
 @pytest.mark.parametrize("delta", DELTAS)
-@settings(max_examples=10 if JIT_DISABLED else 60, deadline=None)
+@settings(max_examples=10 if JIT_DISABLED else 80, deadline=None)
 @given(
     rows=st.lists(
         st.tuples(
@@ -37,18 +46,54 @@ def graded(labels, sizes=None, row_weight=None, query_weight=None):
     ),
     truncation=st.sampled_from([None, 1, 3, 30]),
     sigma=st.sampled_from([0.5, 1.0, 2.0]),
+    normalize=st.sampled_from(list(NORMALIZATIONS)),
 )
-def test_lambdas_equal_the_pair_by_pair_twin(delta, normalize, rows, truncation, sigma):
+def test_lambdas_equal_the_pair_by_pair_twin(delta, rows, truncation, sigma, normalize):
     labels, scores, weight = (np.array(column) for column in zip(*rows, strict=True))
     loss = LambdaLoss(graded(labels, row_weight=weight), delta, truncation, sigma, normalize=normalize)
-    gradient, curvature = loss.derivatives(scores)
     pairs = twin.pair_weights(labels, scores, delta, truncation, weight)
-    if normalize:
-        pairs = twin.damped(pairs, scores, sigma)
-    expected = twin.lambdas(pairs, scores, sigma)
+    assert_close(loss.derivatives(scores), twin.normalized_lambdas(pairs, scores, sigma, normalize))
+
+
+@pytest.mark.parametrize("truncation", [7, None])
+@pytest.mark.parametrize("delta", DELTAS)
+def test_lambdas_of_short_and_long_queries_with_weights_equal_the_twin(delta, truncation):
+    """Queries up to FEW_ROWS rows take their pairs from both sides, longer ones row by row."""
+    rng = np.random.default_rng(7)
+    sizes, query_weight, sigma = [1, FEW_ROWS - 12, FEW_ROWS, FEW_ROWS + 1, FEW_ROWS + 9], [1, 2, 0.5, 3, 1], 1.3
+    labels = rng.choice([0.0, 1.0, 2.0, 4.0], sum(sizes), p=[0.6, 0.2, 0.1, 0.1])
+    scores, weight = np.round(2 * rng.normal(size=len(labels)), 1), rng.choice([0.5, 1.0, 2.0], len(labels))
+    feedback = graded(labels, sizes, weight, query_weight)
+    owns = list(map(slice, feedback.offsets[:-1], feedback.offsets[1:]))
+    pairs = [twin.pair_weights(labels[q], scores[q], delta, truncation, weight[q], labels.max()) for q in owns]
+    for normalize in NORMALIZATIONS:
+        found = np.array(LambdaLoss(feedback, delta, truncation, sigma, normalize=normalize).derivatives(scores))
+        for own, its_pairs, times in zip(owns, pairs, query_weight, strict=True):
+            expected = np.array(twin.normalized_lambdas(its_pairs, scores[own], sigma, normalize))
+            assert_close(found[:, own], times * expected)
+
+
+def assert_close(found, expected):
+    """Equal up to the rational tanh in single precision."""
     size = 1e-12 + max(abs(one).max() for one in expected)
-    np.testing.assert_allclose(gradient, expected[0], atol=2e-5 * size)
-    np.testing.assert_allclose(curvature, expected[1], atol=2e-5 * size)
+    np.testing.assert_allclose(found, expected, atol=2e-5 * size)
+
+
+@pytest.mark.parametrize("normalize", NORMALIZATIONS)
+def test_threads_change_no_bit_of_normalized_lambdas(normalize):
+    rng = np.random.default_rng(2)
+    feedback, scores = graded(rng.integers(0, 3, 140), [30, 50, 20, 40]), rng.normal(size=140)
+    one, three = (LambdaLoss(feedback, normalize=normalize, n_threads=n).derivatives(scores) for n in (1, 3))
+    np.testing.assert_array_equal(one, three)
+
+
+def test_the_factor_of_a_query_with_hardly_any_pull_is_that_of_the_limit():
+    labels, scores = np.array([1.0, 0.0]), np.array([0.0, 0.0])
+    plain, scaled = (
+        LambdaLoss(graded(labels, row_weight=[1e-9, 1e-9]), normalize=normalize).derivatives(scores)[0]
+        for normalize in ("none", "query")
+    )
+    np.testing.assert_allclose(scaled, plain / np.log(2), rtol=1e-6)
 
 
 def test_gradient_and_curvature_are_derivatives_of_the_pair_loss_at_fixed_places():
@@ -137,13 +182,6 @@ def test_cross_entropy_counts_labels_from_the_lowest_of_the_query():
     np.testing.assert_array_equal(here, below)
     long = CrossEntropy(graded(-np.arange(1500.0))).derivatives(np.zeros(1500))[0]
     np.testing.assert_allclose(long[:3], 1 / 1500 - np.array([1 / 2, 1 / 4, 1 / 8]), atol=1e-12)
-
-
-def test_threads_change_no_bit_of_lambdas():
-    rng = np.random.default_rng(2)
-    feedback, scores = graded(rng.integers(0, 3, 120), [30] * 4), rng.normal(size=120)
-    one, three = (LambdaLoss(feedback, n_threads=n).derivatives(scores) for n in (1, 3))
-    np.testing.assert_array_equal(one, three)
 
 
 @pytest.mark.parametrize("step", [0.01, 1.0])

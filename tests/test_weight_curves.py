@@ -125,7 +125,7 @@ LABELS = np.array([0.0, 2.0, 1.0, 0.0, 1.0, 2.0])
 
 def test_ranknets_lambda_is_a_gradient():
     """LM 4.3: ∂λ_i/∂s_j = ∂λ_j/∂s_i, and nothing jumps."""
-    test = lambda_symmetry("none", SCORES, LABELS, truncation=None, normalize=False)
+    test = lambda_symmetry("none", SCORES, LABELS, truncation=None, normalize="none")
     assert test.is_gradient
     i, j = 1, 0  # a pair with y_i > y_j: ∂λ_i/∂s_j = -σ² ρ (1 - ρ)
     rho = 1 / (1 + np.exp(SCORES[i] - SCORES[j]))
@@ -135,23 +135,23 @@ def test_ranknets_lambda_is_a_gradient():
 @pytest.mark.parametrize("delta", ["ndcg", "map", "mrr", "err"])
 def test_lambda_of_a_measure_is_a_gradient_only_until_rows_change_places(delta):
     """LM 4.3: for a particular sorting it is the RankNet cost times |ΔZ|; in general it depends on the sort."""
-    test = lambda_symmetry(delta, SCORES, LABELS, truncation=None, normalize=False)
+    test = lambda_symmetry(delta, SCORES, LABELS, truncation=None, normalize="none")
     assert test.is_symmetric
     assert not test.is_gradient
     a, b = test.jump_rows
     places = np.argsort(np.argsort(-SCORES))
     assert places[b] - places[a] == 1
-    crossed = lambda_symmetry(delta, SCORES, LABELS, step=0.31, truncation=None, normalize=False)
+    crossed = lambda_symmetry(delta, SCORES, LABELS, step=0.31, truncation=None, normalize="none")
     assert not crossed.is_symmetric
 
 
 def test_rows_and_queries_are_the_callers():
     qid = np.array([1, 0, 1, 0, 1, 0])
-    test = lambda_symmetry("ndcg", SCORES, LABELS, qid=qid, normalize=False)
+    test = lambda_symmetry("ndcg", SCORES, LABELS, qid=qid, normalize="none")
     assert np.all(test.jacobian[np.ix_(qid == 0, qid == 1)] == 0)
     assert qid[test.jump_rows[0]] == qid[test.jump_rows[1]]
     order = np.array([3, 0, 5, 1, 4, 2])
-    other = lambda_symmetry("ndcg", SCORES[order], LABELS[order], qid=qid[order], normalize=False)
+    other = lambda_symmetry("ndcg", SCORES[order], LABELS[order], qid=qid[order], normalize="none")
     np.testing.assert_allclose(other.jacobian, test.jacobian[np.ix_(order, order)], atol=1e-5)
 
 

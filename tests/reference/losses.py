@@ -1,10 +1,8 @@
-"""Losses of scores written as the papers write them, pair by pair (LM is Burges 2010)."""
+"""Losses of scores written as the papers write them, pair by pair (LM is Burges 2010); nothing of the library."""
 
 import math
 
 import numpy as np
-
-from podium.measures.swaps import swap_deltas
 
 
 def canonical_places(scores):
@@ -12,17 +10,67 @@ def canonical_places(scores):
     return sorted(range(len(scores)), key=lambda i: (-scores[i], i))
 
 
-def pair_weights(labels, scores, delta, truncation, weight):
-    """|ΔZ| w_i w_j of the pairs of one query, {(better, worse): size}, at the places that the scores give."""
+def ndcg(ranked, k, top):
+    """DCG over the best DCG, gain 2^y - 1 (LM 3)."""
+
+    def dcg(labels):
+        return sum((2.0**y - 1) / math.log2(place + 2) for place, y in enumerate(labels[:k]))
+
+    best = dcg(sorted(ranked, reverse=True))
+    return dcg(ranked) / best if best > 0 else 0.0
+
+
+def average_precision(ranked, k, top):
+    """Mean precision at the places of the relevant rows, of which at most k can be seen."""
+    flags = [y > 0 for y in ranked]
+    found = [sum(flags[: place + 1]) / (place + 1) for place, flag in enumerate(flags[:k]) if flag]
+    return sum(found) / min(sum(flags), k) if any(flags) else 0.0
+
+
+def reciprocal_rank(ranked, k, top):
+    """1 over the place of the first relevant row."""
+    return next((1 / (place + 1) for place, y in enumerate(ranked[:k]) if y > 0), 0.0)
+
+
+def expected_reciprocal_rank(ranked, k, top):
+    """Mean of 1 over the place where the user stops, with chance (2^y - 1)/2^top at each row read (LM 3)."""
+    value, reach = 0.0, 1.0
+    for place, y in enumerate(ranked[:k]):
+        stops = (2.0**y - 1) / 2.0**top
+        value, reach = value + reach * stops / (place + 1), reach * (1 - stops)
+    return value
+
+
+MEASURES = {"ndcg": ndcg, "map": average_precision, "mrr": reciprocal_rank, "err": expected_reciprocal_rank}
+
+
+def swap_changes(delta, ranked, truncation, top):
+    """|ΔZ| of each pair of places: Z measured before and after the swap; 1 without a measure."""
+    n = len(ranked)
+    changes, k = np.ones((n, n)), n if truncation is None else truncation
+    if delta != "none":
+        before = MEASURES[delta](ranked, k, top)
+        for a in range(n):
+            for b in range(n):
+                swapped = list(ranked)
+                swapped[a], swapped[b] = ranked[b], ranked[a]
+                changes[a, b] = abs(MEASURES[delta](swapped, k, top) - before)
+    return changes
+
+
+def pair_weights(labels, scores, delta, truncation, weight, top=None):
+    """|ΔZ| w_i w_j of the pairs of one query, {(better, worse): size}, at the places that the scores give.
+
+    `top` is the highest label of all queries, by default that of this one.
+    """
     order = canonical_places(scores)
-    ranked = [labels[i] for i in order]
-    changes = np.ones((len(labels),) * 2) if delta == "none" else swap_deltas(delta, ranked, truncation)
+    changes = swap_changes(delta, [labels[i] for i in order], truncation, max(labels) if top is None else top)
     pairs = {}
     for a, i in enumerate(order):
         for b, j in enumerate(order):
             counted = truncation is None or min(a, b) < truncation
             if labels[i] > labels[j] and counted:
-                pairs[i, j] = abs(changes[a, b]) * weight[i] * weight[j]
+                pairs[i, j] = changes[a, b] * weight[i] * weight[j]
     return pairs
 
 
@@ -45,3 +93,25 @@ def lambdas(pairs, scores, sigma):
         gradient[j] += sigma * size * rho
         curvature[[i, j]] += sigma**2 * size * rho * (1 - rho)
     return gradient, curvature
+
+
+def normalized_lambdas(pairs, scores, sigma, normalize):
+    """λ with one of the normalisations: "pairs" damps, "query" multiplies by log2(1 + S)/S, S = 2 Σ |λ|/σ."""
+    if normalize in ("pairs", "both"):
+        pairs = damped(pairs, scores, sigma)
+    gradient, curvature = lambdas(pairs, scores, sigma)
+    total = 2 * sum(size / (1 + math.exp(sigma * (scores[i] - scores[j]))) for (i, j), size in pairs.items())
+    factor = math.log2(1 + total) / total if normalize in ("query", "both") and total > 0 else 1.0
+    return factor * gradient, factor * curvature
+
+
+def ranknet(labels, scores, sigma):
+    """RankNet's gradient of one query, Σ over all pairs of -σ/(1 + exp(σ (s_i - s_j))) (LM 2, Eq. 3 and 4)."""
+    gradient = np.zeros(len(scores))
+    for i in range(len(scores)):
+        for j in range(len(scores)):
+            if labels[i] > labels[j]:
+                pull = sigma / (1 + math.exp(sigma * (scores[i] - scores[j])))
+                gradient[i] -= pull
+                gradient[j] += pull
+    return gradient

@@ -122,7 +122,7 @@ def lambda_symmetry(
     >>> y, scores = [0, 2, 1, 0], [0.4, 0.1, -0.3, 1.0]
     >>> lambda_symmetry("none", scores, y).is_gradient
     True
-    >>> test = lambda_symmetry("ndcg", scores, y, normalize=False)
+    >>> test = lambda_symmetry("ndcg", scores, y, normalize="none")
     >>> test.is_symmetric, test.is_gradient
     (True, False)
     """

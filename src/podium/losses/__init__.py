@@ -14,11 +14,12 @@ from __future__ import annotations
 from typing import Protocol
 
 from podium._validation import Array
-from podium.losses.lambdas import DELTAS, LambdaLoss, PairLoss, SumOfLosses
+from podium.losses.lambdas import DELTAS, NORMALIZATIONS, LambdaLoss, PairLoss, SumOfLosses
 from podium.losses.pointwise import POINTWISE, CrossEntropy, UserLoss, pointwise_loss
 
 __all__ = [
     "DELTAS",
+    "NORMALIZATIONS",
     "POINTWISE",
     "CrossEntropy",
     "LambdaLoss",

@@ -9,6 +9,7 @@ Tied scores: the canonical order of rows decides, so that |ΔZ| of tied rows doe
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -30,7 +31,7 @@ from podium._compiled import (
 )
 from podium._validation import Array
 from podium.feedback import Graded, Pairs
-from podium.losses.row_pairs import FEW_ROWS, LANES, add_all_pairs, add_pairs, clear_sums, fill_square
+from podium.losses.row_pairs import FEW_ROWS, LANES, add_all_pairs, add_pairs, clear_sums, fill_square, sum_of_sizes
 from podium.measures.binary import relevance
 from podium.measures.conventions import Relevant, Rules
 from podium.measures.graded import custom_gains, scaled_gains_and_best, stop_probabilities
@@ -40,6 +41,9 @@ from podium.measures.ties import as_given, sort_descending
 
 FEW_MOVES, SHORT = 12, 1000
 """Places that rows of a query may move on average, and rows that it may have, before they are sorted anew."""
+NORMALIZATIONS = {"none": (False, False), "pairs": (True, False), "query": (False, True), "both": (True, True)}
+"""For each normalisation of λ: whether pairs are divided by their distance, and queries by their sum."""
+LOG_2 = math.log(2.0)
 RUNS = 16
 """Runs of queries for each thread; a thread takes one when it has done another."""
 
@@ -57,9 +61,10 @@ class LambdaLoss:
         Time is O(n · truncation) a query.
     sigma : float
         σ, the steepness of the sigmoid; it cancels in the model (LM 7).
-    normalize : bool
-        Divide |ΔZ| by 0.01 + σ |s_i - s_j|, so that pairs that lie far apart matter less. LM has no such thing;
-        LightGBM does it with σ = 1.
+    normalize : {"none", "pairs", "query", "both"}
+        "pairs" divides |ΔZ| by 0.01 + σ |s_i - s_j|, so that pairs that lie far apart matter less. "query"
+        multiplies λ and curvatures of a query by log2(1 + S)/S, S = 2 Σ |λ|/σ over its pairs, so that queries with
+        many pairs or large changes do not outweigh the others. LM has neither; LightGBM has both, with σ = 1.
     gain, relevant, max_grade : optional
         As for the measures; see `podium.measures.Rules`.
     n_threads : int
@@ -73,13 +78,14 @@ class LambdaLoss:
         truncation: int | None = 30,
         sigma: float = 1.0,
         *,
-        normalize: bool = False,
+        normalize: str = "none",
         gain: Any = "exp2",
         relevant: Relevant = None,
         max_grade: float | None = None,
         n_threads: int = 1,
     ) -> None:
-        self.feedback, self.sigma, self.normalize, self.n_threads = feedback, sigma, normalize, n_threads
+        self.feedback, self.sigma, self.n_threads = feedback, sigma, n_threads
+        self.switches = NORMALIZATIONS[normalize]
         self.form = DELTAS[delta]
         sizes = np.diff(feedback.offsets)
         self.truncation = int(sizes.max(initial=1)) if truncation is None else truncation
@@ -99,7 +105,7 @@ class LambdaLoss:
         feedback = self.feedback
         call = (
             self.form.fill_state, self.form.fill_rows, scores, self.values, feedback.row_weight, feedback.query_weight,
-            feedback.offsets, self.units, self.truncation, self.sigma, self.normalize,
+            feedback.offsets, self.units, self.truncation, self.sigma, *self.switches,
             self._order, self.gradient, self.curvature, self._runs, np.zeros(1, ROW),
         )  # fmt: skip
         run_threads(_query_loop(), [call] * self.n_threads, self.n_threads)
@@ -220,9 +226,10 @@ def _query_loop() -> Any:
     floats, table, whole = types.float64[::1], types.float64[:, ::1], types.int64
     state = types.FunctionType(types.float64(whole, floats, floats, whole, table))
     rows = types.FunctionType(types.void(whole, whole, whole, floats, floats, table, types.float64, table))
-    arguments = (floats, floats, floats, floats, types.int64[::1], floats, whole, types.float64, types.boolean)
+    arguments = (floats, floats, floats, floats, types.int64[::1], floats, whole, types.float64)
+    switches = (types.boolean, types.boolean)
     signature = types.void(
-        state, rows, *arguments, types.int64[::1], floats, floats, types.int64[:, ::1], types.int64[::1]
+        state, rows, *arguments, *switches, types.int64[::1], floats, floats, types.int64[:, ::1], types.int64[::1]
     )
     return compiled_for(signature, _fill_lambdas)
 
@@ -239,6 +246,7 @@ def _fill_lambdas(
     truncation: int,
     sigma: float,
     damp: bool,
+    rescale: bool,
     order_out: Array,
     gradient_out: Array,
     curvature_out: Array,
@@ -247,14 +255,15 @@ def _fill_lambdas(
 ) -> None:
     """Fill gradient and curvature of runs of queries, and the order of their rows, until all runs are taken.
 
-    Slow line: ``for i, j with y_i > y_j: λ = σ |ΔZ| w / (1 + exp(σ (s_i - s_j))); g_i -= λ; g_j += λ``.
+    Slow line: ``for i, j with y_i > y_j: λ = σ |ΔZ| w / (1 + exp(σ (s_i - s_j))); g_i -= λ; g_j += λ``, then
+    ``g *= log2(1 + S)/S`` with S = 2 Σ λ/σ if `rescale`.
     """
     longest, units = len(units), units.copy()  # threads that count the users of one array wait for each other
     ordered, seen, weights = np.empty(longest), np.empty(longest), np.empty(longest)
-    small = np.empty((6, longest + 7), np.float32)  # seven places more: pairs are filled up to a multiple of eight
-    near, delta, pull, bend, ours, theirs = small[0], small[1], small[2], small[3], small[4], small[5]
+    small = np.empty((7, longest + 7), np.float32)  # seven places more: pairs are filled up to a multiple of eight
+    near, delta, pull, bend, sizes, ours, theirs = small[0], small[1], small[2], small[3], small[4], small[5], small[6]
     state, deltas = np.empty((STATE_ROWS, longest + 1)), np.empty((1, longest))
-    all_deltas, lanes = np.empty((FEW_ROWS, FEW_ROWS)), np.empty(3 * LANES, np.float32)
+    all_deltas, lanes = np.empty((FEW_ROWS, FEW_ROWS)), np.empty(4 * LANES, np.float32)
     square = np.empty((FEW_ROWS, FEW_ROWS // LANES, LANES), np.float32)
     run = atomic_add(n_taken, 0, 1)
     while run < len(runs):
@@ -262,27 +271,47 @@ def _fill_lambdas(
             start, n = offsets[query], offsets[query + 1] - offsets[query]
             if not _sort_again(start, n, scores, order_out, ordered):
                 sort_descending(scores[start : start + n], order_out[start : start + n], ordered)
+            weighted = False
             for i in range(n):
                 row = start + order_out[start + i]
+                weighted |= row_weight[row] != 1.0
                 seen[i], weights[i] = values[row], row_weight[row]
                 near[i] = np.float32(sigma * 0.5 * (ordered[i] - ordered[0]))
             scale, top = fill_state(n, seen, units, truncation, state), min(truncation, n - 1)
             if n <= FEW_ROWS:
                 fill_rows(n, 0, top, seen, units, state, scale, all_deltas)
-                fill_square(n, top, all_deltas, weights, square)
-                add_all_pairs(n, near, square, damp, lanes, pull, bend)
+                fill_square(n, top, near, all_deltas, weights, damp, square)
+                total = add_all_pairs(n, near, square, lanes, pull, bend)
             else:
-                clear_sums(n, near, delta, pull, bend)
+                clear_sums(n, near, delta, pull, bend, sizes)
                 for i in range(top):
                     fill_rows(n, i, i + 1, seen, units, state, scale, deltas)
-                    for j in range(INDEX(i + 1), INDEX(n)):
-                        delta[j] = deltas[0, j] * weights[i] * weights[j]
-                    add_pairs(i, n, near, delta, damp, ours, theirs, pull, bend)
+                    _weigh_pairs(i, n, deltas, weights, weighted, delta)
+                    add_pairs(i, n, near, delta, damp, ours, theirs, pull, bend, sizes)
+                total = sum_of_sizes(n, sizes)
+            factor = 0.5 * sigma * query_weight[query] * (_query_factor(total) if rescale else 1.0)
             for i in range(n):
                 row = start + order_out[start + i]
-                gradient_out[row] = query_weight[query] * sigma * 0.5 * pull[i]
-                curvature_out[row] = query_weight[query] * sigma * sigma * 0.25 * bend[i]
+                gradient_out[row] = factor * pull[i]
+                curvature_out[row] = factor * 0.5 * sigma * bend[i]
         run = atomic_add(n_taken, 0, 1)
+
+
+@compiled_part
+def _weigh_pairs(i: int, n: int, deltas: Array, weights: Array, weighted: bool, delta_out: Array) -> None:
+    """Do ``delta[i + 1:n] = deltas[0, i + 1:n] * weights[i] * weights[i + 1:n]``; most rows weigh 1."""
+    first, stop = INDEX(i + 1), INDEX(n)
+    if weighted:
+        for j in range(first, stop):
+            deltas[0, j] *= weights[i] * weights[j]
+    for j in range(first, stop):
+        delta_out[j] = deltas[0, j]
+
+
+@compiled_part
+def _query_factor(total: float) -> float:
+    """Return log2(1 + S)/S for the sum S of a query, 1 for none."""
+    return np.log1p(total) / (total * LOG_2) if total > 0.0 else 1.0
 
 
 @compiled_part

@@ -18,22 +18,23 @@ LEAST = 0.01
 
 
 @compiled_part
-def clear_sums(n: int, near: Array, delta: Array, pull_out: Array, bend_out: Array) -> None:
+def clear_sums(n: int, near: Array, delta: Array, pull_out: Array, bend_out: Array, sizes_out: Array) -> None:
     """Set the sums to 0, and let the seven places after row n be as `add_pairs` wants them."""
     for i in range(n, n + 7):
         near[i], delta[i] = near[n - 1], 0.0
     for i in range(n + 7):
-        pull_out[i] = bend_out[i] = 0.0
+        pull_out[i] = bend_out[i] = sizes_out[i] = 0.0
 
 
 @compiled_part
 def add_pairs(
-    i: int, n: int, near: Array, delta: Array, damp: bool, ours: Array, theirs: Array, pull: Array, bend: Array
-) -> None:
+    i: int, n: int, near: Array, delta: Array, damp: bool, ours: Array, theirs: Array, pull: Array, bend: Array,
+    sizes: Array,
+) -> None:  # fmt: skip
     """Add the pairs of row i with the rows below it, up to row n, to the sums of both.
 
-    Slow lines: ``up, curve = _pair(near[i] - near[j], delta[j], ...)``, ``pull[i] += up; pull[j] -= up`` and
-    ``bend[[i, j]] += curve`` for each j.
+    Slow lines: ``up, curve = _pair(near[i] - near[j], delta[j])``, ``pull[i] += up; pull[j] -= up``,
+    ``bend[[i, j]] += curve`` and ``sizes[j] += abs(up)`` for each j.
 
     Parameters
     ----------
@@ -41,20 +42,24 @@ def add_pairs(
     near : float32[n + 7]
         Half of σ times the scores, highest first; the seven places more are as the last one.
     delta : float32[n + 7]
-        Δ of row i with each row, positive where the other is the better; 0 beyond row n.
+        Δ of row i with each row, positive where the other is the better; 0 beyond row n. Overwritten if damped.
     damp : bool
         Divide Δ by the distance of the scores.
     ours, theirs : float32[n + 7]
         Scratch.
-    pull, bend : float32[n + 7]
-        Sums so far, in units of σ/2 and σ²/4.
+    pull, bend, sizes : float32[n + 7]
+        Sums so far, in units of σ/2, σ²/4 and σ/2; of `sizes` only the sum over all rows means something.
     """
     first, stop = INDEX(i + 1), INDEX(i + 1 + (n - 1 - i + 7) // 8 * 8)
-    least, slope = _damping(damp)
+    if damp:
+        for j in range(first, stop):
+            delta[j] /= np.float32(LEAST) + np.float32(2.0) * (near[i] - near[j])
     for j in range(first, stop):
-        ours[j], theirs[j] = _pair(near[i] - near[j], delta[j], least, slope)
+        ours[j], theirs[j] = _pair(min(near[i] - near[j], FAR), delta[j])
     for j in range(first, stop):
         pull[j] -= ours[j]
+    for j in range(first, stop):
+        sizes[j] += abs(ours[j])
     for j in range(first, stop):
         bend[j] += theirs[j]
     pull[i] += _sum_of_eights(first, stop, ours)
@@ -62,17 +67,32 @@ def add_pairs(
 
 
 @compiled_part
-def fill_square(n: int, top: int, deltas: Array, weights: Array, square_out: Array) -> None:
-    """Write Δ of each row of a short query with all rows, 0 where there is no pair, for `add_all_pairs`.
+def sum_of_sizes(n: int, sizes: Array) -> float:
+    """Do ``sizes[:n].sum()`` in float64: a sum of single precision over a long query would lose small ones."""
+    total = 0.0
+    for i in range(n):
+        total += sizes[i]
+    return total
+
+
+@compiled_part
+def fill_square(n: int, top: int, near: Array, deltas: Array, weights: Array, damp: bool, square_out: Array) -> None:
+    """Write what each row of a short query gains from each other, 0 where there is no pair, for `add_all_pairs`.
+
+    ``square[i, j]`` of row i with row j is positive where j is to be pulled down: -Δ for j below i, Δ for j above.
 
     Parameters
     ----------
     n, top : int
         Rows, and how many of them have pairs with the rows below.
+    near : float32[n]
+        Half of σ times the scores, highest first.
     deltas : float64[top, n]
         Δ of each row with the rows below it, positive where the other is the better.
     weights : float64[n]
         A pair weighs what its rows do.
+    damp : bool
+        Divide Δ by the distance of the scores.
     square_out : float32[FEW_ROWS, FEW_ROWS // LANES, LANES]
     """
     for i in range(n):
@@ -81,15 +101,15 @@ def fill_square(n: int, top: int, deltas: Array, weights: Array, square_out: Arr
                 square_out[i, block, j] = 0.0
     for i in range(top):
         for j in range(i + 1, n):
-            delta = np.float32(deltas[i, j] * weights[i] * weights[j])
-            square_out[i, j // LANES, j % LANES] = square_out[j, i // LANES, i % LANES] = delta
+            delta = deltas[i, j] * weights[i] * weights[j]
+            if damp:
+                delta /= LEAST + 2.0 * (near[i] - near[j])
+            square_out[i, j // LANES, j % LANES], square_out[j, i // LANES, i % LANES] = -delta, delta
 
 
 @compiled_part
-def add_all_pairs(
-    n: int, near: Array, square: Array, damp: bool, lanes: Array, pull_out: Array, bend_out: Array
-) -> None:
-    """Sum the pairs of all rows of a short query, each pair seen from both of its rows.
+def add_all_pairs(n: int, near: Array, square: Array, lanes: Array, pull_out: Array, bend_out: Array) -> float:
+    """Sum the pairs of all rows of a short query, each pair seen from both of its rows; return the sum of |pull|.
 
     Parameters
     ----------
@@ -98,64 +118,57 @@ def add_all_pairs(
         Half of σ times the scores, highest first.
     square : float32[FEW_ROWS, FEW_ROWS // LANES, LANES]
         See `fill_square`.
-    damp : bool
-        Divide Δ by the distance of the scores.
-    lanes : float32[3 * LANES]
+    lanes : float32[4 * LANES]
         Scratch.
     pull_out, bend_out : float32[n]
         In units of σ/2 and σ²/4.
     """
+    twice = 0.0
     for block in range((n + LANES - 1) // LANES):
         first, last = LANES * block, min(n, LANES * block + LANES)
-        for j in range(LANES, 3 * LANES):
+        for j in range(4 * LANES):
             lanes[j] = 0.0
         for j in range(first, last):
             lanes[j - first] = near[j]
         for i in range(n):
-            _add_to_lanes(near[i], i - first, square, i, block, damp, lanes)
+            _add_to_lanes(near[i], square, i, block, lanes)
         for j in range(first, last):
             pull_out[j], bend_out[j] = lanes[LANES + j - first], lanes[2 * LANES + j - first]
+            twice += lanes[3 * LANES + j - first]
+    return 0.5 * twice
 
 
 @compiled_part
-def _add_to_lanes(here: float, place: int, square: Array, i: int, block: int, damp: bool, lanes: Array) -> None:
-    """Add the pairs of one row, at `place`, with LANES rows to those rows: their `near`, pull and bend lie in `lanes`.
+def _add_to_lanes(here: float, square: Array, i: int, block: int, lanes: Array) -> None:
+    """Add the pairs of one row with LANES rows to those rows: `lanes` has their `near`, pull, bend and |pull|.
 
     One array and a number of rows that the compiler knows: so it takes eight at a time without asking whether
     arrays overlap.
     """
-    least, slope = _damping(damp)
     for j in range(LANES):
-        up, curve = _pair(abs(here - lanes[j]), square[i, block, j], least, slope)
-        lanes[LANES + j] += up if j < place else -up
+        up, curve = _pair(min(max(lanes[j] - here, -FAR), FAR), square[i, block, j])
+        lanes[LANES + j] += up
         lanes[2 * LANES + j] += curve
+        lanes[3 * LANES + j] += abs(up)
 
 
 @compiled_part
-def _damping(damp: bool) -> tuple[Any, Any]:
-    """Return what |Δ| is divided by: the first, plus the second times half of σ (s_i - s_j)."""
-    return (np.float32(LEAST), np.float32(2.0)) if damp else (np.float32(1.0), np.float32(0.0))
+def _pair(x: Any, delta: Any) -> tuple[Any, Any]:
+    """Return pull and curvature of a pair with x = σ (s_i - s_j)/2, which must lie within -FAR and FAR.
 
-
-@compiled_part
-def _pair(d: Any, delta: Any, least: Any, slope: Any) -> tuple[Any, Any]:
-    """Return pull and curvature of a pair with d = σ (s_i - s_j)/2 not below 0.
-
-    With t = tanh(d) and Δ positive where j is the better, the pair pulls j up by Δ + |Δ| t and has the curvature
+    With t = tanh(x) and Δ positive where j is the better, the pair pulls j up by Δ + |Δ| t and has the curvature
     |Δ| (1 - t²), in units of σ/2 and σ²/4. tanh is its continued fraction to x¹⁷, in float32, where exp in float64
     takes six times as long.
     """
     one = np.float32(1.0)
-    x = min(d, FAR)
     q = x * x
     upper = ((np.float32(2.9019637e-8) * q + np.float32(2.8729440e-5)) * q + np.float32(3.9215686e-3)) * q
     upper = (upper + np.float32(0.13725490)) * q + one
     lower = ((np.float32(1.3058837e-6) * q + np.float32(4.0221217e-4)) * q + np.float32(2.7450980e-2)) * q
     lower = (lower + np.float32(0.47058824)) * q + one
     t = x * upper / lower
-    change = delta / (least + slope * d)
-    size = abs(change)
-    return change + size * t, size * (one - t * t)
+    size = abs(delta)
+    return delta + size * t, size * (one - t * t)
 
 
 @compiled_part

@@ -188,6 +188,11 @@ class Ranker(BaseEstimator):
         self._check_parameters()
         kept_parameters(self)
 
+    @classmethod
+    def _current_parameters(cls, parameters: dict[str, Any]) -> dict[str, Any]:
+        """Return the parameters of a file as this version writes them."""
+        return parameters
+
     def _check_stopping(self, evals: list[RankingData]) -> None:
         """Refuse early stopping without data to measure."""
         if getattr(self, "early_stopping_rounds", None) is not None and not evals:

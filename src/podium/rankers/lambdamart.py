@@ -13,6 +13,7 @@ from podium.dataset import RankingData
 from podium.feedback import CONTRADICTIONS, Graded, feedback_of
 from podium.losses import (
     DELTAS,
+    NORMALIZATIONS,
     POINTWISE,
     CrossEntropy,
     LambdaLoss,
@@ -23,6 +24,9 @@ from podium.losses import (
     pointwise_loss,
 )
 from podium.rankers.boosted_trees import TreeRanker
+
+TRUNCATION, NORMALIZE = 30, "query"
+"""The tuned λ: chosen on validation parts of MQ2008, see docs/lambdamart.md; `experiments/lambda_forms.py` shows it."""
 
 
 class LambdaMART(TreeRanker):
@@ -36,12 +40,19 @@ class LambdaMART(TreeRanker):
     n_estimators : int
         Trees.
     delta : {"ndcg", "map", "mrr", "err", "none"}
-        The measure that weighs pairs; "none" weighs them alike, which is RankNet on trees.
-    truncation : int or None
+        The measure that weighs pairs. "none" weighs them alike: RankNet's gradient (LM 2) on trees, of all pairs
+        unless `truncation` is given.
+    form : {"tuned", "paper"}
+        What "auto" means. "tuned" is what ranked best on real collections: ``truncation=30, normalize="query"``, and
+        all pairs without normalisation if ``delta="none"``. "paper" is λ as LM 7 writes it: all pairs, no
+        normalisation; another `truncation` or `normalize` is then refused.
+    truncation : "auto", int or None
         Only pairs with a row among the first so many places count, and the measure looks no further, so that
         time grows with n and not its square; None for all pairs.
-    normalize : bool
-        Divide a pair's weight by 0.01 + σ |s_i - s_j|, as LightGBM does by default. False is the paper's λ.
+    normalize : {"auto", "none", "pairs", "query", "both"}
+        "query" multiplies λ and curvatures of each query by log2(1 + S)/S, S = 2 Σ |λ|/σ over its pairs, so that
+        queries with many pairs do not outweigh the others. "pairs" divides |ΔZ| by 0.01 + σ |s_i - s_j|. LightGBM
+        does both by default.
     sigma : float
         Steepness of the pairs' sigmoid, from 1e-9 to 1e9; it cancels in the model unless `reg_lambda` or
         `min_child_weight` act.
@@ -131,8 +142,9 @@ class LambdaMART(TreeRanker):
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
         **TreeRanker._parameter_constraints,
         "delta": [StrOptions(set(DELTAS))],
-        "truncation": [Interval(Integral, 1, None, closed="left"), None],
-        "normalize": ["boolean"],
+        "form": [StrOptions({"tuned", "paper"})],
+        "truncation": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left"), None],
+        "normalize": [StrOptions({"auto", *NORMALIZATIONS})],
         "gain": [StrOptions({"exp2", "linear"}), dict, callable],
         "contradictions": [StrOptions(set(CONTRADICTIONS))],
     }
@@ -142,8 +154,9 @@ class LambdaMART(TreeRanker):
         n_estimators: int = 100,
         *,
         delta: str = "ndcg",
-        truncation: int | None = 30,
-        normalize: bool = True,
+        form: str = "tuned",
+        truncation: int | str | None = "auto",
+        normalize: str = "auto",
         sigma: float = 1.0,
         gain: Any = "exp2",
         contradictions: str = "keep",
@@ -170,6 +183,7 @@ class LambdaMART(TreeRanker):
     ) -> None:
         self.n_estimators = n_estimators
         self.delta = delta
+        self.form = form
         self.truncation = truncation
         self.normalize = normalize
         self.sigma = sigma
@@ -196,12 +210,41 @@ class LambdaMART(TreeRanker):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    @classmethod
+    def _current_parameters(cls, parameters: dict[str, Any]) -> dict[str, Any]:
+        former = parameters.get("normalize")
+        if isinstance(former, bool):  # files of protocols 1 and 2 know the damping of pairs alone
+            return {**parameters, "normalize": "pairs" if former else "none"}
+        return parameters
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        for name, same in (("truncation", None), ("normalize", "none")):
+            given = getattr(self, name)
+            if self.form == "paper" and given not in ("auto", same):
+                raise PodiumError(
+                    f'{name} must be "auto" or {same!r} with form="paper", whose λ is of all pairs and not normalised; '
+                    f'got {given!r}: use form="tuned" to set it.'
+                )
+
+    def _pairs_and_scale(self) -> tuple[Any, str]:
+        """Return the truncation and the normalisation that are meant."""
+        as_written = self.form == "paper" or self.delta == "none"
+        truncation = self.truncation
+        if truncation == "auto":
+            truncation = None if as_written else TRUNCATION
+        normalize = self.normalize
+        if normalize == "auto":
+            normalize = "none" if as_written else NORMALIZE
+        return truncation, normalize
+
     def _make_loss(self, data: RankingData, threads: int, seed: int) -> Loss:
-        options = {"normalize": self.normalize, "gain": self.gain, "n_threads": threads}
+        truncation, normalize = self._pairs_and_scale()
+        options = {"normalize": normalize, "gain": self.gain, "n_threads": threads}
         parts: list[Any] = []
         for part in feedback_of(data, contradictions=self.contradictions).parts:
             if isinstance(part, Graded):
-                parts.append(LambdaLoss(part, self.delta, self.truncation, self.sigma, **options))
+                parts.append(LambdaLoss(part, self.delta, truncation, self.sigma, **options))
             else:
                 parts.append(PairLoss(part, len(data.queries.rows), self.sigma))
         loss: Loss = parts[0] if len(parts) == 1 else SumOfLosses(parts)

@@ -90,7 +90,7 @@ def make_ranker(kind: type[Kind], parameters: Any, path: str | PathLike[str]) ->
         raise FormatError(path, f"the parameters are not those of {kind.__name__}")
     given = {name: _given_value(value, path) for name, value in parameters.items()}
     try:
-        ranker = kind(**given)
+        ranker = kind(**kind._current_parameters(given))
         ranker._check_parameters()
     except (PodiumError, TypeError, OverflowError) as error:  # the latter two from missing ones, and scikit-learn
         raise FormatError(path, f"a parameter cannot be used. {str(error).rstrip('.')}") from None
