@@ -176,7 +176,7 @@ def test_a_csv_file_that_cannot_be_used_is_refused(csv_file, case):
             {"features": ["grade"]},
             "column 'grade' must be named once among label, qid, docid and features.",
         ),
-        ({"ignore": "bm25"}, "ignore must be a list of column names; got the string 'bm25'."),
+        ({"ignore": "bm25"}, "ignore must be a list of column names; got 'bm25'."),
         ({"delimiter": "||"}, "delimiter must be one character; got '||'."),
         ({"delimiter": 5}, "delimiter must be one character; got 5."),
         ({"dtype": "i4"}, "dtype must be float64 or float32; got 'i4'."),

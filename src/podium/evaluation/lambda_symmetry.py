@@ -24,6 +24,7 @@ from podium._validation import Array, PodiumError, check_choice, check_labels, c
 from podium.dataset import group_rows
 from podium.feedback import Graded
 from podium.losses import DELTAS, LambdaLoss
+from podium.losses.lambdas import NORMALIZATIONS
 
 LONGEST_STEP = 0.05
 """Step of finite differences where scores lie far apart: λ in single precision is then known to 0.0001 of its size."""
@@ -166,6 +167,7 @@ def _of_measure(delta: str, queries: Any, y: Any, options: dict[str, Any], n_row
     ]
     for name in options:
         check_choice(name, known, "An option of the λ")
+    check_choice(options.get("normalize", "none"), NORMALIZATIONS, "normalize")
     if y is None:
         raise PodiumError(f"y must be given: the λ of {delta!r} are those of labels.")
     labels = check_labels(y, n_rows)[queries.rows]

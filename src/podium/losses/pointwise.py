@@ -82,7 +82,7 @@ class CrossEntropy:
     def __init__(self, feedback: Graded, seed: int = 0) -> None:
         self.feedback, self.seed = feedback, seed
         given = as_given(feedback.labels, feedback.offsets)
-        labels = above(given.labels, origins(given, Rules()))
+        labels = np.minimum(above(given.labels, origins(given, Rules())), np.finfo(SCORE).max)
         excess = given.spread(np.maximum(np.maximum.reduceat(labels, feedback.offsets[:-1]) - LARGE, 0.0))
         self.gains = np.exp2(labels - excess) if excess.any() else exp2_gains(labels) + 1.0
         self.unit = np.exp2(-excess)  # φ is a share of its query, so 2^-excess cancels, and 2^y does not overflow
