@@ -183,7 +183,7 @@ def lightgbm_example(folder):
 
 
 def movielens(folder):
-    """Every second user ranks the movies they rated; means of ratings are the others', lest they tell the label."""
+    """Every second user ranks the movies they have rated; means of ratings are the others', or they tell the label."""
     users, items, ratings = np.loadtxt(folder / "movielens-100k" / "u.data.gz", int)[:, :3].T
     rows = [line.split("|") for line in (folder / "movielens-100k" / "u.item").read_text("latin-1").splitlines()]
     genres = np.array([row[5:] for row in rows], float)

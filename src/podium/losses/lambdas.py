@@ -44,6 +44,8 @@ FEW_MOVES, SHORT = 12, 1000
 NORMALIZATIONS = {"none": (False, False), "pairs": (True, False), "query": (False, True), "both": (True, True)}
 """For each normalisation of λ: whether pairs are divided by their distance, and queries by their sum."""
 LOG_2 = math.log(2.0)
+ROWS_AT_ONCE = 8
+"""Rows of changes filled by one call: a call for each row of a long query costs a twentieth of its pairs."""
 RUNS = 16
 """Runs of queries for each thread; a thread takes one when it has done another."""
 
@@ -262,7 +264,7 @@ def _fill_lambdas(
     ordered, seen, weights = np.empty(longest), np.empty(longest), np.empty(longest)
     small = np.empty((7, longest + 7), np.float32)  # seven places more: pairs are filled up to a multiple of eight
     near, delta, pull, bend, sizes, ours, theirs = small[0], small[1], small[2], small[3], small[4], small[5], small[6]
-    state, deltas = np.empty((STATE_ROWS, longest + 1)), np.empty((1, longest))
+    state, deltas = np.empty((STATE_ROWS, longest + 1)), np.empty((ROWS_AT_ONCE, longest))
     all_deltas, lanes = np.empty((FEW_ROWS, FEW_ROWS)), np.empty(4 * LANES, np.float32)
     square = np.empty((FEW_ROWS, FEW_ROWS // LANES, LANES), np.float32)
     run = atomic_add(n_taken, 0, 1)
@@ -285,7 +287,8 @@ def _fill_lambdas(
             else:
                 clear_sums(n, near, delta, pull, bend, sizes)
                 for i in range(top):
-                    fill_rows(n, i, i + 1, seen, units, state, scale, deltas)
+                    if i % ROWS_AT_ONCE == 0:
+                        fill_rows(n, i, min(i + ROWS_AT_ONCE, top), seen, units, state, scale, deltas)
                     _weigh_pairs(i, n, deltas, weights, weighted, delta)
                     add_pairs(i, n, near, delta, damp, ours, theirs, pull, bend, sizes)
                 total = sum_of_sizes(n, sizes)
@@ -299,13 +302,13 @@ def _fill_lambdas(
 
 @compiled_part
 def _weigh_pairs(i: int, n: int, deltas: Array, weights: Array, weighted: bool, delta_out: Array) -> None:
-    """Do ``delta[i + 1:n] = deltas[0, i + 1:n] * weights[i] * weights[i + 1:n]``; most rows weigh 1."""
-    first, stop = INDEX(i + 1), INDEX(n)
+    """Do ``delta[i + 1:n] = deltas[row, i + 1:n] * weights[i] * weights[i + 1:n]``; most rows weigh 1."""
+    row, first, stop = i % ROWS_AT_ONCE, INDEX(i + 1), INDEX(n)
     if weighted:
         for j in range(first, stop):
-            deltas[0, j] *= weights[i] * weights[j]
+            deltas[row, j] *= weights[i] * weights[j]
     for j in range(first, stop):
-        delta_out[j] = deltas[0, j]
+        delta_out[j] = deltas[row, j]
 
 
 @compiled_part
