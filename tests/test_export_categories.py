@@ -176,7 +176,7 @@ def test_a_fitted_ranker_scores_raw_values_everywhere(tmp_path):
     frame = pandas.DataFrame({"price": rng.normal(size=240), "new": rng.random(240) < 0.5})
     frame["site"] = pandas.Categorical(np.where(rng.random(240) < 0.1, None, site))
     y = ((site == "shop's") + (site == "inf") * frame["new"] + (frame["price"] > 0.5)).astype(int)
-    model = LambdaMART(5, max_leaves=6, min_child_samples=5, categorical_features=["new", "site"])
+    model = LambdaMART(10, max_leaves=6, min_child_samples=5, categorical_features=["new", "site"])
     model.fit(frame, y, qid=np.repeat(np.arange(20), 12))
     assert {1, 2} <= {int(f) for tree in model.trees_ for f in tree.feature[tree.set_of >= 0]}
     rows = [[None if x != x else x for x in row] for row in frame.astype(object).to_numpy().tolist()]
