@@ -5,7 +5,7 @@ RUN := $(VENV)/bin
 PIP := $(RUN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 THREADS := NUMBA_NUM_THREADS=1 OMP_NUM_THREADS=1
 
-.PHONY: help demo test lint check plain bench clean
+.PHONY: help demo test lint check plain mutants bench clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*##/\t/'
@@ -27,6 +27,9 @@ check: $(VENV)/.dev  ## the tests
 plain: $(VENV)/.dev  ## chosen tests with the kernels as plain Python: true coverage, bounds errors
 	NUMBA_DISABLE_JIT=1 $(RUN)/python -m pytest -m plain -n 2 --cov --cov-report=term:skip-covered
 
+mutants: $(VENV)/.mutants  ## small faults in the library, one at a time: do the tests notice?
+	PYTHONPATH=tests $(RUN)/python -m mutants $(MUTANTS)
+
 bench: bench-readers bench-measures bench-start bench-rankboost bench-plus bench-exports  ## all benchmarks, peers in the same run
 
 bench-%: $(VENV)/.dev
@@ -41,6 +44,10 @@ $(VENV)/.dev: $(VENV)/.run
 	$(PIP) --editable '.[dev]'
 	touch $@
 
+$(VENV)/.mutants: $(VENV)/.dev
+	$(PIP) --editable '.[mutants]'
+	touch $@
+
 clean:           ## remove what these targets made
-	rm -rf $(VENV) build src/*.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage
+	rm -rf $(VENV) build src/*.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage .mutants
 	find . -name __pycache__ -prune -exec rm -rf {} +

@@ -1,0 +1,170 @@
+"""Puts in the faults one at a time, runs the tests that belong to them, and prints which were noticed."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections import Counter
+from hashlib import sha256
+from pathlib import Path
+from queue import Empty, Queue
+from typing import Any
+
+from mutants.faults import SOURCE, Fault, make_faults, read_faults
+from mutants.runner import PROJECT, WORK, Copy
+from mutants.tests_of import KIND, TestMap
+
+RESULTS = WORK / "results.json"
+KILLED, SURVIVED, NO_TESTS = "killed", "survived", "no test"
+NOTICED = {1, 2, 3, None}
+"""Exit codes of pytest: a test failed, the run broke off, an internal error; None is a run that never ended."""
+
+
+def main() -> int:
+    """Run both phases and print the table."""
+    given = _arguments()
+    faults = _chosen(given)
+    WORK.mkdir(exist_ok=True)
+    if given.phase:
+        run_phase(faults, given.workers)
+        return 0
+    for plain in ("1",) if given.plain else ("1", "0"):
+        if any(_outcome(fault) != KILLED for fault in faults):
+            command = [sys.executable, "-m", "mutants", *sys.argv[1:], "--phase"]
+            threads = {"NUMBA_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONPATH": str(PROJECT / "tests")}
+            subprocess.run(command, env={**os.environ, **threads, "NUMBA_DISABLE_JIT": plain}, check=True)
+    return report(faults, given.least)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="mutants", description=__doc__)
+    parser.add_argument("modules", nargs="*", help="modules or folders below src/podium; all by default")
+    parser.add_argument("--generated", action="store_true", help="faults that cosmic-ray's operators make")
+    parser.add_argument("--sample", type=int, default=12, help="generated faults of each module")
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--plain", action="store_true", help="leave out the compiled phase")
+    parser.add_argument("--least", type=float, default=None, help="least share of noticed faults; 0.95, generated 0.9")
+    parser.add_argument("--phase", action="store_true", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    given.least = given.least if given.least is not None else (0.9 if given.generated else 0.95)
+    return given
+
+
+def _chosen(given: argparse.Namespace) -> list[Fault]:
+    """Return the faults of the modules that were asked for."""
+    if not given.generated:
+        return [fault for fault in read_faults() if not given.modules or fault.module.startswith(tuple(given.modules))]
+    files = [str(path.relative_to(SOURCE)) for path in sorted(SOURCE.rglob("*.py"))]
+    return make_faults([file for file in files if file.startswith(tuple(given.modules))], given.sample)
+
+
+def run_phase(faults: list[Fault], workers: int) -> None:
+    """Run the tests of this phase, plain or compiled, for the faults that no test has noticed yet."""
+    copies = [Copy(number) for number in range(workers)]
+    lock = threading.Lock()
+
+    def say(line: str) -> None:
+        with lock:
+            print(line, flush=True)
+
+    def share(items: list[Any], work: Any) -> None:
+        _share(copies, items, work)
+
+    tests = TestMap(copies, share, say)
+
+    def try_fault(copy: Copy, fault: Fault) -> None:
+        source = (SOURCE / fault.module).read_text("utf-8")
+        chosen, seconds = tests.choose(fault.module, fault.function(source))
+        stamp = sha256(
+            f"{source}{[(test, sha256(_file_of(test)).hexdigest()) for test in chosen]}".encode()
+        ).hexdigest()
+        if _known(fault).get(f"{KIND} stamp") == stamp:
+            return
+        outcome = NO_TESTS
+        if chosen:
+            with copy.changed(fault.module, fault.apply(source)):
+                code = copy.run(chosen, seconds)
+            outcome = KILLED if code in NOTICED else SURVIVED if code == 0 else f"exit {code}"
+        with lock:
+            _save(fault, {KIND: outcome, f"{KIND} stamp": stamp, f"{KIND} tests": len(chosen)})
+        say(f"{outcome:9s} {fault.module}: {fault.breaks} ({len(chosen)} {KIND} tests)")
+
+    share([fault for fault in faults if _outcome(fault) != KILLED or KIND == "plain"], try_fault)
+
+
+def _share(copies: list[Copy], items: list[Any], work: Any) -> None:
+    """Do the work for each item, one thread for each copy; raise the first error."""
+    queue: Queue[Any] = Queue()
+    for item in items:
+        queue.put(item)
+    errors: list[BaseException] = []
+
+    def take(copy: Copy) -> None:
+        try:
+            while not errors:
+                work(copy, queue.get_nowait())
+        except Empty:
+            pass
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=take, args=(copy,)) for copy in copies]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
+
+
+def _file_of(test: str) -> bytes:
+    return (PROJECT / test.partition("::")[0]).read_bytes()
+
+
+def _results() -> dict[str, dict[str, Any]]:
+    return json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
+
+
+def _known(fault: Fault) -> dict[str, Any]:
+    """Return what is known of a fault."""
+    return _results().get(fault.key, {})
+
+
+def _save(fault: Fault, outcome: dict[str, Any]) -> None:
+    """Keep an outcome, so that a run that was broken off goes on from here."""
+    results = _results()
+    results.setdefault(fault.key, {"module": fault.module, "breaks": fault.breaks}).update(outcome)
+    part = Path(f"{RESULTS}.part")
+    part.write_text(json.dumps(results, indent=1), "utf-8")
+    part.replace(RESULTS)
+
+
+def _outcome(fault: Fault) -> str:
+    """Return whether any phase noticed a fault."""
+    known = _known(fault)
+    found = {known.get(kind, NO_TESTS) for kind in ("plain", "compiled")}
+    return KILLED if KILLED in found else min(found - {NO_TESTS}, default=NO_TESTS)
+
+
+def report(faults: list[Fault], least: float) -> int:
+    """Print killed and survived by module, then each survivor; return 1 if too many survived."""
+    outcomes = {fault: _outcome(fault) for fault in faults}
+    for module in sorted({fault.module for fault in faults}):
+        counts = Counter(outcomes[fault] for fault in faults if fault.module == module)
+        print(f"{module:40s} " + "  ".join(f"{name} {count}" for name, count in sorted(counts.items())))
+    for fault, outcome in outcomes.items():
+        if outcome != KILLED:
+            reason = f" (equivalent: {fault.equivalent})" if fault.equivalent else ""
+            print(f"\n{outcome}: {fault.module}: {fault.breaks}{reason}\n- {fault.before}\n+ {fault.after}")
+    killed = sum(outcome == KILLED for outcome in outcomes.values())
+    unexplained = sum(outcome != KILLED and not fault.equivalent for fault, outcome in outcomes.items())
+    print(f"\n{killed} of {len(faults)} faults noticed ({killed / max(len(faults), 1):.1%}), {unexplained} unexplained")
+    return int(killed < least * len(faults))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

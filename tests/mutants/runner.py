@@ -1,0 +1,122 @@
+"""Runs chosen tests in a copy of the project, in processes forked from one that has imported all but the project."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import shutil
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+PROJECT = Path(__file__).parents[2]
+WORK = PROJECT / ".mutants"
+FILES = ("pyproject.toml", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "Makefile", "constraints.txt", "LICENSE")
+COPIED = ("src", "tests", "examples", "docs", "benchmarks", "experiments", *FILES)
+PRELOADED = ("pytest", "hypothesis", "numba", "scipy.stats", "scipy.sparse", "sklearn.utils.estimator_checks", "pandas")
+IMPORTED_BEFORE = "ignore::pytest.PytestAssertRewriteWarning"
+PLAIN = os.environ.get("NUMBA_DISABLE_JIT") == "1"
+MEMORY_BYTES = 12 * 2**30
+"""What the tests of one fault may take: some ask for all there is."""
+LIMIT_SECONDS = 60
+"""Added to three times what the tests took without the fault."""
+
+
+class Copy:
+    """A copy of the project that faults are put into.
+
+    Parameters
+    ----------
+    number : int
+        Copies of different numbers can be used side by side.
+    """
+
+    def __init__(self, number: int) -> None:
+        self.folder = WORK / f"copy-{number}"
+        self.log = WORK / f"log-{number}.txt"
+        for name in COPIED:
+            _mirror(PROJECT / name, self.folder / name)
+        shared = WORK.parent.parent / "shared"
+        if shared.is_dir() and not (WORK / "shared").exists():
+            (WORK / "shared").symlink_to(shared)
+
+    @contextlib.contextmanager
+    def changed(self, module: str, source: str) -> Iterator[None]:
+        """Have another source of a module; its time stamp comes back with the old one, as caches go by it."""
+        path = self.folder / "src" / "podium" / module
+        before, stat = path.read_text("utf-8"), path.stat()
+        path.write_text(source, "utf-8")
+        try:
+            yield
+        finally:
+            path.write_text(before, "utf-8")
+            os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+
+    def run(self, tests: list[str], seconds: float, plugin: str = "", extra: tuple[str, ...] = ()) -> int | None:
+        """Run tests; return pytest's exit code, or None if they took too long."""
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload(list(PRELOADED))
+        child = context.Process(target=_run_tests, args=(self.folder, self.log, tests, plugin, extra))
+        child.start()
+        child.join(LIMIT_SECONDS + 3 * seconds)
+        late = child.is_alive()
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(child.pid or 0, signal.SIGKILL)
+        child.join()
+        return None if late else child.exitcode
+
+
+def _mirror(source: Path, target: Path) -> None:
+    """Make a file or folder like another one, leaving alone what has its time stamp."""
+    if source.is_dir():
+        target.mkdir(parents=True, exist_ok=True)
+        names = {one.name for one in source.iterdir() if one.name != "__pycache__"}
+        for one in target.iterdir():
+            if one.name not in names and one.name != "__pycache__":
+                shutil.rmtree(one) if one.is_dir() else one.unlink()
+        for name in names:
+            _mirror(source / name, target / name)
+    elif not target.exists() or source.stat().st_mtime_ns != target.stat().st_mtime_ns:
+        shutil.copy2(source, target)
+
+
+def _run_tests(folder: Path, log: Path, tests: list[str], plugin: str, extra: tuple[str, ...]) -> None:
+    """Run pytest in a copy; called in a process of its own."""
+    import resource
+
+    import pytest
+
+    os.setsid()
+    os.chdir(folder)
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+    places = [str(folder / "src"), str(folder / "tests")]
+    sys.path[:0] = places
+    os.environ["PYTHONPATH"] = os.pathsep.join(places)
+    with log.open("w") as stream:
+        os.dup2(stream.fileno(), 1)
+        os.dup2(stream.fileno(), 2)
+    arguments = [
+        *tests,
+        "-x",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:xdist",
+        "--tb=line",
+        "-W",
+        IMPORTED_BEFORE,
+        *extra,
+    ]
+    code: Any = pytest.main(arguments, plugins=[_plugin(plugin)] if plugin else None)
+    os._exit(int(code))
+
+
+def _plugin(target: str) -> Any:
+    """Return the plugin that writes down what each test runs."""
+    from mutants.tests_of import Recorder
+
+    return Recorder(Path(target))

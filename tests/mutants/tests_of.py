@@ -1,0 +1,125 @@
+"""Which tests run a function: found by coverage, kept until the test's file changes."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from mutants.faults import function_names
+from mutants.runner import PLAIN, PROJECT, WORK, Copy
+
+KIND = "plain" if PLAIN else "compiled"
+CHOSEN = ("-m", "plain") if PLAIN else ("-m", "not plain")
+BUDGET_SECONDS = 40.0 if PLAIN else 90.0
+"""Tests that are run for one fault, the quick ones first."""
+
+
+class Recorder:
+    """A plugin of pytest that records seconds and functions of each test.
+
+    What runs before a test, in fixtures, counts for all tests of the file, as they may share it.
+    """
+
+    def __init__(self, target: Path) -> None:
+        import coverage
+
+        self.target, self.seconds = target, {}
+        self.coverage = coverage.Coverage(
+            data_file=None, source=[str(Path.cwd() / "src" / "podium")], config_file=False
+        )
+
+    def pytest_sessionstart(self) -> None:
+        """Begin."""
+        self.coverage.start()
+        self.coverage.switch_context("setup")
+
+    def pytest_runtest_call(self, item: Any) -> None:
+        """Record for this test."""
+        self.coverage.switch_context(item.nodeid)
+
+    def pytest_runtest_teardown(self, item: Any) -> None:
+        """Record for all tests."""
+        self.coverage.switch_context("setup")
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        """Note the time of a test that passed."""
+        if report.when == "call" and report.passed:
+            self.seconds[report.nodeid] = report.duration
+
+    def pytest_sessionfinish(self) -> None:
+        """Write what was recorded."""
+        self.coverage.stop()
+        found: dict[str, set[str]] = defaultdict(set)
+        data = self.coverage.get_data()
+        for file in data.measured_files():
+            names, module = function_names(Path(file).read_text("utf-8")), file.partition("/src/podium/")[2]
+            for line, contexts in data.contexts_by_lineno(file).items():
+                for context in contexts:
+                    if line in names:
+                        found[context].add(f"{module}:{names[line]}")
+        shared = found.pop("setup", set())
+        record = {test: [took, sorted(found[test] | shared)] for test, took in self.seconds.items()}
+        self.target.write_text(json.dumps(record), "utf-8")
+
+
+class TestMap:
+    """Tests by the functions that they run."""
+
+    __test__ = False
+
+    def __init__(self, copies: list[Copy], share: Callable[..., None], say: Callable[[str], None]) -> None:
+        self.folder = WORK / KIND
+        self.folder.mkdir(parents=True, exist_ok=True)
+        files = [path.relative_to(PROJECT) for path in sorted((PROJECT / "tests").rglob("test_*.py"))]
+        missing = [file for file in files if not self._target(file).exists()]
+        share(missing, lambda copy, file: self._record(copy, file, say))
+        self.tests: dict[str, tuple[float, set[str]]] = {}
+        for file in files:
+            if self._target(file).exists():
+                for test, (took, functions) in json.loads(self._target(file).read_text("utf-8")).items():
+                    self.tests[test] = took, set(functions)
+
+    def _target(self, file: Path) -> Path:
+        """Return where the record of a test file is kept; another content has another place."""
+        digest = sha256((PROJECT / file).read_bytes()).hexdigest()[:16]
+        return self.folder / f"{file.stem}-{digest}.json"
+
+    def _record(self, copy: Copy, file: Path, say: Callable[[str], None]) -> None:
+        began = time.monotonic()
+        code = copy.run([str(file)], 600.0, str(self._target(file)), CHOSEN)
+        say(f"{KIND} tests of {file}: {time.monotonic() - began:.0f} s" + ("" if code in (0, 5) else f", exit {code}"))
+        if code not in (0, 5):
+            self._target(file).unlink(missing_ok=True)
+            (WORK / f"failed-{file.stem}.txt").write_text(copy.log.read_text("utf-8"), "utf-8")
+
+    def choose(self, module: str, function: str) -> tuple[list[str], float]:
+        """Return the tests that run a function, quick ones first, and their seconds.
+
+        Compiled kernels leave no trace: then those that run any function of the module, or else of its folder.
+        """
+        for wanted in (f"{module}:{function}", f"{module}:", f"{module.rpartition('/')[0]}/"):
+            exact = wanted.endswith(f":{function}") and bool(function)
+            found = [
+                (took, test)
+                for test, (took, functions) in self.tests.items()
+                if (wanted in functions if exact else any(one.startswith(wanted) for one in functions))
+            ]
+            if found:
+                return _within_budget(sorted(found))
+        return [], 0.0
+
+
+def _within_budget(found: list[tuple[float, str]]) -> tuple[list[str], float]:
+    """Return the first tests, as many as the budget has time for."""
+    tests, total = [], 0.0
+    for took, test in found:
+        if total + took > BUDGET_SECONDS and tests:
+            break
+        tests.append(test)
+        total += took
+    return tests, total
