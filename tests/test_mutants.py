@@ -3,6 +3,7 @@
 import ast
 
 import pytest
+
 from mutants.faults import SOURCE, Fault, function_names, read_faults
 
 FAULTS = read_faults()
