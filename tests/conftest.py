@@ -1,15 +1,25 @@
-"""Fixtures that several test files share."""
+"""The profile of Hypothesis, and fixtures that several test files share."""
 
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+import profiles
+
+profiles.settings.load_profile(os.environ.get("PODIUM_PROFILE", "steady"))
 
 SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
 @pytest.fixture(scope="session")
-def shared_data() -> Path:
-    """The folder of real data beside the checkout, where it exists; its sets may not be passed on."""
-    if not SHARED_DATA.is_dir():
-        pytest.skip("the real data sets are not beside this checkout; their terms forbid shipping them")
-    return SHARED_DATA
+def shared_data() -> Callable[[str], Path]:
+    """Return where a real data set or file is, beside the checkout; they may not be passed on, so it may be missing."""
+
+    def find(name: str) -> Path:
+        if not (SHARED_DATA / name).exists():
+            pytest.skip(f"{name} is not among the data sets beside this checkout; its terms forbid shipping it")
+        return SHARED_DATA / name
+
+    return find

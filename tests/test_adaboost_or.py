@@ -11,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from peers import peer
 from podium import AdaBoostOR, FormatError, ORStump, PodiumError, PRank, VectorSimilarity, load
 from podium.model_file import read_model, write_model
 from podium.rankers.ordinal.votes import Votes, vote_of_stumps
@@ -258,7 +259,7 @@ def test_bad_evaluation_sets_are_refused_and_leave_the_fitted_ranker_as_it_was(g
 
 
 def test_evaluation_sets_must_have_the_names_of_the_columns(table):
-    pandas = pytest.importorskip("pandas")
+    pandas = peer("pandas")
     X, y = pandas.DataFrame(table[0], columns=list("abcd")), table[1]
     with pytest.raises(
         PodiumError, match=r"eval_set\[0\] must have the columns of X, in their order. .*'d' is missing"

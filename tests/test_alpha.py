@@ -4,13 +4,14 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from podium.alpha import RULES, SMOOTHING
 from podium.distribution import Distribution
 from podium.feedback import Graded, Pairs
 from podium.weak import Found
+from profiles import examples
 from reference import rankboost as twin
 
 LIMIT = 0.5 * math.log(1 / SMOOTHING)
@@ -37,7 +38,7 @@ def make_case(seed, binary):
 
 
 @pytest.mark.plain
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.integers(0, 10**6))
 def test_closed_forms_equal_their_equations(seed):
     distribution, D, h = make_case(seed, binary=True)
@@ -47,7 +48,7 @@ def test_closed_forms_equal_their_equations(seed):
 
 
 @pytest.mark.plain
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.integers(0, 10**6))
 def test_numeric_equals_equation_2_for_binary_rankings(seed):
     distribution, D, h = make_case(seed, binary=True)
@@ -56,7 +57,7 @@ def test_numeric_equals_equation_2_for_binary_rankings(seed):
 
 
 @pytest.mark.plain
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.integers(0, 10**6))
 def test_numeric_is_the_minimum_of_z_for_any_ranking(seed):
     distribution, _, h = make_case(seed, binary=False)

@@ -5,7 +5,7 @@ import doctest
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from podium import load
@@ -16,6 +16,7 @@ from podium.model_file import read_model, write_model
 from podium.rankers import baselines
 from podium.rankers.baselines import NearestNeighbor, PreferenceRegression, VectorSimilarity
 from podium.rankers.feature_loss import RankingLoss
+from profiles import examples
 from reference import baselines as twin
 
 pytestmark = pytest.mark.plain
@@ -71,7 +72,7 @@ def without_nan(X):
     return sp.csr_array((X[rows, columns], (rows, columns)), shape=X.shape)
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(tasks(), st.integers(0, 3))
 def test_nearest_neighbors_are_the_best_of_all_features_and_defaults(task, more):
     X, given = task
@@ -95,7 +96,7 @@ def test_nearest_neighbors_are_the_best_of_all_features_and_defaults(task, more)
         assert twin.ranking_loss(pairs, model.predict(X).tolist()) == pytest.approx(losses[0], abs=1e-12)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(tasks())
 def test_every_feature_has_the_loss_and_default_of_its_twin(task):
     X, given = task
@@ -201,7 +202,7 @@ def test_regression_with_more_features_than_rows_is_exact_and_shortest():
     np.testing.assert_allclose(model.coef_, np.linalg.pinv(X) @ y)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(tasks().filter(lambda task: "y" in task[1]))
 def test_vector_similarity_equals_its_formula(task):
     X, given = task

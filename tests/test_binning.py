@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from podium._validation import PodiumError
 from podium.binning import BlockBins, ColumnBins, bin_features, cuts
+from profiles import examples
 
 NAN = np.nan
 VALUES = st.sampled_from([NAN, -np.inf, -2.5, -0.0, 0.0, 1e-3, 1.0, 7.0, 1e30, np.inf])
@@ -34,7 +35,7 @@ def stump_values(X, feature, threshold, abstain):
 
 
 @pytest.mark.plain
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     hnp.arrays(np.float64, st.tuples(st.integers(1, 12), st.integers(1, 3)), elements=VALUES),
     st.sampled_from([2, 3, 255, None]),
@@ -51,7 +52,7 @@ def test_code_above_cut_is_value_above_threshold(X, max_bins, sparse, seed):
 
 
 @pytest.mark.plain
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(hnp.arrays(np.float64, st.tuples(st.integers(1, 12), st.integers(1, 3)), elements=VALUES))
 def test_few_distinct_values_have_a_bin_each_in_every_form(X):
     forms = [bin_features(X), bin_features(X, max_bins=None), bin_features(as_sparse(X))]
@@ -113,7 +114,7 @@ def test_heavy_value_has_a_bin_of_its_own_and_the_others_share_the_rest():
     assert others[1:].max() < 1.1 * others[1:].min()  # what is left before the heavy value may be small
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.lists(st.tuples(st.integers(0, 60), st.sampled_from([0.0, 0.1, 1.0, 50.0])), min_size=1), st.integers(2, 9))
 def test_never_more_bins_than_asked_for(entries, max_bins):
     values, weight = (np.array(column, float) for column in zip(*entries, strict=True))

@@ -4,16 +4,16 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from podium import Blend, PodiumError, blend, blend_curve, evaluate
-from podium._compiled import JIT_DISABLED
 from podium.blending.line import crossings
 from podium.measures import measure_queries
+from profiles import examples
 from reference import blending as plain
 
-EXAMPLES = settings(max_examples=3 if JIT_DISABLED else 40, deadline=None)
+EXAMPLES = examples(40, plain=3)
 MEASURES = ["ndcg@3", "ndcg", "map", "map@2", "mrr", "mrr@2", "err", "err@3", "pair_loss", "p@2", "auc"]
 
 

@@ -7,6 +7,7 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, GroupKFold
 
+from peers import peer
 from podium import (
     MART,
     FormatError,
@@ -21,9 +22,9 @@ from podium import (
 )
 from podium.categories import MOST, Categories, categorical_columns
 
-pandas = pytest.importorskip("pandas")
-polars = pytest.importorskip("polars")
-pyarrow = pytest.importorskip("pyarrow")
+pandas = peer("pandas")
+polars = peer("polars")
+pyarrow = peer("pyarrow")
 
 SMALL = {"n_estimators": 6, "min_child_samples": 3, "max_leaves": 7, "cat_smooth": 5.0}
 RANKERS = [

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from podium._compiled import JIT_DISABLED
@@ -12,6 +12,7 @@ from podium.weak.category_walk import tables_of
 from podium.weak.grower import TreeGrower, beats
 from podium.weak.regression_tree import Forest
 from podium.weak.split import Limits, Split
+from profiles import examples
 from reference import trees as twin
 
 pytestmark = [
@@ -37,7 +38,7 @@ def grow(X, gradient, curvature, n_categories, smoothing=0.0, limits=None, rows=
     return grower.grow(gradient, curvature, rows=rows), bins
 
 
-@settings(max_examples=8 if JIT_DISABLED else 80, deadline=None)
+@examples(80, plain=8)
 @given(
     seed=st.integers(0, 10_000),
     missing=st.sampled_from([0.0, 0.3]),
@@ -53,7 +54,7 @@ def test_the_split_found_is_the_best_of_sorted_and_single_sets(seed, missing, n_
     assert grown.tree.gain.sum() == pytest.approx(expected, rel=1e-6, abs=1e-9)
 
 
-@settings(max_examples=4 if JIT_DISABLED else 40, deadline=None)
+@examples(40, plain=4)
 @given(seed=st.integers(0, 10_000), missing=st.sampled_from([0.0, 0.3]), smoothing=st.sampled_from([0.0, 5.0]))
 def test_without_limits_no_set_at_all_is_better(seed, missing, smoothing):
     X, gradient, curvature = table(seed, 60, 7, missing, numbers=0)
@@ -73,7 +74,7 @@ def test_a_split_sends_left_what_its_gain_counts():
     assert found == pytest.approx(tree.gain[0], rel=1e-6)
 
 
-@settings(max_examples=5 if JIT_DISABLED else 40, deadline=None)
+@examples(40, plain=5)
 @given(seed=st.integers(0, 10_000), n_categories=st.sampled_from([3, 33, 255]), smoothing=st.sampled_from([0.0, 10.0]))
 def test_rows_reach_the_same_leaf_by_partition_by_codes_and_by_values(seed, n_categories, smoothing):
     X, gradient, curvature = table(seed, 150, n_categories)
@@ -122,6 +123,7 @@ def test_of_equal_gains_the_first_feature_wins_whatever_its_kind():
     assert beats(by_set, np.array([-1.0, np.nan]))
 
 
+@pytest.mark.skipif(JIT_DISABLED, reason="plain kernels run on one thread")
 @pytest.mark.parametrize("exact", [False, True])
 def test_threads_change_no_bit_of_a_tree_with_sets(exact, monkeypatch):
     monkeypatch.setattr("podium.weak.grower.SHARED_CELLS", 1)

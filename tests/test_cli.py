@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pytest
 
+from peers import peer
 from podium import cli, cli_files, dataset
 
 LETOR = "2 qid:1 1:0.5 2:3\n0 qid:1 1:0.1 2:4\n1 qid:2 1:0.9 # docid = b\n0 qid:2 1:0.2 2:1\n"
@@ -77,7 +78,7 @@ def test_evaluate_against_a_second_file(run, tmp_path):
 
 
 def test_evaluate_reads_csv_and_query_sizes(run, tmp_path):
-    pytest.importorskip("pyarrow")
+    peer("pyarrow")
     (tmp_path / "data.csv").write_text("grade,topic,a\n1,x,0.5\n0,x,0.7\n")
     out = run("evaluate", "data.csv", "--label", "grade", "--qid", "topic", "--feature", 1, "-m", "mrr", "--json")
     assert json.loads(out[1])["measures"]["mrr"]["mean"] == 0.5
@@ -88,7 +89,7 @@ def test_evaluate_reads_csv_and_query_sizes(run, tmp_path):
 
 
 def test_a_csv_file_of_grades_needs_no_queries(run, tmp_path):
-    pytest.importorskip("pyarrow")
+    peer("pyarrow")
     (tmp_path / "stars.csv").write_text("stars,a\n" + "".join(f"{1 + i // 4},{i}\n" for i in range(12)))
     options = ["--label", "stars", "--qid", "", "--ranker", "ORStump", "-o", "m.podium"]
     assert run("train", "stars.csv", *options)[0] == 0
@@ -260,7 +261,7 @@ def test_train_and_score_with_a_vote_of_drawn_rows(run, files, tmp_path):
 
 
 def test_train_keeps_the_names_of_columns(run, tmp_path):
-    pytest.importorskip("pyarrow")
+    peer("pyarrow")
     (tmp_path / "data.csv").write_text("label,qid,price,age\n1,x,0.5,3\n0,x,0.7,2\n0,x,0.9,9\n")
     (tmp_path / "other.csv").write_text("label,qid,cost,age\n1,x,0.5,3\n0,x,0.7,2\n")
     assert run("train", "data.csv", "-o", "m", "--quiet")[0] == 0
@@ -309,7 +310,7 @@ def write_table(path, columns):
 @pytest.fixture(params=["csv", "parquet"])
 def tables(request, run, tmp_path):
     """Return the file of a model on the columns a and b, its data's columns, and what writes and scores others."""
-    pytest.importorskip("pyarrow")
+    peer("pyarrow")
     rng = np.random.default_rng(0)
     a, b = rng.random(30), rng.random(30)
     columns = {"label": np.rint(2 * a), "qid": np.repeat([1, 2, 3], 10), "a": a, "b": b}
@@ -360,7 +361,7 @@ def test_columns_that_the_model_does_not_have_are_one_sentence(tables, names, me
 
 
 def test_a_feature_of_the_model_is_one_whatever_its_name(run, tmp_path):
-    pytest.importorskip("pyarrow")
+    peer("pyarrow")
     (tmp_path / "data.csv").write_text("grade,qid,a\n1,5,0\n0,4,1\n0,3,0\n1,6,1\n")
     assert run("train", "data.csv", "-o", "m", "--label", "grade", "--qid", "", "--quiet")[0] == 0
     expected = run("score", "m", "data.csv", "--label", "grade", "--qid", "")
@@ -370,7 +371,7 @@ def test_a_feature_of_the_model_is_one_whatever_its_name(run, tmp_path):
 
 
 def test_an_export_is_checked_on_data_without_labels(run, tmp_path):
-    pytest.importorskip("pyarrow")
+    peer("pyarrow")
     (tmp_path / "data.csv").write_text("label,qid,a\n1,x,5\n0,x,4\n0,x,3\n")
     (tmp_path / "new.csv").write_text("qid,a\nx,5\nx,4\ny,4\n")
     assert run("train", "data.csv", "-o", "m", "--quiet")[0] == 0
@@ -434,7 +435,7 @@ def test_files_are_read_like_the_one_that_was_trained_on(run, tmp_path):
 
 
 def test_eval_file_with_other_columns_is_refused(run, tmp_path):
-    pytest.importorskip("pyarrow")
+    peer("pyarrow")
     (tmp_path / "a.csv").write_text("label,qid,x,y\n1,q,1,2\n0,q,2,1\n")
     (tmp_path / "b.csv").write_text("label,qid,y,x\n1,q,1,2\n0,q,2,1\n")
     code, _, err = run("train", "a.csv", "-o", "m", "--eval", "b.csv")

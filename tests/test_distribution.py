@@ -6,13 +6,14 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from podium._validation import NoPairsError, PodiumError
 from podium.distribution import Distribution
 from podium.distribution.pairs import CHUNK
 from podium.feedback import FeedbackSum, Graded, Pairs
+from profiles import examples
 from reference import rankboost as twin
 
 
@@ -81,7 +82,7 @@ def steps(n_rows, size, seed):
 
 
 @pytest.mark.plain
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(feedbacks(), st.integers(0, 2**32 - 1))
 def test_agrees_with_sums_over_all_pairs_for_several_rounds(case, seed):
     feedback, n_rows = case
@@ -95,7 +96,7 @@ def test_agrees_with_sums_over_all_pairs_for_several_rounds(case, seed):
 
 
 @pytest.mark.plain
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(feedbacks(), st.sampled_from([1.0, 1e2, 1e3, 1e4, 1e6]), st.integers(0, 2**32 - 1))
 def test_factored_form_agrees_with_explicit_pairs_for_scores_of_any_size(case, size, seed):
     feedback, n_rows = case
@@ -111,7 +112,7 @@ def test_factored_form_agrees_with_explicit_pairs_for_scores_of_any_size(case, s
 
 
 @pytest.mark.plain
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(feedbacks(), st.sampled_from([1.0, 1e3, 1e6]), st.integers(0, 2**32 - 1))
 def test_potentials_sum_to_zero_and_masses_to_one(case, size, seed):
     feedback, n_rows = case
@@ -125,7 +126,7 @@ def test_potentials_sum_to_zero_and_masses_to_one(case, size, seed):
 
 
 @pytest.mark.plain
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(feedbacks(), st.integers(0, 2**32 - 1))
 def test_ranking_loss_equals_the_sum_over_all_pairs(case, seed):
     feedback, n_rows = case
@@ -160,7 +161,7 @@ def test_differences_of_labels_of_any_size_agree_with_exact_ones(labels):
 
 
 @pytest.mark.plain
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(feedbacks(), st.floats(-2, 2), st.integers(0, 2**32 - 1))
 def test_weights_and_moments_of_a_ranking_agree_with_sums_over_all_pairs(case, alpha, seed):
     feedback, n_rows = case

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from peers import peer
 from podium import PodiumError, evaluate_run, read_qrels, read_run
 
 QRELS = "1 0 a 1\n1 0 b 0\n1 0 c 2\n2 0 a 0\n2 0 d 1\n3 0 x 1\n"
@@ -58,8 +59,8 @@ PAIRS = {
 
 @pytest.mark.parametrize("name", ["InexpC2", "NLPR03vb10", "MU03rob01"])
 def test_every_query_equals_trec_eval(shared_data, name):
-    pytrec_eval = pytest.importorskip("pytrec_eval")
-    folder = shared_data / "trec-robust03"
+    pytrec_eval = peer("pytrec_eval")
+    folder = shared_data("trec-robust03")
     qrels, run = read_qrels(folder / "qrels.txt.gz"), read_run(folder / "runs" / f"{name}.run.gz")
     judged, retrieved = {}, {}
     for query, document, relevance in zip(qrels.qid, qrels.docid, qrels.relevance, strict=True):

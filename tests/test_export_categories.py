@@ -4,14 +4,16 @@ import sqlite3
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import podium
+from peers import peer
 from podium import LambdaMART, PodiumError
 from podium._compiled import JIT_DISABLED
 from podium.export import FORMATS, TreeSum, certify, export_model
 from podium.weak.regression_tree import RegressionTree
+from profiles import examples
 from test_exports import random_tree
 
 pytestmark = pytest.mark.plain
@@ -71,7 +73,7 @@ def scores_in_sqlite(path, rows, kinds=SQL_TYPES):
     return [score for (score,) in found]
 
 
-@settings(max_examples=12, deadline=None)
+@examples(12)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_python_and_sqlite_score_the_values_themselves(tmp_path_factory, seed):
     record, X = random_model(seed)
@@ -85,10 +87,10 @@ def test_python_and_sqlite_score_the_values_themselves(tmp_path_factory, seed):
     assert [module["score"](dict(zip(NAMES, row, strict=True))) for row in raw(X)] == expected
 
 
-@settings(max_examples=12, deadline=None)
+@examples(12)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_lightgbm_scores_codes_missing_and_unseen_ones(tmp_path_factory, seed):
-    lightgbm = pytest.importorskip("lightgbm")
+    lightgbm = peer("lightgbm")
     record, X = random_model(seed)
     path = tmp_path_factory.mktemp("exports") / "model"
     export_model(record, path, "lightgbm")
@@ -102,7 +104,7 @@ def test_lightgbm_scores_codes_missing_and_unseen_ones(tmp_path_factory, seed):
 
 
 def test_lightgbm_makes_codes_of_a_frames_categories_itself(tmp_path):
-    lightgbm, pandas = pytest.importorskip("lightgbm"), pytest.importorskip("pandas")
+    lightgbm, pandas = peer("lightgbm"), peer("pandas")
     record, X = random_model(3)
     export_model(record, tmp_path / "model", "lightgbm")
     rows = raw(X)
@@ -114,7 +116,7 @@ def test_lightgbm_makes_codes_of_a_frames_categories_itself(tmp_path):
 
 
 def test_treelite_reads_sets(tmp_path):
-    treelite = pytest.importorskip("treelite")
+    treelite = peer("treelite")
     record, X = random_model(4)
     export_model(record, tmp_path / "model", "lightgbm")
     model = treelite.frontend.load_lightgbm_model(str(tmp_path / "model"))
@@ -170,7 +172,7 @@ def test_categories_that_sql_cannot_compare(tmp_path, values, reason):
 
 @pytest.mark.skipif(JIT_DISABLED, reason="a fit of trees is slow without compilation")
 def test_a_fitted_ranker_scores_raw_values_everywhere(tmp_path):
-    pandas = pytest.importorskip("pandas")
+    pandas = peer("pandas")
     rng = np.random.default_rng(0)
     site = rng.choice(["news", "forum", "shop's", "inf"], 240)
     frame = pandas.DataFrame({"price": rng.normal(size=240), "new": rng.random(240) < 0.5})

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import podium
+from peers import peer
 from podium import MART, LambdaMART, NearestNeighbor, PodiumError, PreferenceRegression, RankBoost, VectorSimilarity
 from podium._compiled import JIT_DISABLED
 from podium.export import FORMATS, TreeSum, export_model
@@ -76,7 +77,7 @@ def test_only_the_best_rounds_are_exported(data, tmp_path):
 
 
 def test_names_of_the_fit_are_those_of_the_file(tmp_path):
-    pandas = pytest.importorskip("pandas")
+    pandas = peer("pandas")
     X = pandas.DataFrame({"click rate": [0.1, 0.2, 0.3], "age": [3.0, 1.0, 2.0]})
     model = PreferenceRegression().fit(X, [1, 2, 3])
     model.export(tmp_path / "m.sql", "sql")

@@ -5,12 +5,14 @@ import sqlite3
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from peers import peer
 from podium.export import FORMATS, Linear, TreeSum, certify, export_model
 from podium.export.ensemble import leaf_tree, split_tree
 from podium.weak.regression_tree import RegressionTree
+from profiles import examples
 from reference import exports as read
 
 pytestmark = [
@@ -91,12 +93,12 @@ MODELS = {"trees": random_trees, "stumps": random_stumps}
 
 
 def read_lightgbm(path, X):
-    lightgbm = pytest.importorskip("lightgbm")
+    lightgbm = peer("lightgbm")
     return lightgbm.Booster(model_file=str(path)).predict(X, raw_score=True)
 
 
 def read_onnx(path, X):
-    runtime = pytest.importorskip("onnxruntime")
+    runtime = peer("onnxruntime")
     options = runtime.SessionOptions()
     options.intra_op_num_threads = 1  # with more, parts of the sum are added up in another order
     session = runtime.InferenceSession(path.read_bytes(), options)
@@ -143,7 +145,7 @@ READERS = {
 def write(record, folder, name, **options):
     """Write a model in a format that keeps its missing values, or as if there were none."""
     if name == "onnx":
-        pytest.importorskip("onnx")
+        peer("onnx")
     path = folder / ("model.csv" if name == "scorecard" else "model")
     if name == "lightgbm":
         options["feature_names"] = COLUMNS
@@ -169,7 +171,7 @@ def test_every_format_has_a_reader_here():
 
 
 @pytest.mark.parametrize(("model", "name"), cases())
-@settings(max_examples=12, deadline=None)
+@examples(12)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_readers_give_our_scores_of_missing_values_and_values_on_thresholds(tmp_path_factory, model, name, seed):
     record, X = MODELS[model](seed)
@@ -180,7 +182,7 @@ def test_readers_give_our_scores_of_missing_values_and_values_on_thresholds(tmp_
 
 
 @pytest.mark.parametrize(("model", "name"), cases())
-@settings(max_examples=8, deadline=None)
+@examples(8)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_certificates_score_as_the_readers_do(tmp_path_factory, model, name, seed):
     record, X = MODELS[model](seed, exact=False)
@@ -218,7 +220,7 @@ def test_linear_models_in_solr_keep_the_order_of_rows_without_missing_values(tmp
 
 
 def test_treelite_reads_the_lightgbm_text(tmp_path):
-    treelite = pytest.importorskip("treelite")
+    treelite = peer("treelite")
     record, X = random_trees(1, exact=False, n_trees=20)
     model = treelite.frontend.load_lightgbm_model(str(write(record, tmp_path, "lightgbm")))
     found = treelite.gtil.predict(model, X, pred_margin=True).ravel()
@@ -252,7 +254,7 @@ def test_solr_without_missing_branches_reads_zero(tmp_path):
 
 
 def test_our_reader_of_dumps_reads_those_of_xgboost(tmp_path):
-    xgboost = pytest.importorskip("xgboost")
+    xgboost = peer("xgboost")
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, N_FEATURES))
     X[rng.random(X.shape) < 0.2] = np.nan

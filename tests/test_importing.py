@@ -5,15 +5,17 @@ import json
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import podium
+from peers import peer
 from podium import FormatError, PodiumError, import_model
 from podium.importing.trees import at_most_as_float32, below_as_float32
+from profiles import examples
 from reference.foreign import ZERO, lightgbm_goes_left, lightgbm_text
 
-FEW = settings(max_examples=12, deadline=None)
+FEW = examples(12)
 N_ROWS, QUERY = 120, 12
 
 
@@ -39,7 +41,7 @@ def at_thresholds(trees, n_features, seed):
 
 
 def train_lightgbm(X, y, n_rounds=6, **parameters):
-    lightgbm = pytest.importorskip("lightgbm")
+    lightgbm = peer("lightgbm")
     chosen = {
         "objective": "lambdarank", "num_leaves": 8, "min_data_in_leaf": 3, "min_sum_hessian_in_leaf": 0,
         "learning_rate": 0.3, "verbose": -1, "num_threads": 1, **parameters,
@@ -49,7 +51,7 @@ def train_lightgbm(X, y, n_rounds=6, **parameters):
 
 
 def train_xgboost(X, y, n_rounds=6, **parameters):
-    xgboost = pytest.importorskip("xgboost")
+    xgboost = peer("xgboost")
     chosen = {"objective": "rank:ndcg", "max_depth": 3, "eta": 0.4, "nthread": 1, "verbosity": 0, **parameters}
     data = xgboost.DMatrix(X, y, nthread=1)
     if chosen["objective"].startswith("rank"):
@@ -59,7 +61,7 @@ def train_xgboost(X, y, n_rounds=6, **parameters):
 
 def margins(booster, X):
     """XGBoost's own scores."""
-    xgboost = pytest.importorskip("xgboost")
+    xgboost = peer("xgboost")
     return booster.predict(xgboost.DMatrix(X, nthread=1), output_margin=True).astype(float)
 
 
@@ -175,7 +177,7 @@ def test_a_random_forest_of_lightgbm_is_a_mean(tmp_path):
 
 
 def test_rounds_past_the_best_one_do_not_score(tmp_path):
-    xgboost = pytest.importorskip("xgboost")
+    xgboost = peer("xgboost")
     X, y = make_rows(5)
     ranker = xgboost.XGBRanker(n_estimators=40, early_stopping_rounds=3, max_depth=3, eval_metric="ndcg@5", n_jobs=1)
     qid = np.repeat(np.arange(N_ROWS // QUERY), QUERY)
@@ -204,7 +206,6 @@ def test_absent_entries_mean_what_they_mean_there(tmp_path):
     threshold=st.sampled_from([0.0, 1e-36, -1e-36, ZERO, -ZERO, 1.0, -1.0, 2e-35, np.inf, 1e300]),
     kind=st.sampled_from([0, 2, 4, 6, 8, 10]),
 )
-@settings(deadline=None)
 def test_lightgbm_splits_near_zero(x, threshold, kind, tmp_path_factory):
     path = tmp_path_factory.mktemp("models") / "model"
     path.write_text(lightgbm_text(f"threshold={threshold!r}", f"decision_type={kind}"))
@@ -235,8 +236,8 @@ def test_zeros_that_are_missing_in_one_tree_and_numbers_in_another_are_refused(t
 
 def test_names_of_features(tmp_path):
     X, y = make_rows(7)
-    lightgbm, xgboost = pytest.importorskip("lightgbm"), pytest.importorskip("xgboost")
-    pandas = pytest.importorskip("pandas")
+    lightgbm, xgboost = peer("lightgbm"), peer("xgboost")
+    pandas = peer("pandas")
     frame = pandas.DataFrame(X, columns=["one", "two", "three", "four"])
     data = lightgbm.Dataset(frame, y, group=[QUERY] * (N_ROWS // QUERY))
     lightgbm.train({"objective": "lambdarank", "verbose": -1, "num_threads": 1}, data, 2).save_model(tmp_path / "l")
@@ -280,7 +281,7 @@ def test_models_of_lightgbm_that_are_no_sum_of_plain_trees_are_refused(parameter
     ids=["linear", "classes", "targets"],
 )
 def test_models_of_xgboost_that_are_no_sum_of_plain_trees_are_refused(parameters, reason, tmp_path):
-    xgboost = pytest.importorskip("xgboost")
+    xgboost = peer("xgboost")
     X, y = make_rows(9)
     labels = np.stack([y, y], 1) if "multi_strategy" in parameters else y
     xgboost.train({**parameters, "nthread": 1}, xgboost.DMatrix(X, labels), 2).save_model(tmp_path / "model.json")

@@ -5,14 +5,16 @@ import json
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import podium
+from peers import peer
 from podium import FormatError, LambdaMART, import_model
+from profiles import examples
 from reference.foreign import lightgbm_text
 
-FEW = settings(max_examples=8, deadline=None)
+FEW = examples(8)
 N_ROWS = 240
 UNSEEN = [np.nan, 5.0, 41.0, 63.0, 64.0, 100.0, 254.0]
 """Missing values and codes that training did not see, but for 5."""
@@ -38,7 +40,7 @@ def unseen_rows(X, seed, others=()):
 
 
 def train_lightgbm(X, y, **parameters):
-    lightgbm = pytest.importorskip("lightgbm")
+    lightgbm = peer("lightgbm")
     chosen = {
         "objective": "regression", "num_leaves": 8, "min_data_in_leaf": 3, "min_data_per_group": 1, "cat_smooth": 1,
         "verbose": -1, "num_threads": 1, **parameters,
@@ -47,12 +49,12 @@ def train_lightgbm(X, y, **parameters):
 
 
 def matrix(X, y=None):
-    xgboost = pytest.importorskip("xgboost")
+    xgboost = peer("xgboost")
     return xgboost.DMatrix(X, y, feature_types=["c", "c", "q"], enable_categorical=True, nthread=1)
 
 
 def train_xgboost(X, y, **parameters):
-    xgboost = pytest.importorskip("xgboost")
+    xgboost = peer("xgboost")
     chosen = {"objective": "reg:squarederror", "max_depth": 3, "nthread": 1, "max_cat_to_onehot": 4, **parameters}
     return xgboost.train(chosen, matrix(X, y), 6)
 

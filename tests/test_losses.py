@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from podium._compiled import JIT_DISABLED
 from podium._validation import PodiumError
 from podium.feedback import Graded, Pairs
 from podium.losses import (
@@ -19,6 +18,7 @@ from podium.losses import (
     pointwise_loss,
 )
 from podium.losses.row_pairs import FEW_ROWS
+from profiles import examples
 from reference import losses as twin
 
 pytestmark = pytest.mark.plain
@@ -33,7 +33,7 @@ def graded(labels, sizes=None, row_weight=None, query_weight=None):
 
 
 @pytest.mark.parametrize("delta", DELTAS)
-@settings(max_examples=10 if JIT_DISABLED else 80, deadline=None)
+@examples(80, plain=10)
 @given(
     rows=st.lists(
         st.tuples(

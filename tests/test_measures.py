@@ -5,16 +5,16 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import hypergeom, kendalltau
 
-from podium._compiled import JIT_DISABLED
 from podium.measures import DEFINITIONS, available, measure_many, measure_queries, parse_measure, ranked
+from profiles import examples
 from reference import measures as twin
 
 KS = {"no": (None,), "may": (None, 2, 9), "must": (2, 9)}
-EXAMPLES = 15 if JIT_DISABLED else 80
+EXAMPLES = examples(80, plain=15)
 
 
 def names_of(base):
@@ -56,7 +56,7 @@ def queries(draw, max_rows=6):
 
 
 @pytest.mark.plain
-@settings(max_examples=EXAMPLES, deadline=None)
+@EXAMPLES
 @given(queries())
 def test_expected_is_the_mean_over_all_tie_orders(query):
     labels, scores = query
@@ -82,7 +82,7 @@ def test_expected_is_the_mean_over_all_tie_orders_of_seven_rows(scores):
 
 @pytest.mark.plain
 @pytest.mark.parametrize("ties", ["stable", "optimistic", "pessimistic"])
-@settings(max_examples=EXAMPLES, deadline=None)
+@EXAMPLES
 @given(query=queries(max_rows=9))
 def test_ordering_tie_rules_equal_the_twin_on_the_order_they_make(ties, query):
     labels, scores = query
@@ -94,7 +94,7 @@ def test_ordering_tie_rules_equal_the_twin_on_the_order_they_make(ties, query):
 
 
 @pytest.mark.plain
-@settings(max_examples=EXAMPLES, deadline=None)
+@EXAMPLES
 @given(queries(max_rows=8))
 def test_pair_loss_1_counts_ties_as_errors_and_pair_loss_2_as_halves(query):
     labels, scores = query
@@ -110,7 +110,7 @@ def test_pair_loss_1_counts_ties_as_errors_and_pair_loss_2_as_halves(query):
 
 
 @pytest.mark.plain
-@settings(max_examples=EXAMPLES, deadline=None)
+@EXAMPLES
 @given(queries(max_rows=9))
 def test_kendall_b_is_scipys_where_scipy_has_a_value(query):
     labels, scores = query
@@ -124,7 +124,7 @@ def test_kendall_b_is_scipys_where_scipy_has_a_value(query):
 
 
 @pytest.mark.plain
-@settings(max_examples=EXAMPLES, deadline=None)
+@EXAMPLES
 @given(queries(max_rows=9))
 def test_expected_map_is_equation_22(query):
     flags, scores = [float(y > 0) for y in query[0]], query[1]
@@ -136,7 +136,7 @@ def test_expected_map_is_equation_22(query):
 
 
 @pytest.mark.plain
-@settings(max_examples=EXAMPLES, deadline=None)
+@EXAMPLES
 @given(query=queries(max_rows=8), sigma=st.sampled_from([0.5, 1.0, 40.0]))
 def test_ranknet_is_the_mean_cost_of_the_pairs(query, sigma):
     labels, scores = query

@@ -6,6 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from peers import peer
 from podium._validation import PodiumError
 from podium.measures import measure_queries
 
@@ -73,7 +74,7 @@ TREC = {"ndcg": "ndcg", "ndcg@3": "ndcg_cut_3", "map": "map", "map@3": "map_cut_
 
 @pytest.mark.parametrize("name", TREC)
 def test_trec_convention_is_trec_evals_with_rows_by_falling_name(search, name):
-    pytrec_eval = pytest.importorskip("pytrec_eval")
+    pytrec_eval = peer("pytrec_eval")
     qrels, run = {}, {}
     for query, (y, s) in enumerate(queries(search)):
         names = [f"d{len(y) - row:03d}" for row in range(len(y))]
@@ -87,7 +88,7 @@ def test_trec_convention_is_trec_evals_with_rows_by_falling_name(search, name):
 
 
 def test_trec_convention_counts_relevant_rows_below_the_depth_as_missed(search):
-    pytrec_eval = pytest.importorskip("pytrec_eval")
+    pytrec_eval = peer("pytrec_eval")
     labels, _, offsets = search
     scores = np.concatenate([-np.arange(b - a, dtype=float) for a, b in pairwise(offsets)])
     depths = np.maximum(1, np.diff(offsets) // 2)
@@ -105,7 +106,7 @@ def test_trec_convention_counts_relevant_rows_below_the_depth_as_missed(search):
 
 @pytest.mark.parametrize("k", [1, 3, 5, 20])
 def test_lightgbm_convention_is_lightgbms_ndcg_and_map(search, k):
-    lightgbm = pytest.importorskip("lightgbm")
+    lightgbm = peer("lightgbm")
     labels, scores, offsets = search
     data = lightgbm.Dataset(scores[:, None], labels, group=np.diff(offsets), init_score=scores)
     settings = {"objective": "lambdarank", "metric": ["ndcg", "map"], "eval_at": [k], "verbosity": -1}
@@ -114,7 +115,7 @@ def test_lightgbm_convention_is_lightgbms_ndcg_and_map(search, k):
 
 
 def xgboost_values(search, metrics, objective):
-    xgboost = pytest.importorskip("xgboost")
+    xgboost = peer("xgboost")
     labels, scores, offsets = search
     data = xgboost.DMatrix(scores[:, None], labels, group=np.diff(offsets), base_margin=scores)
     booster = xgboost.Booster({"objective": objective, "eval_metric": metrics}, [data])
@@ -156,7 +157,7 @@ CATBOOST = {
 
 @pytest.mark.parametrize("metric", CATBOOST)
 def test_catboost_convention_is_catboosts(search, metric):
-    catboost_utils = pytest.importorskip("catboost.utils")
+    catboost_utils = peer("catboost.utils")
     labels, scores, offsets = search
     group = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     expected = catboost_utils.eval_metric(labels, scores, metric, group_id=group)[0]

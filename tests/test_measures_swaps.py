@@ -4,13 +4,13 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from podium._compiled import JIT_DISABLED
 from podium._validation import PodiumError
 from podium.measures import measure_queries
 from podium.measures.swaps import swap_deltas
+from profiles import examples
 from reference import measures as twin
 
 TWINS = {"ndcg": twin.ndcg, "map": twin.average_precision, "mrr": twin.reciprocal_rank, "err": twin.err}
@@ -29,7 +29,7 @@ def deltas_by_measuring_again(measure, labels, k):
 
 @pytest.mark.plain
 @pytest.mark.parametrize("name", TWINS)
-@settings(max_examples=20 if JIT_DISABLED else 150, deadline=None)
+@examples(150, plain=20)
 @given(
     labels=st.lists(st.sampled_from([0.0, 1.0, 2.0, 3.0, 0.5, -2.0]), min_size=1, max_size=8),
     k=st.sampled_from([None, 1, 3, 20]),

@@ -7,15 +7,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.utils._param_validation import HasMethods
 
 from model_samples import scores_of
+from peers import peer
 from podium import MART, LambdaMART, PodiumError, RankBoost, VectorSimilarity, load
 from podium.model_file import PROTOCOL, Unfitted, read_model, write_model
 from podium.rankers import RANKERS
 from podium.rankers.story import Checkpoint
+from profiles import examples
 from tables import small_table
 
 SAMPLES = Path(__file__).parent / "data" / "models"
@@ -174,7 +176,7 @@ def test_arrays_that_a_ranker_keeps_come_back_with_kind_and_shape(table, tmp_pat
 
 
 def test_names_are_kept_in_the_file(table, tmp_path):
-    pandas = pytest.importorskip("pandas")
+    pandas = peer("pandas")
     X, y, qid = table
     frame = pandas.DataFrame(X, columns=["a", "b [€]", "c/d", "$e"])
     RankBoost(3).fit(frame, y, qid=qid).save(tmp_path / "model")
@@ -202,7 +204,7 @@ values = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(values)
 def test_every_value_comes_back_from_a_file(tmp_path_factory, value):
     path = tmp_path_factory.mktemp("values") / "file"

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from peers import peer
 from podium import PodiumError, PreferenceRegression, blend, evaluate, local_optimality
 from podium.evaluation.optimality import directions_needed, rise_bound
 
@@ -199,7 +200,7 @@ def test_a_module_that_fails_is_left_as_it_was():
 
 
 def test_a_torch_module_equals_the_linear_ranker():
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     X, y, qid = data()
     module = torch.nn.Linear(3, 1, bias=False, dtype=torch.float64)
     before = module.weight.detach().clone()

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from peers import peer
 from podium import AdaBoostOR, ORStump, PodiumError
 from podium.rankers.ordinal.costs import cost_matrix, costs_are_convex
 from podium.rankers.ordinal.grades import check_grades
@@ -36,8 +37,8 @@ def test_two_labels_that_are_truth_values():
 
 
 def test_ordered_categories_have_their_own_order_and_all_count():
-    pandas = pytest.importorskip("pandas")
-    polars = pytest.importorskip("polars")
+    pandas = peer("pandas")
+    polars = peer("polars")
     names = ["low", "mid", "high", "top"]
     values = ["low", "mid", "mid", "top"]
     for y in (
@@ -74,7 +75,7 @@ def test_labels_that_are_no_grades_are_refused(y, message):
 
 
 def test_nullable_labels_of_pandas_are_checked():
-    pandas = pytest.importorskip("pandas")
+    pandas = peer("pandas")
     X = [[1.0], [2.0], [3.0]]
     assert ORStump().fit(X, pandas.Series([3, 4, 5], dtype="Int64")).predict(X).tolist() == [3, 4, 5]
     for holes in (pandas.Series([3, None, 2], dtype="Int64"), pandas.Series(["a", None, "b"], dtype="string")):

@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from podium.distribution.steps import StepWeights
 from podium.rankers.ordinal.costs import cost_steps, costs_of_steps
 from podium.weak.ordinal_stump import OrdinalStump, OrdinalStumpLearner
+from profiles import examples
 from reference import ordinal as twin
 
 
@@ -30,7 +31,7 @@ def search(X, grades, weights, n_threads=1):
 
 
 @pytest.mark.plain
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(tasks())
 def test_search_finds_the_stump_that_trying_all_of_them_finds(task):
     X, grades, weights = task
@@ -43,7 +44,7 @@ def test_search_finds_the_stump_that_trying_all_of_them_finds(task):
     np.testing.assert_array_equal(stump.grades(X), found)
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(tasks(max_rows=7, max_grades=3), st.integers(0, 2**32 - 1))
 def test_cost_is_the_lowest_for_weights_that_are_no_whole_numbers(task, seed):
     X, grades, weights = task
@@ -56,7 +57,7 @@ def test_cost_is_the_lowest_for_weights_that_are_no_whole_numbers(task, seed):
     assert costs[np.arange(len(X)), found].sum() == pytest.approx(lowest, rel=1e-12, abs=1e-15)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(tasks(max_rows=9), st.integers(0, 2**32 - 1))
 def test_missing_rows_have_the_grade_that_costs_least_for_them(task, seed):
     X, grades, weights = task
@@ -125,7 +126,7 @@ def test_threads_and_sparse_storage_change_nothing():
 
 
 @pytest.mark.plain
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(tasks(max_rows=8), st.integers(0, 2**32 - 1))
 def test_updated_weights_stand_for_the_updated_cost_vectors(task, seed):
     _, grades, weights = task

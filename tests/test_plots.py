@@ -5,10 +5,11 @@ import sys
 import numpy as np
 import pytest
 
+from peers import peer
 from podium import AdaBoostOR, ORStump, PodiumError
 from podium.plots import GRID, plot_decision_regions, plot_losses
 
-pytest.importorskip("altair")
+peer("altair")
 
 LOSSES = {"RB+": {"E1": [0.9, 0.8], "E2": [0.95, 0.9]}, "RB-D": {"E2": np.array([1.0, np.inf, 0.0])}}
 

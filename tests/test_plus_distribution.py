@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from podium import NoPairsError, make_preferences
@@ -15,6 +15,7 @@ from podium.feedback import Graded, Pairs
 from podium.weak.independence import IndependentSet, PairGraph
 from podium.weak.plus import PlusDistribution
 from podium.weak.plus_search import EfficientLearner, distinct_stumps
+from profiles import examples
 from reference import rankboost as plain
 from reference import rankboost_plus as reference
 
@@ -50,7 +51,7 @@ def order_of(pairs, n_rows):
 
 
 @pytest.mark.plain
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(rankings_and_pairs())
 def test_independence_on_rows_is_the_rank_over_pairs(case):
     rankings, pairs = case
@@ -66,7 +67,7 @@ def test_independence_on_rows_is_the_rank_over_pairs(case):
 
 
 @pytest.mark.plain
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(rankings_and_pairs())
 def test_distinct_stumps_order_some_pair_and_each_differently(case):
     rankings, pairs = case

@@ -1,10 +1,10 @@
 """RankBoost's weak rankings of users' own: their values and α, features that cannot rank, candidate thresholds."""
 
 import numpy as np
-import pandas as pd
 import pytest
 import scipy.sparse as sp
 
+from peers import peer
 from podium import PodiumError, RankBoost, load, make_search
 from podium.weak import Found
 from rankboost_data import columns_of, small_data, story
@@ -92,7 +92,7 @@ def test_candidate_thresholds_equal_the_reference(criterion, form):
 
 
 def test_candidate_thresholds_by_name_by_number_for_each_and_for_all_features(search, tmp_path):
-    frame = pd.DataFrame(search.X, columns=[f"f{j}" for j in range(8)])
+    frame = peer("pandas").DataFrame(search.X, columns=[f"f{j}" for j in range(8)])
     by_name = RankBoost(12, thresholds={"f2": [0.5, -0.5], "f5": np.array([0.25])}, max_bins=20)
     by_name.fit(frame, search.y, qid=search.qid)
     by_number = RankBoost(12, thresholds={5: [0.25], np.int64(2): [-0.5, 0.5]}, max_bins=20)

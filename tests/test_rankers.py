@@ -10,6 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from peers import peer
 from podium import (
     MART,
     LambdaMART,
@@ -100,7 +101,7 @@ def test_thread_count_changes_no_bit(ranker, table, monkeypatch):
 def test_storage_of_features_changes_no_score(ranker, table):
     X, y, qid = table
     expected = clone(ranker).fit(X, y, qid=qid).predict(X)
-    pandas = pytest.importorskip("pandas")
+    pandas = peer("pandas")
     frame = pandas.DataFrame(X, columns=list("abcde"))
     for given in (np.asfortranarray(X), X.astype(np.float32), frame):
         np.testing.assert_allclose(clone(ranker).fit(given, y, qid=qid).predict(given), expected, rtol=1e-9)
@@ -247,7 +248,7 @@ def test_predict_refuses_other_columns(table):
     model = RankBoost(2).fit(X, y, qid=qid)
     with pytest.raises(PodiumError, match="X has 3 features, but RankBoost is expecting 5 features"):
         model.predict(X[:, :3])
-    pandas = pytest.importorskip("pandas")
+    pandas = peer("pandas")
     named = RankBoost(2).fit(pandas.DataFrame(X, columns=list("abcde")), y, qid=qid)
     for columns, message in (("abcdf", "'e' is missing"), ("abced", "they stand in another order")):
         with pytest.raises(PodiumError, match=message):

@@ -5,15 +5,16 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from podium import FormatError, read_pairs, read_qrels, read_query_sizes, read_run
 from podium.readers import blocks, read_weights, spans
+from profiles import examples
 from reference import readers as twin
 
 pytestmark = pytest.mark.plain
-quick = settings(deadline=None, max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+quick = examples(50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @pytest.fixture

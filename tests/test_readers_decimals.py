@@ -5,11 +5,12 @@ import struct
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from podium.readers.decimals import python_float, python_integer, read_decimal
 from podium.readers.spans import parse_integers
+from profiles import examples
 from reference import readers as twin
 
 pytestmark = pytest.mark.plain
@@ -36,7 +37,7 @@ def bits(value):
     return struct.pack("d", value)
 
 
-@settings(deadline=None, max_examples=400)
+@examples(400)
 @given(st.one_of(decimals, st.floats(allow_nan=False, allow_infinity=False).map(repr)))
 @example("0.1")
 @example("-0.0")
@@ -86,7 +87,6 @@ def test_python_reads_nan_and_inf_but_no_underscores():
     assert python_float(b"one") is None
 
 
-@settings(deadline=None)
 @given(st.one_of(st.integers(-(10**19), 10**19).map(str), st.from_regex(r"[+-]?[0-9]{0,3}x?", fullmatch=True)))
 @example("9223372036854775807")
 @example("9223372036854775808")

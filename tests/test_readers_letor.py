@@ -6,15 +6,16 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import HealthCheck, assume, example, given, settings
+from hypothesis import HealthCheck, assume, example, given
 from hypothesis import strategies as st
 
 from podium import FormatError, PodiumError, read_letor
 from podium._validation import SizeError
 from podium.readers import blocks, letor
+from profiles import examples
 from reference import readers as twin
 
-quick = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+quick = examples(60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 values = st.one_of(
     st.floats(width=32).map(lambda x: f"{x:.6g}"),
@@ -71,7 +72,7 @@ def read_in_pieces(path, block_bytes, **options):
 
 
 @pytest.mark.plain
-@quick
+@examples(60, plain=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(files(), st.integers(1, 90), st.booleans())
 @example(b"1 qid:1 1:2\r\n\r\n0 qid:1 2:1#docid = x", 3, False)
 @example(b"1 1:2\r0 2:1\r\r\n1 3:1\n0 1:1\r", 6, False)

@@ -7,7 +7,7 @@ from podium import read_letor, read_qrels, read_query_sizes, read_run
 
 
 def test_mq2008_has_its_rows_queries_and_features(shared_data):
-    tables = [read_letor(shared_data / "mq2008" / f"Fold{fold}" / "test.txt.gz") for fold in range(1, 6)]
+    tables = [read_letor(shared_data(f"mq2008/Fold{fold}/test.txt.gz")) for fold in range(1, 6)]
     assert sum(len(table.y) for table in tables) == 15211
     assert len(np.unique(np.concatenate([table.qid for table in tables]))) == 784
     assert {table.X.shape[1] for table in tables} == {46}
@@ -20,8 +20,8 @@ def test_mq2008_has_its_rows_queries_and_features(shared_data):
 def test_equals_scikit_learn_on_real_files(shared_data, name):
     from sklearn.datasets import load_svmlight_file
 
-    X, y, qid = load_svmlight_file(str(shared_data / name), query_id=True, zero_based=False)
-    table = read_letor(shared_data / name)
+    X, y, qid = load_svmlight_file(str(shared_data(name)), query_id=True, zero_based=False)
+    table = read_letor(shared_data(name))
     np.testing.assert_array_equal(table.X, X.toarray())
     np.testing.assert_array_equal(table.y, y)
     assert (table.qid is None) == (len(qid) == 0)
@@ -29,14 +29,14 @@ def test_equals_scikit_learn_on_real_files(shared_data, name):
 
 
 def test_lightgbm_sizes_cover_the_rows_of_its_file(shared_data):
-    table = read_letor(shared_data / "lightgbm-example" / "rank.train.gz")
-    sizes = read_query_sizes(shared_data / "lightgbm-example" / "rank.train.query")
+    table = read_letor(shared_data("lightgbm-example/rank.train.gz"))
+    sizes = read_query_sizes(shared_data("lightgbm-example/rank.train.query"))
     assert table.qid is None
     assert sizes.sum() == len(table.y) == 3005
 
 
 def test_robust03_has_its_topics(shared_data):
-    folder = shared_data / "trec-robust03"
+    folder = shared_data("trec-robust03")
     qrels = read_qrels(folder / "qrels.txt.gz")
     runs = {path.name: read_run(path) for path in sorted((folder / "runs").iterdir())}
     assert len(np.unique(qrels.qid)) == 100

@@ -6,10 +6,11 @@ import re
 import numpy as np
 import pytest
 
+from peers import peer
 from podium import FormatError, PodiumError, read_csv, read_parquet
 
-arrow = pytest.importorskip("pyarrow")
-pq = pytest.importorskip("pyarrow.parquet")
+arrow = peer("pyarrow")
+pq = peer("pyarrow.parquet")
 
 pytestmark = pytest.mark.plain
 TEXT = "grade,query,doc,bm25,clicks\n2,7,a,0.1,3\n0,7,b,,4\n1,-8,c,1e300,NA\n"

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from podium._validation import PodiumError
@@ -18,6 +18,7 @@ from podium.weak import Found
 from podium.weak.crossing import CrossingWeights
 from podium.weak.feature import FeatureLearner, ScaledFeature
 from podium.weak.stump import Cumulative, Stump, StumpLearner
+from profiles import examples
 from reference import rankboost as twin
 
 NAN = np.nan
@@ -88,7 +89,7 @@ CASES = st.tuples(
 
 
 @pytest.mark.plain
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(
     CASES,
     st.sampled_from(["dense", "columns", "sparse"]),
@@ -123,7 +124,7 @@ def test_rounds_equal_those_of_plain_rankboost(kind, alpha):
     np.testing.assert_allclose(numbers, [e[3:] for e in expected], rtol=1e-7)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(CASES, st.sampled_from(["dense", "columns", "sparse"]), st.sampled_from([1.0, 1e3]))
 def test_weights_of_all_stumps_equal_those_computed_one_by_one(case, form, size):
     seed, kind, grades, missing = case
@@ -153,7 +154,7 @@ def assert_weights_right(X, feedback, form, size):
 
 
 @pytest.mark.plain
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(CASES, st.sampled_from(["r", "z"]), st.sampled_from(["r", "z", "numeric"]))
 def test_no_round_raises_the_loss(case, criterion, alpha):
     seed, kind, grades, missing = case
@@ -310,7 +311,7 @@ def best_feature(X, potentials):
 
 
 @pytest.mark.plain
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(st.integers(0, 10**6), st.sampled_from(["rows", "columns", "sparse"]), st.sampled_from([0.0, 0.3]))
 def test_scaled_feature_with_the_largest_r_is_found(seed, form, missing):
     X, feedback, _ = make_task(seed, missing=missing)

@@ -4,10 +4,11 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from podium.weak.tree_shape import is_shape_of_trees, join_children, left_sides, tree_depths, tree_roots
+from profiles import examples
 from reference import trees as twin
 
 pytestmark = pytest.mark.plain
@@ -33,7 +34,7 @@ def joined(trees):
     return *(np.concatenate([np.empty(0, np.int32), *(tree[side] for tree in trees)]) for side in (0, 1)), n_leaves
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(st.lists(shapes(), max_size=5))
 def test_depths_and_left_sides_equal_those_of_each_tree(trees):
     left, right, n_leaves = joined(trees)

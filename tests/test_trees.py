@@ -8,7 +8,7 @@ from threading import Event, Timer
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from podium._compiled import JIT_DISABLED, atomic_add, atomic_load, compiled
@@ -19,6 +19,7 @@ from podium.weak.histogram import FETCHED, as_lines, fill_histograms, pack, subt
 from podium.weak.leaf_values import newton_values
 from podium.weak.regression_tree import Forest, RegressionTree, rounded_down
 from podium.weak.split import Limits
+from profiles import examples
 from reference import trees as twin
 
 pytestmark = [
@@ -136,7 +137,7 @@ def test_histograms_equal_the_twin_and_differences_are_the_other_child(n_feature
     np.testing.assert_array_equal(found[2], found[1])
 
 
-@settings(max_examples=8 if JIT_DISABLED else 60, deadline=None)
+@examples(60, plain=8)
 @given(
     seed=st.integers(0, 10_000),
     missing=st.sampled_from([0.0, 0.3]),
@@ -157,7 +158,7 @@ def test_every_exact_split_is_the_best_of_its_node(seed, missing, least, weight,
         assert twin.best_gain(X, gradient, curvature, least, weight, ridge) == pytest.approx(0, abs=1e-9)
 
 
-@settings(max_examples=8 if JIT_DISABLED else 40, deadline=None)
+@examples(40, plain=8)
 @given(seed=st.integers(0, 10_000), least=st.sampled_from([1, 9]), weighted=st.booleans())
 def test_splits_by_squares_are_the_best_and_leaf_values_newtons(seed, least, weighted):
     X, gradient, curvature = table(seed)
@@ -188,7 +189,7 @@ def test_the_leaf_with_the_largest_gain_is_split_next():
         open_nodes = (open_nodes - {number}) | {int(tree.left[number]), int(tree.right[number])}
 
 
-@settings(max_examples=5 if JIT_DISABLED else 40, deadline=None)
+@examples(40, plain=5)
 @given(seed=st.integers(0, 10_000), depth=st.sampled_from([None, 1, 3]))
 def test_leaves_hold_newtons_value_of_the_rows_that_reach_them(seed, depth):
     X, gradient, curvature = table(seed)
@@ -225,6 +226,10 @@ def helpers(monkeypatch):
     monkeypatch.setattr("podium.weak.grower.processors", lambda: 8)
 
 
+needs_threads = pytest.mark.skipif(JIT_DISABLED, reason="plain kernels run on one thread")
+
+
+@needs_threads
 @pytest.mark.parametrize("n_features", [3, 30, 300])
 @pytest.mark.parametrize("exact", [False, True])
 @pytest.mark.usefixtures("helpers")
@@ -245,6 +250,7 @@ def test_of_equal_gains_the_first_feature_wins_for_any_number_of_threads():
         assert not grow(alike, gradient, curvature, n_threads=n_threads).tree.feature.any()
 
 
+@needs_threads
 @pytest.mark.usefixtures("helpers")
 def test_several_callers_at_once_grow_the_same_trees():
     X, gradient, curvature = table(8, 400, 30)
@@ -263,7 +269,7 @@ def take_an_item_and_fail(counters):
             raise MemoryError("no room")
 
 
-@pytest.mark.skipif(JIT_DISABLED, reason="plain kernels have no helpers")
+@needs_threads
 @pytest.mark.usefixtures("helpers")
 def test_a_helper_that_fails_ends_the_growth_with_its_error(monkeypatch):
     X, gradient, curvature = table(8, 400, 30)
@@ -346,7 +352,7 @@ def test_a_monotone_tree_never_falls():
             assert np.all(sign * np.diff(tree.predict(grid)) >= 0)
 
 
-@settings(max_examples=8 if JIT_DISABLED else 60, deadline=None)
+@examples(60, plain=8)
 @given(seed=st.integers(0, 10_000), kept=st.sampled_from([0.0, 0.3, 0.9]), ridge=st.sampled_from([0.0, 2.0]))
 def test_new_leaf_values_keep_to_the_constraints_and_to_kept_leaves(seed, kept, ridge):
     rng, monotone = np.random.default_rng(seed), np.array([1, -1, 0])

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from peers import peer
 from podium._memory import enough_memory
 from podium._validation import (
     FormatError,
@@ -29,7 +30,7 @@ VALUES = np.array([[1.0, np.nan], [2.5, -3.0], [0.0, 7.0]])
 
 
 def frames():
-    pandas, polars, pyarrow = (pytest.importorskip(name) for name in ("pandas", "polars", "pyarrow"))
+    pandas, polars, pyarrow = (peer(name) for name in ("pandas", "polars", "pyarrow"))
     columns = {"a": VALUES[:, 0], "b": [None, -3.0, 7.0]}
     return [pandas.DataFrame(columns), polars.DataFrame(columns), pyarrow.table(columns)]
 
@@ -42,7 +43,7 @@ def test_tables_give_values_names_and_nan_for_null(kind):
 
 
 def test_pandas_nullable_integers_give_nan_for_missing():
-    pandas = pytest.importorskip("pandas")
+    pandas = peer("pandas")
     frame = pandas.DataFrame({"a": pandas.array([1, None, 3], dtype="Int64")})
     np.testing.assert_array_equal(check_features(frame)[0], [[1.0], [np.nan], [3.0]])
 
@@ -223,7 +224,7 @@ def test_sparse_features_that_cannot_be_used():
 
 
 def test_repeated_and_lazy_columns_are_named():
-    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    pandas, polars = peer("pandas"), peer("polars")
     with pytest.raises(PodiumError, match="X has more than one column 'a'"):
         check_features(pandas.DataFrame([[1, 2]], columns=["a", "a"]))
     with pytest.raises(PodiumError, match=r"lazy frame; call its collect\(\) first"):
@@ -231,7 +232,7 @@ def test_repeated_and_lazy_columns_are_named():
 
 
 def test_text_column_is_named():
-    pandas = pytest.importorskip("pandas")
+    pandas = peer("pandas")
     frame = pandas.DataFrame({"fine": [1.0], "city": ["Rome"]})
     with pytest.raises(PodiumError, match="Column 'city' of X must hold numbers"):
         check_features(frame)
@@ -292,7 +293,7 @@ def test_whole_numbers_beyond_every_integer_type_stay_apart():
 
 
 def test_arrow_columns_of_texts_and_nulls():
-    pyarrow = pytest.importorskip("pyarrow")
+    pyarrow = peer("pyarrow")
     codes, _ = check_queries(pyarrow.array(["b", "a", "b"]), None, 3)
     np.testing.assert_array_equal(codes, [1, 0, 1])
     with pytest.raises(PodiumError, match="qid must not be missing; row 1 has None"):

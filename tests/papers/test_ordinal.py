@@ -4,7 +4,7 @@ import gzip
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.ensemble import AdaBoostClassifier
 
@@ -60,7 +60,6 @@ def test_lemma_2_holds_for_bases_that_learn_from_cost_vectors():
         )
     )
 )
-@settings(deadline=None)
 @pytest.mark.plain
 def test_theorem_4_the_weighted_median_is_the_vote_of_equation_6(ensemble):
     ranks, weights = ensemble
