@@ -29,3 +29,8 @@ def test_lines_belong_to_the_innermost_function():
 def test_a_text_that_stands_twice_is_refused():
     with pytest.raises(ValueError, match="2 times"):
         Fault("a.py", "x", "y", "nothing").apply("x x")
+
+
+def test_a_function_runs_in_its_body_alone():
+    source = "def f(x=1,\n      y=2):\n    def g():\n        return x\n    return g\n"
+    assert function_names(source, bodies=True) == {3: "f", 4: "f.g", 5: "f"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import fcntl
 import json
 import os
 import subprocess
@@ -21,7 +22,10 @@ from mutants.tests_of import KIND, TestMap
 RESULTS = WORK / "results.json"
 KILLED, SURVIVED, NO_TESTS = "killed", "survived", "no test"
 NOTICED = {1, 2, 3, None}
-"""Exit codes of pytest: a test failed, the run broke off, an internal error; None is a run that never ended."""
+"""Exit codes of pytest: a test failed, the run broke off, an internal error; None is a run that never ended.
+
+A negative code, of a process that a signal ended, is noticed too.
+"""
 
 
 def main() -> int:
@@ -32,6 +36,16 @@ def main() -> int:
     if given.phase:
         run_phase(faults, given.workers)
         return 0
+    lock = (WORK / "lock").open("w")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        print("Another run puts faults into the same copies: wait for it, or use another clone.")
+        return 2
+    misfits = [fault for fault in faults if (SOURCE / fault.module).read_text("utf-8").count(fault.before) != 1]
+    if misfits:
+        print("\n".join(f"{fault.module} has this text not once: {fault.before}" for fault in misfits))
+        return 2
     for plain in ("1",) if given.plain else ("1", "0"):
         if any(_outcome(fault) != KILLED for fault in faults):
             command = [sys.executable, "-m", "mutants", *sys.argv[1:], "--phase"]
@@ -78,22 +92,28 @@ def run_phase(faults: list[Fault], workers: int) -> None:
 
     def try_fault(copy: Copy, fault: Fault) -> None:
         source = (SOURCE / fault.module).read_text("utf-8")
-        chosen, seconds = tests.choose(fault.module, fault.function(source))
-        stamp = sha256(
-            f"{source}{[(test, sha256(_file_of(test)).hexdigest()) for test in chosen]}".encode()
-        ).hexdigest()
+        chosen = tests.choose(fault.module, fault.function(source))
+        files = {test: sha256(_file_of(test)).hexdigest() for test in chosen}
+        stamp = sha256(f"{source}{sorted(files.items())}".encode()).hexdigest()
         if _known(fault).get(f"{KIND} stamp") == stamp:
             return
-        outcome = NO_TESTS
+        outcome, killer = NO_TESTS, ""
         if chosen:
+            killers = _killers(fault)
+            chosen.sort(key=lambda test: -killers[test])
             with copy.changed(fault.module, fault.apply(source)):
-                code = copy.run(chosen, seconds)
-            outcome = KILLED if code in NOTICED else SURVIVED if code == 0 else f"exit {code}"
+                code = copy.run(chosen, tests.seconds(chosen))
+            outcome = KILLED if code in NOTICED or (code or 0) < 0 else SURVIVED if code == 0 else f"exit {code}"
+            killer = copy.failed(chosen)
         with lock:
-            _save(fault, {KIND: outcome, f"{KIND} stamp": stamp, f"{KIND} tests": len(chosen)})
+            _save(
+                fault, {KIND: outcome, f"{KIND} stamp": stamp, f"{KIND} tests": len(chosen), f"{KIND} killer": killer}
+            )
         say(f"{outcome:9s} {fault.module}: {fault.breaks} ({len(chosen)} {KIND} tests)")
 
-    share([fault for fault in faults if _outcome(fault) != KILLED or KIND == "plain"], try_fault)
+    share(
+        [fault for fault in faults if KIND == "plain" or not (_outcome(fault) == KILLED or fault.equivalent)], try_fault
+    )
 
 
 def _share(copies: list[Copy], items: list[Any], work: Any) -> None:
@@ -132,6 +152,14 @@ def _results() -> dict[str, dict[str, Any]]:
 def _known(fault: Fault) -> dict[str, Any]:
     """Return what is known of a fault."""
     return _results().get(fault.key, {})
+
+
+def _killers(fault: Fault) -> Counter[str]:
+    """Return how many faults of the same module each test has noticed; the one that noticed this fault leads."""
+    noticed = Counter(
+        known.get(f"{KIND} killer", "") for known in _results().values() if known["module"] == fault.module
+    )
+    return noticed + Counter({_known(fault).get(f"{KIND} killer", ""): len(noticed) * 1000})
 
 
 def _save(fault: Fault, outcome: dict[str, Any]) -> None:

@@ -66,8 +66,11 @@ class Fault:
         return function_names(source).get(line, "")
 
 
-def function_names(source: str) -> dict[int, str]:
-    """Return the name of the function that each line of a module is in, such as ``Monitor.observe``."""
+def function_names(source: str, bodies: bool = False) -> dict[int, str]:
+    """Return the name of the function that each line of a module is in, such as ``Monitor.observe``.
+
+    With `bodies`, lines that run when the function is called: ``def`` runs with what stands around it.
+    """
     names: dict[int, str] = {}
 
     def visit(node: ast.AST, outer: str) -> None:
@@ -75,7 +78,8 @@ def function_names(source: str) -> dict[int, str]:
             if isinstance(child, ast.FunctionDef | ast.ClassDef):
                 name = f"{outer}.{child.name}" if outer else child.name
                 if isinstance(child, ast.FunctionDef):
-                    names.update(dict.fromkeys(range(child.lineno, (child.end_lineno or child.lineno) + 1), name))
+                    first = child.body[0].lineno if bodies else child.lineno
+                    names.update(dict.fromkeys(range(first, (child.end_lineno or first) + 1), name))
                 visit(child, name)
             else:
                 visit(child, outer)

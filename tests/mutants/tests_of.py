@@ -7,6 +7,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable
 from hashlib import sha256
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ KIND = "plain" if PLAIN else "compiled"
 CHOSEN = ("-m", "plain") if PLAIN else ("-m", "not plain")
 BUDGET_SECONDS = 40.0 if PLAIN else 90.0
 """Tests that are run for one fault, the quick ones first."""
+FORMAT = b"2"
+"""Of records; counts as content."""
 
 
 class Recorder:
@@ -32,6 +35,7 @@ class Recorder:
         self.coverage = coverage.Coverage(
             data_file=None, source=[str(Path.cwd() / "src" / "podium")], config_file=False
         )
+        self.coverage.set_option("run:disable_warnings", ["no-data-collected"])  # of tests that start processes
 
     def pytest_sessionstart(self) -> None:
         """Begin."""
@@ -57,14 +61,32 @@ class Recorder:
         found: dict[str, set[str]] = defaultdict(set)
         data = self.coverage.get_data()
         for file in data.measured_files():
-            names, module = function_names(Path(file).read_text("utf-8")), file.partition("/src/podium/")[2]
+            names, module = function_names(Path(file).read_text("utf-8"), True), file.partition("/src/podium/")[2]
             for line, contexts in data.contexts_by_lineno(file).items():
                 for context in contexts:
                     if line in names:
                         found[context].add(f"{module}:{names[line]}")
         shared = found.pop("setup", set())
-        record = {test: [took, sorted(found[test] | shared)] for test, took in self.seconds.items()}
-        self.target.write_text(json.dumps(record), "utf-8")
+        functions = sorted(shared.union(*found.values()))
+        numbers = {name: number for number, name in enumerate(functions)}
+        tests = {
+            test: [took, sorted(numbers[name] for name in found[test] | shared)] for test, took in self.seconds.items()
+        }
+        self.target.write_text(json.dumps({"functions": functions, "tests": tests}), "utf-8")
+
+
+def record_path(folder: Path, file: str, content: bytes) -> Path:
+    """Return where the record of a test file is kept; another content has another place."""
+    return folder / f"{Path(file).stem}-{sha256(FORMAT + content).hexdigest()[:16]}.json"
+
+
+def read_record(path: Path) -> dict[str, tuple[float, set[str]]]:
+    """Return the seconds and functions of each test of a file, of none if there is no record."""
+    if not path.exists():
+        return {}
+    record = json.loads(path.read_text("utf-8"))
+    names = record["functions"]
+    return {test: (took, {names[i] for i in numbers}) for test, (took, numbers) in record["tests"].items()}
 
 
 class TestMap:
@@ -78,27 +100,22 @@ class TestMap:
         files = [path.relative_to(PROJECT) for path in sorted((PROJECT / "tests").rglob("test_*.py"))]
         missing = [file for file in files if not self._target(file).exists()]
         share(missing, lambda copy, file: self._record(copy, file, say))
-        self.tests: dict[str, tuple[float, set[str]]] = {}
-        for file in files:
-            if self._target(file).exists():
-                for test, (took, functions) in json.loads(self._target(file).read_text("utf-8")).items():
-                    self.tests[test] = took, set(functions)
+        records = [read_record(self._target(file)) for file in files]
+        self.tests = {test: record[test] for record in records for test in record}
 
     def _target(self, file: Path) -> Path:
-        """Return where the record of a test file is kept; another content has another place."""
-        digest = sha256((PROJECT / file).read_bytes()).hexdigest()[:16]
-        return self.folder / f"{file.stem}-{digest}.json"
+        return record_path(self.folder, str(file), (PROJECT / file).read_bytes())
 
     def _record(self, copy: Copy, file: Path, say: Callable[[str], None]) -> None:
         began = time.monotonic()
-        code = copy.run([str(file)], 600.0, str(self._target(file)), CHOSEN)
+        code = copy.run([str(file)], [600.0], str(self._target(file)), CHOSEN)
         say(f"{KIND} tests of {file}: {time.monotonic() - began:.0f} s" + ("" if code in (0, 5) else f", exit {code}"))
         if code not in (0, 5):
             self._target(file).unlink(missing_ok=True)
             (WORK / f"failed-{file.stem}.txt").write_text(copy.log.read_text("utf-8"), "utf-8")
 
-    def choose(self, module: str, function: str) -> tuple[list[str], float]:
-        """Return the tests that run a function, quick ones first, and their seconds.
+    def choose(self, module: str, function: str) -> list[str]:
+        """Return the tests that run a function, quick ones first, as many as the budget has time for.
 
         Compiled kernels leave no trace: then those that run any function of the module, or else of its folder.
         """
@@ -111,15 +128,14 @@ class TestMap:
             ]
             if found:
                 return _within_budget(sorted(found))
-        return [], 0.0
+        return []
+
+    def seconds(self, tests: list[str]) -> list[float]:
+        """Return how long each test took."""
+        return [self.tests[test][0] for test in tests]
 
 
-def _within_budget(found: list[tuple[float, str]]) -> tuple[list[str], float]:
+def _within_budget(found: list[tuple[float, str]]) -> list[str]:
     """Return the first tests, as many as the budget has time for."""
-    tests, total = [], 0.0
-    for took, test in found:
-        if total + took > BUDGET_SECONDS and tests:
-            break
-        tests.append(test)
-        total += took
-    return tests, total
+    totals = accumulate(took for took, _ in found)
+    return [test for (_, test), total in zip(found, totals, strict=True) if total <= BUDGET_SECONDS] or [found[0][1]]
