@@ -4,6 +4,8 @@ VENV := .venv
 RUN := $(VENV)/bin
 PIP := $(RUN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 THREADS := NUMBA_NUM_THREADS=1 OMP_NUM_THREADS=1
+# Each worker takes files from its own end: in the same file, both would compile the same kernels.
+SHARED := -n 2 --dist worksteal
 
 .PHONY: help demo test lint check plain quick nightly mutants bench clean
 
@@ -22,16 +24,16 @@ lint: $(VENV)/.dev  ## ruff, mypy, import-linter
 	$(RUN)/lint-imports
 
 check: $(VENV)/.dev  ## the tests
-	$(THREADS) $(RUN)/python -m pytest -n 2
+	$(THREADS) $(RUN)/python -m pytest $(SHARED)
 
 plain: $(VENV)/.dev  ## chosen tests with the kernels as plain Python: true coverage, bounds errors
-	NUMBA_DISABLE_JIT=1 $(RUN)/python -m pytest -m plain -n 2 --cov --cov-report=term:skip-covered
+	NUMBA_DISABLE_JIT=1 $(RUN)/python -m pytest -m plain $(SHARED) --cov --cov-report=term:skip-covered
 
 quick: $(VENV)/.dev  ## in half a minute: tests of what differs from the last commit, without compilation
 	$(RUN)/python tests/quick.py
 
 nightly: $(VENV)/.dev  ## the tests with ten times the random examples, drawn anew
-	PODIUM_PROFILE=nightly $(THREADS) $(RUN)/python -m pytest -n 2 --dist worksteal --timeout 3000
+	PODIUM_PROFILE=nightly $(THREADS) $(RUN)/python -m pytest $(SHARED) --timeout 3000
 
 mutants: $(VENV)/.mutants  ## small faults in the library, one at a time: do the tests notice?
 	PYTHONPATH=tests $(RUN)/python -m mutants $(MUTANTS)
