@@ -5,14 +5,13 @@ import pytest
 
 from podium import RankBoost
 from podium._magnitudes import LARGEST
-from podium._validation import FormatError, PodiumError
-from podium.categories import MOST, Categories
+from podium._validation import PodiumError
 from podium.dataset import RankingData
 from podium.feedback import Graded
 from podium.losses import CrossEntropy, LambdaLoss
 from podium.measures import measure_queries
 from podium.rankers.lambdamart import MART, LambdaMART
-from podium.rankers.tree_categories import category_arrays, find_categories, from_lists, to_lists
+from podium.rankers.tree_categories import find_categories
 from podium.rankers.tree_rounds import Sampler
 from podium.weak.grower import TreeGrower
 from reference import trees as twin
@@ -309,6 +308,23 @@ def test_what_a_loss_is_told():
     assert logistic[0] == 2 * logistic[1] != 0
 
 
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ({}, (30, "query")),
+        ({"delta": "map"}, (30, "query")),
+        ({"delta": "none"}, (None, "none")),
+        ({"delta": "none", "truncation": 5, "normalize": "pairs"}, (5, "pairs")),
+        ({"form": "paper"}, (None, "none")),
+        ({"form": "paper", "truncation": None, "normalize": "none"}, (None, "none")),
+        ({"truncation": None}, (None, "query")),
+        ({"normalize": "none"}, (30, "none")),
+    ],
+)
+def test_what_auto_means(given, meant):
+    assert LambdaMART(**given)._pairs_and_scale() == meant
+
+
 def test_sigma_cancels_in_models_of_explicit_pairs():
     X, y, _ = table(5)
     pairs = np.argsort(-y)[:30], np.argsort(y)[:30]
@@ -350,35 +366,3 @@ def test_scores_that_might_grow_too_large_are_refused_in_their_round():
         MART(3, loss=steady, **options).fit(X, y, qid=qid)
     with pytest.raises(PodiumError, match="in round 1"):  # 0.75 of it to begin with, and as much by the tree
         MART(1, **options).fit(X, np.repeat([0.0, LARGEST], [2, 6]), qid=qid)
-
-
-def test_files_hold_at_most_the_categories_that_bins_can():
-    for n in (0, 1, MOST):
-        found = from_lists([[1, list(range(n))]], "model", 3, None)
-        assert to_lists(found) == [[1, list(range(n))]]
-    for wrong in (
-        [[1, list(range(MOST + 1))]], [[3, [0]]], [[-1, [0]]], [[True, [0]]], [[0, [1, 0]]], [[0, [1, 1]]], [[0]], {},
-    ):  # fmt: skip
-        with pytest.raises(FormatError, match="the categories must be lists"):
-            from_lists(wrong, "model", 3, None)
-    for wrong in ([[1, [0]], [1, [0]]], [[2, [0]], [1, [0]]]):
-        with pytest.raises(FormatError, match="different ones in their order"):
-            from_lists(wrong, "model", 3, None)
-    assert from_lists(None, "model", 3, None).values == {}
-
-
-def test_categories_keep_their_kinds():
-    found = category_arrays(Categories({0: (1, 2.5), 1: (7, "a"), 2: ("a", "b")}, None), ["x", "y", "z"])
-    assert {name: one.tolist() for name, one in found.items()} == {"x": [1.0, 2.5], "y": [7, "a"], "z": ["a", "b"]}
-    assert found["x"].dtype == float
-    assert found["z"].dtype.kind == "U"
-
-
-def test_categories_to_go_on_from_are_those_of_the_same_columns():
-    X, y, qid = table(5)
-    before = find_categories(X, [0], None, None)
-    assert find_categories(X, [0], None, before) is before
-    with pytest.raises(PodiumError, match=r"init_model must have the categorical columns of X: \[1\] expected, \[0\]"):
-        find_categories(X, [1], None, before)
-    with pytest.raises(PodiumError, match="init_model must be made of trees where X has categorical columns"):
-        find_categories(X, [0], RankBoost(1).fit(X, grades(y), qid=qid), None)
