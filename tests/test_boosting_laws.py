@@ -203,6 +203,15 @@ def test_a_refit_begins_with_the_scores_of_the_base_model():
     np.testing.assert_allclose(in_order(seen[1], y), base.predict(X) + model.trees_[0].predict(X), rtol=1e-12)
 
 
+def test_a_refit_keeps_to_monotone_constraints():
+    X, y, qid = table(6)
+    model = MART(2, monotone_constraints=[1, 0, 0], **SMALL).fit(X, y, qid=qid)
+    assert any(0 in tree.feature for tree in model.trees_)
+    model.refit(X, -y, qid=qid, decay=0.0)
+    grid = np.column_stack([np.tile(np.arange(6.0), 6), np.repeat(np.arange(6.0), 6), np.zeros(36)])
+    assert (np.diff(model.predict(grid).reshape(6, 6), axis=1) >= -1e-12).all()
+
+
 def test_rounds_of_a_refit_draw_the_gamma_of_their_number(monkeypatch):
     X, y, qid = table(5)
     numbers, plain = [], CrossEntropy.derivatives
