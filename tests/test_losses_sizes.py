@@ -129,6 +129,8 @@ def test_logistic_losses_bear_any_score_and_labels_of_one_kind(name):
     gradient, curvature = pointwise_loss(name, feedback, 2.0).derivatives(np.linspace(-1e6, 1e6, 8))
     assert np.isfinite(gradient).all()
     assert (curvature >= 0).all()
+    tiny = Graded(np.array([1.0, 0.0, 0.0]), np.array([0, 3]), np.array([1e-320, 1.0, 1.0]), np.ones(1))
+    assert np.isfinite(pointwise_loss(name, tiny).derivatives(np.zeros(3))).all()
     alike = Graded(np.zeros(3), np.array([0, 3]), np.array([1.0, 2.0, 3.0]), np.ones(1))
     assert pointwise_loss(name, alike).start() == 0.0
     assert "labels above 0" in pointwise_loss(name, alike).flat_reason()
