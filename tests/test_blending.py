@@ -43,6 +43,11 @@ def at(curve, alphas):
     return curve.values[np.searchsorted(curve.edges, alphas) - 1]
 
 
+def measured_everywhere(one, two, y, offsets, measure, **options):
+    """The twin's curve, each of its points measured as all scores are."""
+    return plain.curve(one, two, offsets, lambda scores: measure_queries(measure, y, scores, offsets, **options).mean)
+
+
 @pytest.mark.plain
 @EXAMPLES
 @given(
@@ -57,7 +62,7 @@ def test_curve_equals_measuring_every_order(seed, levels, unit, measure):
     if measure == "auc":
         y = (y > 1).astype(float)
     y[0], y[1] = 1.0, 0.0  # one query has something to measure
-    middles, means = plain.curve(one, two, y, np.array([0, 6, 12, 18]), measure)
+    middles, means = measured_everywhere(one, two, y, np.array([0, 6, 12, 18]), measure)
     curve = blend_curve(one, two, y, qid=qid, measure=measure)
     np.testing.assert_allclose(at(curve, middles), means, rtol=0, atol=1e-12)
     assert curve.ends == (mean_of(measure, y, two, qid), mean_of(measure, y, one, qid))
@@ -83,7 +88,7 @@ def test_curve_equals_measuring_every_order(seed, levels, unit, measure):
 )
 def test_curve_follows_the_options_of_the_measure(measure, options):
     (one, two), y, qid = tied(5, 4, 7, 5)
-    middles, means = plain.curve(one, two, y, np.arange(0, 29, 7), measure, **options)
+    middles, means = measured_everywhere(one, two, y, np.arange(0, 29, 7), measure, **options)
     curve = blend_curve(one, two, y, qid=qid, measure=measure, **options)
     np.testing.assert_allclose(at(curve, middles), means, rtol=0, atol=1e-12)
 
@@ -99,7 +104,7 @@ def test_orders_change_at_crossings_alone():
 
 def test_a_long_query_of_few_levels_equals_measuring_every_order():
     (one, two), y, _ = tied(3, 1, 60, 12)
-    middles, means = plain.curve(one, two, y, np.array([0, 60]), "err")
+    middles, means = measured_everywhere(one, two, y, np.array([0, 60]), "err")
     np.testing.assert_allclose(at(blend_curve(one, two, y, measure="err"), middles), means, rtol=0, atol=1e-12)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from podium._compiled import (
+    CELLS_WORTH_THREADS,
     atomic_add,
     atomic_load,
     atomic_store,
@@ -34,6 +35,7 @@ def test_threads_are_counted_as_scikit_learn_does():
 def test_small_work_stays_on_one_thread():
     assert threads_for(4, 1000) == 1
     assert threads_for(4, 10**8) == 4
+    assert [threads_for(4, CELLS_WORTH_THREADS - less) for less in (1, 0)] == [1, 4]
 
 
 @pytest.mark.parametrize("n_jobs", [0, 1.5, "2", True])
@@ -51,6 +53,21 @@ def test_results_come_in_the_order_of_the_calls(n_threads):
 def test_calls_run_beside_each_other():
     barrier = threading.Barrier(2, timeout=10)
     assert sorted(run_threads(lambda _: barrier.wait(), [(0,), (1,)], 2)) == [0, 1]
+
+
+@pytest.mark.parametrize("n_threads", [2, 3])
+def test_nothing_is_left_to_do_when_calls_return(n_threads):
+    done = []
+
+    def wait_unless_caller(i):
+        if threading.current_thread() is not threading.main_thread():
+            time.sleep(0.02)
+        done.append(i)
+
+    for _ in range(5):
+        done.clear()
+        run_threads(wait_unless_caller, [(i,) for i in range(25)], n_threads)
+        assert sorted(done) == list(range(25))
 
 
 def test_an_error_in_a_thread_reaches_the_caller():
@@ -134,6 +151,15 @@ def test_chunks_cover_every_query_once(n_chunks):
     chunks = even_chunks(offsets, n_chunks)
     assert [q for start, stop in chunks for q in range(start, stop)] == list(range(6))
     assert len(chunks) <= n_chunks
+    assert all(start < stop for start, stop in chunks)
+
+
+@pytest.mark.parametrize("n_chunks", [2, 3, 7])
+def test_chunks_have_about_equally_many_rows(n_chunks):
+    offsets = np.concatenate([[4], 4 + np.cumsum(np.random.default_rng(0).integers(1, 6, 60))])
+    sizes = [offsets[stop] - offsets[start] for start, stop in even_chunks(offsets, n_chunks)]
+    assert len(sizes) == n_chunks
+    assert max(sizes) <= (offsets[-1] - offsets[0]) / n_chunks + 5
 
 
 @compiled

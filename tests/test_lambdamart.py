@@ -42,7 +42,12 @@ def ndcg(model, X, y, qid):
 
 
 @each_ranker
-def test_row_order_query_order_and_threads_change_no_bit(ranker, table):
+def test_row_order_query_order_and_threads_change_no_bit(ranker, table, monkeypatch):
+    for name, least in (("_compiled.CELLS_WORTH_THREADS", 0), ("weak.regression_tree.ROWS_PER_TASK", 50)):
+        monkeypatch.setattr(f"podium.{name}", least)
+    for name in ("SHARED_CELLS", "SHARED_ROWS"):  # so that threads share out what small data have
+        monkeypatch.setattr(f"podium.weak.grower.{name}", 1)
+    monkeypatch.setattr("podium.weak.grower.processors", lambda: 8)
     X, y, qid = table
     rng = np.random.default_rng(1)
     shuffled, names = rng.permutation(240), rng.permutation(20)
@@ -154,6 +159,7 @@ def test_going_on_from_a_model_equals_one_fit(table):
     whole = LambdaMART(7, min_child_samples=3).fit(X, y, qid=qid)
     half = LambdaMART(3, min_child_samples=3).fit(X, y, qid=qid)
     joined = LambdaMART(7, min_child_samples=3).fit(X, y, qid=qid, init_model=half)
+    assert all(one is other for one, other in zip(half.trees_, joined.trees_, strict=False))  # not learned again
     np.testing.assert_allclose(joined.predict(X), whole.predict(X), rtol=1e-9)
 
 
@@ -416,7 +422,7 @@ def test_labels_below_zero_teach_about_what_labels_from_zero_do(table, loss):
     assert min(ndcg(model, X, y - lowest - 10, qid) for model in (above, below)) > 0.85
 
 
-def test_a_long_query_trains_in_linear_time():
+def test_a_query_of_more_rows_than_all_their_pairs_have_room_for_can_be_learned_from():
     rng = np.random.default_rng(3)
     X = rng.random((100_001, 1)).astype(np.float32)
     model = LambdaMART(1, max_leaves=2).fit(X, np.round(3 * X[:, 0]), group=[len(X)])

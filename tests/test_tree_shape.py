@@ -76,7 +76,7 @@ def test_a_child_in_another_tree_is_refused():
     assert not is_shape_of_trees(np.array([-1, -3]), right, n_leaves)
 
 
-def test_a_deep_tree_takes_few_passes():
+def test_a_tree_may_be_as_deep_as_it_has_splits():
     n_splits = 200_000
     left, right = np.arange(1, n_splits + 1), -np.arange(2, n_splits + 2)[::-1]
     left[-1] = -1

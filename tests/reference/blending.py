@@ -1,10 +1,8 @@
-"""Plain twins of blending: every order that the rows can take is measured."""
+"""Plain twins of blending: every order that the rows can take is measured, by a function that is given."""
 
 from itertools import pairwise
 
 import numpy as np
-
-from podium.measures import measure_queries
 
 
 def crossings(one, two):
@@ -14,11 +12,10 @@ def crossings(one, two):
     return sorted({b / (b - a) for a, b in pairs if a * b < 0})
 
 
-def curve(one, two, labels, offsets, measure, **options):
-    """The middle of every gap between the crossings of all queries, and the mean of the measure there."""
+def curve(one, two, offsets, measure):
+    """The middle of every gap between the crossings of all queries, and ``measure(scores)`` there."""
     cuts = [crossings(one[a:b], two[a:b]) for a, b in pairwise(offsets)]
     edges = np.unique(np.concatenate([[0.0, 1.0], *cuts]))
     wide = np.diff(edges) > 1e-9
     middles = ((edges[1:] + edges[:-1]) / 2)[wide]
-    scores = [alpha * one + (1 - alpha) * two for alpha in middles]
-    return middles, np.array([measure_queries(measure, labels, one, offsets, **options).mean for one in scores])
+    return middles, np.array([measure(alpha * one + (1 - alpha) * two) for alpha in middles])

@@ -115,3 +115,31 @@ def ranknet(labels, scores, sigma):
                 gradient[i] -= pull
                 gradient[j] += pull
     return gradient
+
+
+def ndcg_lambdas(labels, scores, truncation, sigma, weight, normalize="none"):
+    """λ and curvature with |ΔNDCG| of a long query, all pairs at once: a swap exchanges gains and discounts."""
+    order = np.lexsort((np.arange(len(scores)), -scores))
+    gain, s, w = 2.0 ** labels[order] - 1, scores[order], weight[order]
+    seen = np.arange(len(scores)) < truncation
+    discount = seen / np.log2(np.arange(len(scores)) + 2)
+    best = np.sort(gain)[::-1] @ discount
+    size = np.abs(np.subtract.outer(gain, gain) * np.subtract.outer(discount, discount)) * np.outer(w, w) / best
+    size *= np.less.outer(-gain, -gain) * np.logical_or.outer(seen, seen)  # the row's gain is the higher one
+    apart = sigma * np.subtract.outer(s, s)
+    if normalize in ("pairs", "both"):
+        size /= 0.01 + np.abs(apart)
+    rho = 1 / (1 + np.exp(np.minimum(apart, 700.0)))
+    pull, bend, total = sigma * size * rho, sigma**2 * size * rho * (1 - rho), 2 * (size * rho).sum()
+    factor = np.log2(1 + total) / total if normalize in ("query", "both") and total > 0 else 1.0
+    found = np.empty((2, len(scores)))
+    found[:, order] = factor * np.array([pull.sum(axis=0) - pull.sum(axis=1), bend.sum(axis=0) + bend.sum(axis=1)])
+    return found
+
+
+def cross_entropy(labels, scores, weight, gamma):
+    """Gradient ρ - φ and curvature ρ (1 - ρ) of one query: φ of 2^y - γ, ρ of exp(s), rows weighing what they do."""
+    wanted = [w * (2.0**y - g) for y, w, g in zip(labels, weight, gamma, strict=True)]
+    given = [w * math.exp(s - max(scores)) for s, w in zip(scores, weight, strict=True)]
+    rho, phi = np.array(given) / sum(given), np.array(wanted) / sum(wanted)
+    return rho - phi, rho * (1 - rho)

@@ -45,6 +45,52 @@ def best_gain(X, gradient, curvature, min_child_samples=1, min_child_weight=0.0,
     return best
 
 
+def bounded_value(gradient, curvature, reg_lambda, bounds):
+    """Newton's value -G/(H + λ) within bounds."""
+    return min(max(-gradient.sum() / (curvature.sum() + reg_lambda), bounds[0]), bounds[1])
+
+
+def bounded_gain(gradient, curvature, left, reg_lambda, direction, bounds):
+    """Twice the fall of G v + (H + λ) v²/2 at the values of both sides within bounds; none the wrong way round."""
+    parts = [(gradient[rows], curvature[rows]) for rows in (left, ~left)]
+    values = [bounded_value(g, h, reg_lambda, bounds) for g, h in parts]
+    if direction * (values[1] - values[0]) < 0:
+        return -np.inf
+    falls = [-(2 * g.sum() * v + (h.sum() + reg_lambda) * v * v) for (g, h), v in zip(parts, values, strict=True)]
+    return sum(falls) - gradient.sum() ** 2 / (curvature.sum() + reg_lambda)
+
+
+def best_bounded_gain(X, gradient, curvature, reg_lambda, monotone, bounds):
+    """The largest gain over all splits of a node whose values keep to bounds and directions, 0 where none is.
+
+    Missing values against all others are tried on the left alone.
+    """
+    best = 0.0
+    for column, direction in zip(X.T, monotone, strict=True):
+        values = np.unique(column[~np.isnan(column)])
+        for threshold in [-np.inf, *values]:
+            for missing_left in (True, False):
+                left = goes_left(column, threshold, missing_left)
+                if (missing_left or threshold < values[-1]) and min(curvature[left].sum(), curvature[~left].sum()) > 0:
+                    best = max(best, bounded_gain(gradient, curvature, left, reg_lambda, direction, bounds))
+    return best
+
+
+def node_bounds(tree, reached, gradient, curvature, reg_lambda, monotone):
+    """Bounds of each split and leaf: the sides of a constrained split meet midway of their values."""
+    bounds = {0: (-np.inf, np.inf)}
+    for i, feature in enumerate(tree.feature):
+        sides = [int(tree.left[i]), int(tree.right[i])]
+        low, high = bounds[i]
+        a, b = (
+            bounded_value(gradient[reached[side]], curvature[reached[side]], reg_lambda, (low, high)) for side in sides
+        )
+        middle, direction = (a + b) / 2, monotone[feature]
+        below, above = ((low, middle), (middle, high)) if direction else ((low, high), (low, high))
+        bounds[sides[0]], bounds[sides[1]] = (below, above) if direction >= 0 else (above, below)
+    return bounds
+
+
 def leaf(tree, row):
     """Leaf of one row, step by step."""
     at = 0 if len(tree.feature) else -1
@@ -69,6 +115,8 @@ def drawn_sums(codes, gradient, curvature, smoothing):
     """Gradients, curvatures and rows of each category: means drawn to the node's as by so many average rows."""
     known = ~np.isnan(codes)
     sums = {}
+    if not known.any():
+        return sums
     mean = gradient[known].sum() / curvature[known].sum()
     more = smoothing * curvature[known].mean()
     for c in np.unique(codes[known]):
@@ -119,10 +167,14 @@ def histogram(codes, rows, values):
 
 
 def node_rows(tree, X):
-    """Rows that reach each split."""
-    reached = {0: np.ones(len(X), bool)}
+    """Rows that reach each split, and each leaf ``~leaf``."""
+    reached = {0 if len(tree.feature) else -1: np.ones(len(X), bool)}
     for i in range(len(tree.feature)):
-        left = goes_left(X[:, tree.feature[i]], tree.threshold[i], tree.missing_left[i])
+        column = X[:, tree.feature[i]]
+        left = goes_left(column, tree.threshold[i], tree.missing_left[i])
+        if tree.set_of[i] >= 0:
+            own = categories_of(tree.sets[tree.set_of[i]])
+            left = np.array([bool(tree.missing_left[i]) if np.isnan(x) else int(x) in own for x in column])
         for child, side in ((tree.left[i], left), (tree.right[i], ~left)):
             reached[int(child)] = reached[i] & side
     return reached
