@@ -10,6 +10,7 @@ from podium.rankers.rankboost_plus import RankBoostPlus, exponential_losses, slo
 from reference import rankboost as plain
 from reference import rankboost_plus as reference
 
+pytestmark = pytest.mark.plain
 both = pytest.mark.parametrize("search", ["efficient", "optimal"])
 
 
