@@ -212,7 +212,9 @@ def test_the_first_measure_on_the_last_set_decides_on_the_best_round():
 
 
 def test_the_highest_value_is_best_where_more_is_better():
-    monitor = Monitor(5, [Told("validation_0", gain=[1, 4, 2, 3, 9])], [Count("gain", higher_is_better=True)], patience=2)
+    monitor = Monitor(
+        5, [Told("validation_0", gain=[1, 4, 2, 3, 9])], [Count("gain", higher_is_better=True)], patience=2
+    )
     while not monitor.stopped:
         monitor.replay(Named())
     assert (monitor.best_round, len(monitor.rounds)) == (2, 4)
@@ -359,7 +361,7 @@ def test_columns_hold_rounds_and_bad_ones_are_refused(tmp_path):
         kind = columns[name].dtype
         with pytest.raises(PodiumError):
             from_columns({**columns, name: np.array(values, kind)}, "m", 3)
-        with pytest.raises(PodiumError, match="differ in length|incomplete"):
+        with pytest.raises(PodiumError, match="differ in length"):
             from_columns({**columns, name: columns[name][:1]}, "m", 3)
     for low, high in ((1.0, 1.0), (2.0, 1.0), (-np.inf, 0.0), (0.0, np.inf)):
         columns = to_columns(scaled)

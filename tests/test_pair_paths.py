@@ -18,7 +18,11 @@ def make_feedback(kind, seed=0, n_rows=18):
     rng = np.random.default_rng(seed)
     labels = rng.integers(0, 4, n_rows) * 1.5
     offsets = np.array([0, n_rows // 3, n_rows])
-    query, row_weight, query_weight = np.repeat([0, 1], np.diff(offsets)), rng.random(n_rows) + 0.2, np.array([1.0, 3.0])
+    query, row_weight, query_weight = (
+        np.repeat([0, 1], np.diff(offsets)),
+        rng.random(n_rows) + 0.2,
+        np.array([1.0, 3.0]),
+    )
     low, high = np.nonzero((labels[:, None] < labels) & (query[:, None] == query))
     weight = query_weight[query[low]] * row_weight[low] * row_weight[high]
     if kind == "differences":

@@ -316,7 +316,8 @@ def test_scale_of_row_weights_changes_nothing(search, scale, pair_weight):
 @pytest.mark.parametrize("options", [{}, {"criterion": "z"}, {"weak": "feature"}, {"alpha": "numeric"}])
 def test_learning_rate_multiplies_alpha(search, options, rate):
     (whole,), (done,) = (
-        RankBoost(1, learning_rate=one, **options).fit(search.X, search.y, qid=search.qid).rounds_ for one in (1.0, rate)
+        RankBoost(1, learning_rate=one, **options).fit(search.X, search.y, qid=search.qid).rounds_
+        for one in (1.0, rate)
     )
     assert done.ranking == whole.ranking
     assert done.alpha == pytest.approx(rate * whole.alpha, rel=1e-12)

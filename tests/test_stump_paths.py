@@ -27,7 +27,7 @@ def bins_of(X, form):
     return bin_features(as_sparse(X) if form == "sparse" else X, max_bins=None if form == "columns" else 255)
 
 
-def make_X(rng, n_rows, n_features, n_values=4, missing=0.3):
+def make_features(rng, n_rows, n_features, n_values=4, missing=0.3):
     X = rng.integers(0, n_values, (n_rows, n_features)).astype(float)
     X[rng.random(X.shape) < missing] = np.nan
     return X
@@ -66,7 +66,7 @@ def assert_weights_right(X, feedback, form, span=1.0, every=1):
 def test_nodes_around_the_sizes_that_choose_a_way_have_the_right_weights(form, by_difference):
     rng = np.random.default_rng(0)
     sizes = [2, 24, 25, 255, 256, 257, 300]
-    X = make_X(rng, sum(sizes), 1, n_values=2)
+    X = make_features(rng, sum(sizes), 1, n_values=2)
     assert_weights_right(X, graded_of(rng, sizes, 2, by_difference), form)
 
 
@@ -76,7 +76,7 @@ def test_nodes_around_the_sizes_that_choose_a_way_have_the_right_weights(form, b
 def test_score_windows_of_wide_queries_have_the_right_weights(form, by_difference, small, monkeypatch):
     monkeypatch.setattr("podium.weak.block_walk.SMALL", small)
     rng = np.random.default_rng(0)
-    X = make_X(rng, 13, 2)
+    X = make_features(rng, 13, 2)
     for span in (250.0, 2000.0):
         assert_weights_right(X, graded_of(rng, [5, 8], 3, by_difference), form, span)
 
@@ -86,7 +86,7 @@ def test_score_windows_of_wide_queries_have_the_right_weights(form, by_differenc
 def test_any_number_of_features_is_walked_or_summed_by_code(small, n_features, monkeypatch):
     monkeypatch.setattr("podium.weak.block_walk.SMALL", small)
     rng = np.random.default_rng(n_features)
-    X = make_X(rng, 13, n_features, n_values=3)
+    X = make_features(rng, 13, n_features, n_values=3)
     for by_difference in (False, True):
         assert_weights_right(X, graded_of(rng, [6, 7], 4, by_difference), "dense")
 
@@ -102,7 +102,7 @@ def test_the_last_of_255_bins_has_the_right_weights(form):
 @pytest.mark.parametrize("n_features", [3, 9, 17])
 def test_parts_of_one_kind_each_have_their_own_pairs(form, n_features):
     rng = np.random.default_rng(4)
-    X = make_X(rng, 14, n_features, n_values=3)
+    X = make_features(rng, 14, n_features, n_values=3)
     parts = (graded_of(rng, [14], 3), graded_of(rng, [5, 9], 2), pairs_of(rng, 14), pairs_of(rng, 14))
     assert_weights_right(X, FeedbackSum(parts), form)
 
@@ -110,7 +110,7 @@ def test_parts_of_one_kind_each_have_their_own_pairs(form, n_features):
 @forms
 def test_sparse_columns_that_rank_two_rows_of_a_query_have_the_right_weights(form):
     rng = np.random.default_rng(5)
-    X = make_X(rng, 24, 6, missing=0.7)
+    X = make_features(rng, 24, 6, missing=0.7)
     X[:, 5] = np.nan
     assert_weights_right(X, graded_of(rng, [4] * 6, 3), form)
     assert_weights_right(X, pairs_of(rng, 24), form)
@@ -120,7 +120,7 @@ def test_sparse_columns_that_rank_two_rows_of_a_query_have_the_right_weights(for
 @pytest.mark.parametrize("n_features", [1, 7, 8, 9, 33])
 def test_sums_above_every_cut_are_those_of_the_rows(form, n_features):
     rng = np.random.default_rng(n_features)
-    X, quantity = make_X(rng, 20, n_features), rng.random(20) / 20
+    X, quantity = make_features(rng, 20, n_features), rng.random(20) / 20
     bins = bins_of(X, form)
     above, missing, total = sums_above(bins, quantity)
     assert total / SCALE == pytest.approx(quantity.sum(), rel=1e-14)
@@ -166,7 +166,7 @@ def test_every_kernel_has_several_tasks_and_threads_that_change_no_bit(form, cri
     monkeypatch.setattr("podium.weak.block_walk.SMALL", 8)
     monkeypatch.setattr("podium.distribution.pairs.CHUNK", 9)
     rng = np.random.default_rng(0)
-    X = make_X(rng, 40, 37)
+    X = make_features(rng, 40, 37)
     feedback = FeedbackSum((graded_of(rng, [4, 12, 7, 9, 8], 3), pairs_of(rng, 40)))
     answers = []
     for n_threads in (1, 3):
@@ -178,9 +178,10 @@ def test_every_kernel_has_several_tasks_and_threads_that_change_no_bit(form, cri
             Z = distribution.update(RULES["numeric"](found, distribution) * found.values)
             answers.append((n_threads, found.ranking, found.r, Z, distribution.potentials().tobytes()))
     assert [one[1:] for one in answers[:2]] == [one[1:] for one in answers[2:]]
-    assert set(tasks) == {"_whole_query_factors", "_sweep_masses", "_sweep_moments", "_pair_masses"} | KERNELS[
-        form, criterion
-    ]
+    assert (
+        set(tasks)
+        == {"_whole_query_factors", "_sweep_masses", "_sweep_moments", "_pair_masses"} | KERNELS[form, criterion]
+    )
     assert all(n_tasks > 1 and n_threads == 3 for n_tasks, n_threads in tasks.values()), tasks
 
 
@@ -204,7 +205,7 @@ def test_a_constraint_holds_for_stumps_used_before_too():
 def test_a_cumulative_stump_is_judged_by_its_own_default(form, abstain):
     # Whatever stump was used far too much is the one to take back, with the gain of its own q_def.
     rng = np.random.default_rng(7)
-    X, feedback = make_X(rng, 30, 2), graded_of(rng, [30], 3)
+    X, feedback = make_features(rng, 30, 2), graded_of(rng, [30], 3)
     stump = Stump(0, 1.0, abstain)
     distribution = Distribution(feedback, 30)
     distribution.update(3.0 * stump.predict(X))
@@ -259,7 +260,7 @@ def test_weak_stumps_that_are_better_than_chance_by_little_are_found():
 
 def test_fixed_defaults_of_scaled_features_are_kept():
     rng = np.random.default_rng(0)
-    X, feedback = make_X(rng, 30, 4), graded_of(rng, [30], 3)
+    X, feedback = make_features(rng, 30, 4), graded_of(rng, [30], 3)
     distribution = Distribution(feedback, 30)
     potentials = distribution.potentials()
     for matrix in (X, np.asfortranarray(X), as_sparse(X)):
@@ -291,9 +292,11 @@ def test_no_scaled_feature_is_found_where_the_best_is_no_better_than_chance():
 def test_scores_are_the_sum_of_the_weak_rankings_in_tasks_of_any_size(rows_per_task, monkeypatch):
     monkeypatch.setattr("podium.model.ROWS_PER_TASK", rows_per_task)
     rng = np.random.default_rng(0)
-    X = make_X(rng, 40, 3, n_values=9)
+    X = make_features(rng, 40, 3, n_values=9)
     X[3, 0], X[4, 0] = np.inf, -np.inf
-    stumps = [Stump(int(f), float(t), int(q)) for f, t, q in zip(*rng.integers(0, [[3], [9], [2]], (3, 30)), strict=True)]
+    stumps = [
+        Stump(int(f), float(t), int(q)) for f, t, q in zip(*rng.integers(0, [[3], [9], [2]], (3, 30)), strict=True)
+    ]
     others = [ScaledFeature(1, 0.0, 8.0, 1), ScaledFeature(2, 1.0, 5.0, 0)] * 2
     rankings, alphas = (*stumps, Stump(0, -np.inf, 0), *others), rng.normal(size=35)
     model = AdditiveModel(rankings, alphas)

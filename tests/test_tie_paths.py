@@ -80,7 +80,9 @@ def test_chunks_of_ties_are_tasks_of_threads(monkeypatch):
     for n_threads in (1, 3):
         weights = TieWeights(order, 14, n_threads)
         weights.move(rankings[0] > 0, 0.4, pack(rankings[:1]), np.exp(tie_tables(np.ones(1))), 0.9)
-        answers.append((weights.shares.tobytes(), weights.potentials().tobytes(), weights.tied(pack(rankings)).tobytes()))
+        answers.append(
+            (weights.shares.tobytes(), weights.potentials().tobytes(), weights.tied(pack(rankings)).tobytes())
+        )
     assert answers[0] == answers[1]
     assert tasks == {"_move": (5, 3), "_tied_shares": (2, 3)}
 
@@ -206,9 +208,9 @@ def test_labels_and_pairs_listed_together_keep_their_weights():
 def test_exactly_max_pairs_pairs_are_listed_and_one_more_is_refused():
     X, y = np.arange(5.0)[:, None], np.arange(5.0)
     model = RankBoostPlus(2, max_pairs=10).fit(X, y)
-    with pytest.raises(PodiumError, match="There are 10 pairs, .* more than the 9 that max_pairs allows"):
+    with pytest.raises(PodiumError, match=r"There are 10 pairs, .* more than the 9 that max_pairs allows"):
         RankBoostPlus(2, max_pairs=9).fit(X, y)
-    with pytest.raises(PodiumError, match="There are 10 pairs, .* more than the 9 that max_pairs allows"):
+    with pytest.raises(PodiumError, match=r"There are 10 pairs, .* more than the 9 that max_pairs allows"):
         exponential_losses(model, X, y, group=[5], max_pairs=9)
     assert exponential_losses(model, X, y, group=[5], max_pairs=10)["E1"].shape == (2,)
 
