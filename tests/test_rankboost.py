@@ -13,19 +13,23 @@ from podium import (
     make_search,
 )
 from podium.measures import pair_losses
+from podium.rounds import Monitor
 from podium.weak import Found
+from podium.weak.stump import StumpLearner
 from rankboost_data import columns_of, small_data, story
 from reference import rankboost as reference
+
+pytestmark = pytest.mark.plain
 
 
 @pytest.fixture(scope="module")
 def search():
-    return make_search(n_queries=40, docs_per_query=15, n_features=8, random_state=0)
+    return make_search(n_queries=14, docs_per_query=9, n_features=8, random_state=0)
 
 
 @pytest.fixture(scope="module")
 def valid():
-    return make_search(n_queries=40, docs_per_query=15, n_features=8, random_state=1)
+    return make_search(n_queries=14, docs_per_query=9, n_features=8, random_state=1)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -53,7 +57,7 @@ def test_labels_with_pairs_equal_the_reference(seed):
 
 @pytest.mark.parametrize("options", [{}, {"criterion": "z"}, {"alpha": "numeric"}, {"weak": "feature"}])
 def test_training_loss_stays_below_the_product_of_z(search, options):
-    model = RankBoost(30, **options).fit(search.X, search.y, qid=search.qid)
+    model = RankBoost(15, **options).fit(search.X, search.y, qid=search.qid)
     certificate = model.certificate()
     assert np.all(certificate["Z"] <= 1)
     for scores, bound in zip(model.staged_predict(search.X), certificate["bound"], strict=True):
@@ -79,8 +83,9 @@ def test_certificate_has_the_loss_of_labels_and_pairs(search, pair_weight):
         assert loss == pytest.approx(wrong / sum(weight for *_, weight in triples), rel=1e-9)
 
 
-def test_edge_bound_holds_for_the_third_method(search):
-    certificate = RankBoost(30).fit(search.X, search.y, qid=search.qid).certificate()
+def test_edge_bound_is_that_of_the_paper_and_holds_for_the_third_method(search):
+    certificate = RankBoost(15).fit(search.X, search.y, qid=search.qid).certificate()
+    np.testing.assert_allclose(certificate["edge_bound"], np.cumprod(np.sqrt(1 - certificate["r"] ** 2)), rtol=1e-12)
     assert np.all(certificate["bound"] <= certificate["edge_bound"] * (1 + 1e-12))
 
 
@@ -117,15 +122,15 @@ def test_query_weight_of_zero_leaves_a_query_out(search):
 
 
 def test_explicit_pairs_learn_a_taste():
-    data = make_preferences(200, 60, random_state=3)
-    model = RankBoost(60).fit(data.X, pairs=tuple(data.pairs))
+    data = make_preferences(80, 30, random_state=3)
+    model = RankBoost(30).fit(data.X, pairs=tuple(data.pairs))
     better, worse, weight = data.pairs
     assert pair_losses(better, worse, weight, model.predict(data.X))[1] < 0.2
 
 
 @pytest.mark.parametrize("criterion", ["r", "z"])
 def test_cumulative_weights_are_never_negative(search, criterion):
-    model = RankBoost(80, cumulative=True, criterion=criterion).fit(search.X, search.y, qid=search.qid)
+    model = RankBoost(25, cumulative=True, criterion=criterion).fit(search.X, search.y, qid=search.qid)
     sums: dict[tuple, float] = {}
     for done in model.rounds_:
         key = (done.feature, done.threshold, done.abstain)
@@ -134,13 +139,27 @@ def test_cumulative_weights_are_never_negative(search, criterion):
 
 
 @pytest.mark.parametrize("weak", ["stump", "feature"])
-def test_monotone_constraints_hold_on_a_grid(search, weak):
-    constraints = [1, -1, 0, 1, -1, 1, -1, 0]
-    model = RankBoost(60, weak=weak, monotone_constraints=constraints).fit(search.X, search.y, qid=search.qid)
-    for feature, sign in enumerate(constraints):
-        grid = np.repeat(np.median(search.X, axis=0)[None], 50, axis=0)
-        grid[:, feature] = np.linspace(search.X[:, feature].min(), search.X[:, feature].max(), 50)
-        assert sign * (steps := np.diff(model.predict(grid))).min(initial=0) >= -1e-12 or sign == 0, steps
+@pytest.mark.parametrize("sign", [1, -1])
+def test_monotone_constraints_hold_on_a_grid_where_the_data_would_break_them(weak, sign):
+    # Without constraints features 0 and 1 rise and features 2 and 3 fall.
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 4)).round(1)
+    y = (X @ [1.0, 0.9, -1.0, -0.9] + rng.standard_normal(60) > 0).astype(float)
+    free, held = (RankBoost(12, weak=weak, monotone_constraints=c).fit(X, y) for c in (None, [sign, 0, sign, 0]))
+    for model, lowest in ((free, -np.inf), (held, 0.0)):
+        falls, rises = zip(*(changes_along(model, X, feature, sign) for feature in (0, 2)), strict=True)
+        assert max(rises) > 0.1, "the constrained features are used"
+        assert min(falls) >= lowest
+        assert min(falls) < -0.1 or model is held
+
+
+def changes_along(model, X, feature, sign):
+    """Sum of the falls, and of the rises, of ``sign * score`` while one feature grows through its range."""
+    grid = np.repeat(np.median(X, axis=0)[None], 50, axis=0)
+    grid[:, feature] = np.linspace(X[:, feature].min(), X[:, feature].max(), 50)
+    steps = sign * np.diff(model.predict(grid))
+    steps[np.abs(steps) < 1e-12] = 0.0
+    return steps[steps < 0].sum(), steps[steps > 0].sum()
 
 
 @pytest.mark.parametrize("abstain", [0, 1])
@@ -151,14 +170,23 @@ def test_fixed_abstention_is_kept(abstain):
 
 
 def test_evaluation_sets_follow_the_rounds(search, valid):
-    model = RankBoost(15, eval_metric=["ndcg@10", "pair_loss"]).fit(
-        search.X, search.y, qid=search.qid, eval_set=[(search.X, search.y), (valid.X, valid.y)],
-        eval_qid=[search.qid, valid.qid],
+    shuffled = np.random.default_rng(0).permutation(len(valid.y))
+    valid = valid._replace(X=valid.X[shuffled], y=valid.y[shuffled], qid=valid.qid[shuffled])
+    sets, names = (search, valid), ["ndcg@10", "pair_loss"]
+    model = RankBoost(8, eval_metric=names).fit(
+        search.X, search.y, qid=search.qid, eval_set=[(one.X, one.y) for one in sets],
+        eval_qid=[one.qid for one in sets],
     )  # fmt: skip
-    assert list(model.evals_result_) == ["validation_0", "validation_1"]
-    for t, scores in enumerate(model.staged_predict(valid.X)):
-        expected = evaluate(valid.y, scores, qid=valid.qid, measures="ndcg@10", n_resamples=0)["ndcg@10"]
-        assert model.evals_result_["validation_1"]["ndcg@10"][t] == pytest.approx(expected, abs=1e-9)
+    assert {name: list(values) for name, values in model.evals_result_.items()} == {
+        "validation_0": names,
+        "validation_1": names,
+    }
+    for number, data in enumerate(sets):
+        for t, scores in enumerate(model.staged_predict(data.X)):
+            expected = evaluate(data.y, scores, qid=data.qid, measures=names, n_resamples=0)
+            for name in names:
+                value = model.evals_result_[f"validation_{number}"][name][t]
+                assert value == pytest.approx(expected[name], abs=1e-9)
 
 
 def test_early_stopping_keeps_the_best_round(search, valid):
@@ -172,34 +200,54 @@ def test_early_stopping_keeps_the_best_round(search, valid):
     assert model.score(valid.X, valid.y, qid=valid.qid) == pytest.approx(max(history), abs=1e-12)
 
 
+def count_searches(monkeypatch):
+    """Return a list that gets an entry for each round that is searched, not replayed."""
+    search, searched = StumpLearner.search, []
+    monkeypatch.setattr(StumpLearner, "search", lambda *given: searched.append(1) or search(*given))
+    return searched
+
+
 @pytest.mark.parametrize("options", [{}, {"criterion": "z"}, {"cumulative": True}])
-def test_going_on_from_a_model_ends_where_one_fit_ends(search, options):
-    half = RankBoost(12, **options).fit(search.X, search.y, qid=search.qid)
-    whole = RankBoost(25, **options).fit(search.X, search.y, qid=search.qid)
-    gone_on = RankBoost(25, **options).fit(search.X, search.y, qid=search.qid, init_model=half)
+def test_going_on_from_a_model_searches_the_missing_rounds_and_ends_where_one_fit_ends(search, options, monkeypatch):
+    half = RankBoost(6, **options).fit(search.X, search.y, qid=search.qid)
+    whole = RankBoost(14, **options).fit(search.X, search.y, qid=search.qid)
+    searched = count_searches(monkeypatch)
+    gone_on = RankBoost(14, **options).fit(search.X, search.y, qid=search.qid, init_model=half)
     assert story(gone_on) == story(whole)
+    assert len(searched) == 8
+
+
+def test_going_on_from_a_model_of_other_data_keeps_its_rounds(search, valid):
+    first = RankBoost(4).fit(search.X, search.y, qid=search.qid)
+    gone_on = RankBoost(8).fit(valid.X, valid.y, qid=valid.qid, init_model=first)
+    alone = RankBoost(8).fit(valid.X, valid.y, qid=valid.qid)
+    assert story(gone_on)[:4] == story(first)
+    assert not {*story(gone_on)[4:]} & {*story(alone)}
+    before, after = (list(model.staged_predict(valid.X)) for model in (first, gone_on))
+    np.testing.assert_array_equal(after[:4], before)
 
 
 @pytest.mark.parametrize("options", [{}, {"cumulative": True}, {"criterion": "z", "max_bins": None}])
-def test_a_killed_fit_goes_on_from_its_checkpoint(search, valid, tmp_path, monkeypatch, options):
-    whole = RankBoost(35, **options).fit(search.X, search.y, qid=search.qid)
+def test_a_killed_fit_goes_on_from_its_checkpoint(search, tmp_path, monkeypatch, options):
+    whole = RankBoost(15, **options).fit(search.X, search.y, qid=search.qid)
     path = tmp_path / "fit.checkpoint"
-    killed = RankBoost(35, checkpoint=path, **options)
+    killed = RankBoost(15, checkpoint=path, **options)
 
-    weigh, calls = RankBoost._weigh, iter(range(10_000))
+    observe = Monitor.observe
 
-    def fail_late(self, *arguments):
-        if next(calls) == 26:
+    def fail_late(self, done):
+        if len(self.rounds) == 12:
             raise MemoryError
-        return weigh(self, *arguments)
+        observe(self, done)
 
-    monkeypatch.setattr(RankBoost, "_weigh", fail_late)
+    monkeypatch.setattr(Monitor, "observe", fail_late)
     with pytest.raises(MemoryError):
         killed.fit(search.X, search.y, qid=search.qid)
     monkeypatch.undo()
-    assert path.exists()
+    searched = count_searches(monkeypatch)
     resumed = killed.fit(search.X, search.y, qid=search.qid)
     assert story(resumed) == story(whole)
+    assert len(searched) == 5, "the checkpoint has the first ten rounds"
 
 
 def test_a_checkpoint_of_other_data_is_refused(search, tmp_path):
@@ -264,9 +312,23 @@ def test_scale_of_row_weights_changes_nothing(search, scale, pair_weight):
     np.testing.assert_allclose(two.predict(search.X), one.predict(search.X), rtol=1e-9)
 
 
+@pytest.mark.parametrize("rate", [0.1, 0.5, 2.0])
+@pytest.mark.parametrize("options", [{}, {"criterion": "z"}, {"weak": "feature"}, {"alpha": "numeric"}])
+def test_learning_rate_multiplies_alpha(search, options, rate):
+    (whole,), (done,) = (
+        RankBoost(1, learning_rate=one, **options).fit(search.X, search.y, qid=search.qid).rounds_
+        for one in (1.0, rate)
+    )
+    assert done.ranking == whole.ranking
+    assert done.alpha == pytest.approx(rate * whole.alpha, rel=1e-12)
+    assert done.Z > whole.Z or rate > 1
+
+
 def test_large_steps_leave_a_finite_certificate(search):
     model = RankBoost(20, learning_rate=100).fit(search.X, search.y, qid=search.qid)
-    assert not np.isnan(model.certificate()["bound"]).any()
+    for certificate in (model.certificate(), model.certificate(search.X, search.y, qid=search.qid)):
+        assert all(np.isfinite(values).all() for values in certificate.values())
+        assert certificate["bound"].max() > 1e300
 
 
 def test_weights_of_rows_need_labels(search):

@@ -10,6 +10,7 @@ from podium.rankers.rankboost_plus import RankBoostPlus, exponential_losses, slo
 from reference import rankboost as plain
 from reference import rankboost_plus as reference
 
+pytestmark = pytest.mark.plain
 both = pytest.mark.parametrize("search", ["efficient", "optimal"])
 
 
@@ -30,20 +31,20 @@ def story(model):
 
 @pytest.fixture(scope="module")
 def taste():
-    return make_preferences(80, 25, random_state=2)
+    return make_preferences(40, 14, random_state=2)
 
 
 @pytest.fixture(scope="module")
 def search_data():
-    return make_search(n_queries=20, docs_per_query=12, n_features=6, random_state=0)
+    return make_search(n_queries=10, docs_per_query=9, n_features=6, random_state=0)
 
 
 @both
 @pytest.mark.parametrize("seed", range(3))
 def test_rounds_equal_the_reference(seed, search):
     X, y, qid, weight = small_data(seed)
-    expected = reference.rank_boost_plus(plain.graded_triples(y, qid, weight), columns_of(X), 30, search)
-    model = RankBoostPlus(30, search=search, max_bins=None).fit(X, y, qid=qid, sample_weight=weight)
+    expected = reference.rank_boost_plus(plain.graded_triples(y, qid, weight), columns_of(X), 20, search)
+    model = RankBoostPlus(20, search=search, max_bins=None).fit(X, y, qid=qid, sample_weight=weight)
     np.testing.assert_allclose(np.array(story(model)), np.array(expected), rtol=1e-6, atol=1e-9)
 
 
@@ -109,7 +110,7 @@ def test_product_of_z_is_the_loss_of_the_accumulated_weights():
 @both
 def test_loss_never_rises_and_bounds_the_ranking_loss(search, taste):
     better, worse, weight = taste.pairs
-    model = RankBoostPlus(80, search=search).fit(taste.X, pairs=tuple(taste.pairs))
+    model = RankBoostPlus(30, search=search).fit(taste.X, pairs=tuple(taste.pairs))
     certificate = model.certificate()
     assert np.all(certificate["Z"] <= 1)
     assert np.all(certificate["bound"] <= certificate["edge_bound"] * (1 + 1e-12))
@@ -170,7 +171,7 @@ def test_losses_of_rank_boost_follow_section_5():
 
 def test_rank_boost_plus_has_the_least_loss_2_and_rank_boost_the_least_loss_1(taste):
     pairs = tuple(taste.pairs)
-    models = [RankBoost(60, alpha="z"), RankBoost(60, alpha="r"), RankBoostPlus(60)]
+    models = [RankBoost(30, alpha="z"), RankBoost(30, alpha="r"), RankBoostPlus(30)]
     losses = [exponential_losses(model.fit(taste.X, pairs=pairs), taste.X, pairs=pairs) for model in models]
     assert losses[2]["E2"][-1] < min(losses[0]["E2"][-1], losses[1]["E2"][-1])
     assert losses[0]["E1"][-1] < losses[2]["E1"][-1]
@@ -187,15 +188,15 @@ def test_features_constant_within_queries_change_nothing(search, search_data):
     X, y, qid = search_data.X, search_data.y, search_data.qid
     level = np.random.default_rng(5).random(len(np.unique(qid)))[np.unique(qid, return_inverse=True)[1]]
     with_level = np.column_stack([level, X])
-    one = RankBoostPlus(40, search=search, max_bins=8).fit(X, y, qid=qid)
-    two = RankBoostPlus(40, search=search, max_bins=8).fit(with_level, y, qid=qid)
+    one = RankBoostPlus(20, search=search, max_bins=8).fit(X, y, qid=qid)
+    two = RankBoostPlus(20, search=search, max_bins=8).fit(with_level, y, qid=qid)
     assert [r.feature + 1 for r in one.rounds_] == [r.feature for r in two.rounds_]
     np.testing.assert_allclose([r.alpha for r in one.rounds_], [r.alpha for r in two.rounds_], rtol=1e-7)
 
 
 def test_a_feature_twice_changes_nothing(taste):
-    one = RankBoostPlus(40).fit(taste.X, pairs=tuple(taste.pairs))
-    two = RankBoostPlus(40).fit(np.column_stack([taste.X, -taste.X]), pairs=tuple(taste.pairs))
+    one = RankBoostPlus(20).fit(taste.X, pairs=tuple(taste.pairs))
+    two = RankBoostPlus(20).fit(np.column_stack([taste.X, -taste.X]), pairs=tuple(taste.pairs))
     np.testing.assert_allclose(story(one), story(two), rtol=1e-7)
 
 
@@ -207,8 +208,8 @@ def test_row_order_and_threads_change_no_bit(search, taste, monkeypatch):
     shuffled = rng.permutation(len(taste.X))
     place = np.argsort(shuffled)
     better, worse, weight = taste.pairs
-    one = RankBoostPlus(40, search=search).fit(taste.X, pairs=(better, worse, weight))
-    two = RankBoostPlus(40, search=search, n_jobs=3).fit(taste.X[shuffled], pairs=(place[better], place[worse], weight))
+    one = RankBoostPlus(20, search=search).fit(taste.X, pairs=(better, worse, weight))
+    two = RankBoostPlus(20, search=search, n_jobs=3).fit(taste.X[shuffled], pairs=(place[better], place[worse], weight))
     assert story(one) == story(two)
 
 
@@ -230,21 +231,21 @@ def test_first_round_is_that_of_rank_boost(taste):
 @both
 def test_going_on_from_a_model_ends_where_one_fit_ends(search, taste):
     pairs = tuple(taste.pairs)
-    half, whole = (RankBoostPlus(n, search=search).fit(taste.X, pairs=pairs) for n in (25, 60))
-    gone_on = RankBoostPlus(60, search=search).fit(taste.X, pairs=pairs, init_model=half)
+    half, whole = (RankBoostPlus(n, search=search).fit(taste.X, pairs=pairs) for n in (12, 25))
+    gone_on = RankBoostPlus(25, search=search).fit(taste.X, pairs=pairs, init_model=half)
     assert story(gone_on) == story(whole)
 
 
 def test_a_checkpoint_is_gone_on_from(taste, tmp_path):
     pairs, path = tuple(taste.pairs), tmp_path / "fit.checkpoint"
-    RankBoostPlus(20, checkpoint=path).fit(taste.X, pairs=pairs)
-    gone_on = RankBoostPlus(40, checkpoint=path).fit(taste.X, pairs=pairs)
-    assert story(gone_on) == story(RankBoostPlus(40).fit(taste.X, pairs=pairs))
+    RankBoostPlus(10, checkpoint=path).fit(taste.X, pairs=pairs)
+    gone_on = RankBoostPlus(20, checkpoint=path).fit(taste.X, pairs=pairs)
+    assert story(gone_on) == story(RankBoostPlus(20).fit(taste.X, pairs=pairs))
 
 
 def test_early_stopping_keeps_the_best_round(search_data):
     X, y, qid = search_data.X, search_data.y, search_data.qid
-    valid = make_search(n_queries=20, docs_per_query=12, n_features=6, random_state=1)
+    valid = make_search(n_queries=10, docs_per_query=9, n_features=6, random_state=1)
     model = RankBoostPlus(300, early_stopping_rounds=5, eval_metric="ndcg@5").fit(
         X, y, qid=qid, eval_set=[(valid.X, valid.y)], eval_qid=[valid.qid]
     )

@@ -10,6 +10,8 @@ from podium.weak import Found
 from rankboost_data import columns_of, small_data, story
 from reference import rankboost as reference
 
+pytestmark = pytest.mark.plain
+
 
 @pytest.fixture(scope="module")
 def search():

@@ -7,6 +7,8 @@ from podium import RankBoost, make_preferences, make_search
 from rankboost_data import columns_of, small_data, story
 from reference import rankboost as reference
 
+pytestmark = pytest.mark.plain
+
 
 @pytest.fixture(scope="module")
 def search():

@@ -260,7 +260,7 @@ class RankBoost(BoostedRanker):
         check_is_fitted(self)
         alpha, r, Z = (np.array([getattr(done, name) for done in self.rounds_]) for name in ("alpha", "r", "Z"))
         with np.errstate(divide="ignore", over="ignore"):
-            bound = np.exp(np.cumsum(np.log(Z)))
+            bound = np.exp(np.minimum(np.cumsum(np.log(Z)), LOG_LARGEST))
             edge_bound = np.exp(0.5 * np.cumsum(np.log(np.maximum(1 - r**2, 0.0))))
         story = {"alpha": alpha, "r": r, "Z": Z, "bound": bound, "edge_bound": edge_bound}
         if X is not None:

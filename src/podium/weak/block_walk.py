@@ -141,7 +141,7 @@ def _sort_nodes(
             continue
         count[:] = 0
         for k in range(size):
-            count[codes[row[first[v] + k], column] + 1] += 1
+            count[np.int64(codes[row[first[v] + k], column]) + 1] += 1
         for c in range(1, 257):
             count[c] += count[c - 1]
         for k in range(size):

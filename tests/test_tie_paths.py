@@ -1,0 +1,223 @@
+"""RankBoost+'s distribution after any steps, good or not, against sums over all pairs; chunks, floors, threads."""
+
+import math
+
+import numpy as np
+import pytest
+
+from podium import PodiumError, RankBoostPlus
+from podium.distribution.listed import listed_pairs
+from podium.distribution.pairs import PairOrder
+from podium.distribution.ties import TieWeights, pack, tie_tables
+from podium.feedback import FeedbackSum, Graded, Pairs
+from podium.rankers.rankboost_plus import exponential_losses
+from podium.weak.independence import IndependentSet, PairGraph
+from podium.weak.plus import PlusDistribution
+from reference import rankboost as plain
+from reference import rankboost_plus as reference
+
+pytestmark = pytest.mark.plain
+
+
+def make_pairs(seed, n_rows=14, n_pairs=50):
+    rng = np.random.default_rng(seed)
+    better = rng.integers(0, n_rows, n_pairs)
+    return Pairs(better, (better + rng.integers(1, n_rows, n_pairs)) % n_rows, rng.random(n_pairs) + 0.1)
+
+
+def sides_of(order):
+    """Return the better and the worse row of each pair in the order of `order`."""
+    return np.repeat(order.better, np.diff(order.start)), order.worse.astype(int)
+
+
+@pytest.mark.parametrize("chunk", [10**6, 12, 1])
+@pytest.mark.parametrize("n_rankings", [1, 8, 9, 17])
+def test_moved_weights_are_products_of_factors_in_chunks_of_any_size(chunk, n_rankings, monkeypatch):
+    monkeypatch.setattr("podium.distribution.ties.CHUNK", chunk)
+    rng = np.random.default_rng(n_rankings)
+    order = PairOrder.of(make_pairs(0), 14)
+    weights, (better, worse) = TieWeights(order, 14), sides_of(order)
+    D = order.weight / order.weight.sum()
+    for alpha in (0.7, -3.0, 8.0):
+        rankings, log_factors = rng.integers(0, 2, (n_rankings, 14)), rng.normal(size=n_rankings)
+        h = rng.integers(0, 2, 14).astype(bool)
+        ties = (rankings[:, better] == rankings[:, worse]) * log_factors[:, None]
+        new = D * np.exp(alpha * (1.0 * h[worse] - h[better]) + ties.sum(axis=0))
+        Z, change = weights.move(h, alpha, pack(rankings), np.exp(tie_tables(log_factors)), 0.9)
+        assert pytest.approx(new.sum(), rel=1e-10) == Z
+        assert change >= 0.5 * np.abs(new / new.sum() - D).sum() - 1e-12
+        D = new / new.sum()
+        np.testing.assert_allclose(weights.shares / weights.total, D, rtol=1e-9)
+        potentials = np.bincount(better, D, 14) - np.bincount(worse, D, 14)
+        np.testing.assert_allclose(weights.potentials(), potentials, atol=1e-12)
+        tied = [D[f[better] == f[worse]].sum() for f in rankings]
+        np.testing.assert_allclose(weights.tied(pack(rankings)).ravel()[:n_rankings], tied, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize(("chunk", "most"), [(10**6, 1), (30, 1), (25, 2), (20, 2), (1, 16)])
+def test_tied_pairs_are_cut_into_at_most_sixteen_runs(chunk, most, monkeypatch):
+    monkeypatch.setattr("podium.distribution.ties.CHUNK", chunk)
+    order = PairOrder.of(make_pairs(0, n_rows=40), 40)
+    runs = TieWeights(order, 40)._chunks
+    assert len(runs) == most
+    assert runs == TieWeights(order, 40, n_threads=3)._chunks
+    assert [row for first, last in runs for row in range(first, last)] == list(range(len(order.better)))
+
+
+def test_chunks_of_ties_are_tasks_of_threads(monkeypatch):
+    from podium._compiled import run_threads
+
+    tasks = {}
+
+    def run(function, calls, n_threads):
+        tasks[function.__name__] = len(calls), n_threads
+        return run_threads(function, calls, n_threads)
+
+    monkeypatch.setattr("podium.distribution.ties.CHUNK", 9)
+    monkeypatch.setattr("podium.distribution.ties.run_threads", run)
+    order = PairOrder.of(make_pairs(0), 14)
+    rankings, answers = np.random.default_rng(0).integers(0, 2, (9, 14)), []
+    for n_threads in (1, 3):
+        weights = TieWeights(order, 14, n_threads)
+        weights.move(rankings[0] > 0, 0.4, pack(rankings[:1]), np.exp(tie_tables(np.ones(1))), 0.9)
+        answers.append(
+            (weights.shares.tobytes(), weights.potentials().tobytes(), weights.tied(pack(rankings)).tobytes())
+        )
+    assert answers[0] == answers[1]
+    assert tasks == {"_move": (5, 3), "_tied_shares": (2, 3)}
+
+
+def test_light_pairs_are_right_down_to_the_floor_and_never_lost():
+    order = PairOrder.of(Pairs(np.array([0, 1]), np.array([1, 0]), np.ones(2)), 2)
+    weights, none = TieWeights(order, 2), (np.zeros((0, 2), np.uint8), np.ones((0, 256)))
+    for total in (100.0, 200.0):
+        weights.move(np.array([True, False]), 50.0, *none, float(np.cosh(50.0)))
+        assert weights.shares[0] / weights.shares[1] == pytest.approx(math.exp(-total), rel=1e-9)
+    for _ in range(10):
+        weights.move(np.array([True, False]), 100.0, *none, float(np.cosh(100.0)))
+    assert weights.shares[0] > 0
+    for _ in range(8):
+        weights.move(np.array([True, False]), -100.0, *none, float(np.cosh(100.0)))
+    assert weights.shares[0] > weights.shares[1]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_loss_edges_and_best_member_are_right_after_any_steps(seed):
+    # Rankings, their reverses and sums of them, with steps that are not the best ones.
+    rng, n = np.random.default_rng(seed), 14
+    given = make_pairs(seed, n)
+    order = PairOrder.of(given, n)
+    state = PlusDistribution(order, n)
+    base = rng.integers(0, 2, (11, n)).astype(float)
+    base[5], base[8] = 1 - base[0], np.maximum(base[1] * (1 - base[2]), base[2] * (1 - base[1]))
+    triples = list(zip(given.worse.tolist(), given.better.tolist(), given.weight.tolist(), strict=True))
+    D1 = plain.initial_distribution(triples)
+    members, etas, pairs, scores = [], np.zeros(0), list(D1), np.zeros(n)
+    for number in [*range(11), 5, 0, 8, 3, 10, 5, 1]:
+        h, alpha = base[number].tolist(), float(rng.normal())
+        beta = reference.combination(h, members, pairs)
+        if beta is None:
+            members, etas, beta = [*members, h], np.append(etas, 0.0), np.eye(len(members) + 1)[-1]
+        etas = etas + alpha * beta
+        before = state.log_loss
+        Z = state.update(alpha * base[number])
+        loss = reference.loss_2(D1, members, etas)
+        assert state.log_loss == pytest.approx(math.log(loss), rel=1e-9, abs=1e-10)
+        assert pytest.approx(state.log_loss - before, rel=1e-9, abs=1e-12) == math.log(Z)
+        np.testing.assert_allclose(state.eta, etas, atol=1e-8)
+        scores = scores + alpha * base[number]
+        np.testing.assert_array_equal(state.scores, scores)
+        product = {
+            pair: w * math.prod(reference.omega(f, eta, pair) for f, eta in zip(members, etas, strict=True)) / loss
+            for pair, w in D1.items()
+        }
+        potentials = state.potentials()
+        np.testing.assert_allclose(potentials, plain.potentials(product, n), atol=1e-10)
+        slopes = np.array([-reference.slope(product, f, eta) for f, eta in zip(members, etas, strict=True)])
+        member, size = state.best_member(potentials, 0.0)
+        assert size == pytest.approx(np.abs(slopes).max(), abs=1e-10)
+        assert abs(slopes[member]) == pytest.approx(size, abs=1e-10)
+        r = float(np.sum(np.array(members[0]) * potentials))
+        assert state.edge(np.array(members[0]), r) == pytest.approx(slopes[0], abs=1e-10)
+        assert state.best_member(potentials, size + 0.1) == (-1, 0.0)
+    np.testing.assert_allclose(state.member_edges(state.potentials()), slopes, atol=1e-10)
+
+
+@pytest.mark.parametrize("alpha", [299.0, 301.0, 650.0, 720.0, 2500.0, -2500.0])
+def test_steps_of_any_length_have_the_right_loss(alpha):
+    # Pairs (0 above 1), (1 above 2), (2 above 0): a step along row 0 orders one, reverses one and ties one.
+    state = PlusDistribution(PairOrder.of(Pairs(np.array([0, 1, 2]), np.array([1, 2, 0]), np.ones(3)), 3), 3)
+    state.update(np.array([alpha, 0.0, 0.0]))
+    size = abs(alpha)
+    expected = size + math.log((1 + math.exp(-2 * size) + 0.5 + 0.5 * math.exp(-2 * size)) / 3)
+    assert state.log_loss == pytest.approx(expected, rel=1e-12)
+    assert state.eta[0] == pytest.approx(alpha, rel=1e-12)
+
+
+@pytest.mark.parametrize("n_rankings", range(1, 20))
+def test_combinations_of_any_number_of_members_are_found(n_rankings):
+    # A path of rows: the ranking of the rows up to k is a step, and every ranking of one row the sum of two of them.
+    n = n_rankings + 1
+    order = PairOrder.of(Pairs(np.arange(n_rankings), np.arange(1, n), np.ones(n_rankings)), n)
+    members = IndependentSet(PairGraph.of(order, n))
+    assert members.graph.rank == n_rankings
+    steps = np.tril(np.ones((n, n)))[:-1]
+    assert all(members.add(step) for step in np.random.default_rng(0).permutation(steps))
+    chosen = np.random.default_rng(0).permutation(steps)
+    for values in np.random.default_rng(1).integers(0, 2, (6, n)).astype(float):
+        beta = members.combination(values)
+        np.testing.assert_allclose(beta @ np.diff(chosen), np.diff(values), atol=1e-9)
+    assert not members.add(np.eye(n)[0])
+
+
+def test_coefficients_of_one_half_are_kept():
+    # On the pairs of a triangle's corners, 2 (e0 + e1 + e2) = (e0 + e1) + (e1 + e2) + (e0 + e2).
+    order = PairOrder.of(Pairs(np.array([0, 1, 2]), np.array([3, 3, 3]), np.ones(3)), 4)
+    members = IndependentSet(PairGraph.of(order, 4))
+    for values in ([1, 1, 0, 0], [0, 1, 1, 0], [1, 0, 1, 0]):
+        assert members.add(np.array(values, float))
+    np.testing.assert_allclose(members.combination(np.array([1.0, 1.0, 1.0, 0.0])), [0.5, 0.5, 0.5], atol=1e-12)
+
+
+def test_components_do_not_depend_on_the_order_of_pairs():
+    rng = np.random.default_rng(0)
+    edges = np.array([(0, 5), (5, 9), (9, 1), (2, 3), (3, 8), (4, 7), (7, 6), (6, 4)])
+    for _ in range(20):
+        shuffled = rng.permuted(rng.permutation(edges), axis=1)
+        graph = PairGraph.of(PairOrder.of(Pairs(shuffled[:, 0], shuffled[:, 1], np.ones(8)), 11), 11)
+        assert graph.rows.tolist() == list(range(10))
+        assert graph.component.tolist() == [0, 0, 1, 1, 2, 0, 2, 2, 1, 0]
+        assert graph.sizes.tolist() == [4, 3, 3]
+
+
+# Listed pairs
+
+
+def test_labels_and_pairs_listed_together_keep_their_weights():
+    labels, sizes = np.array([0.0, 1, 1, 2, 2, 0, 1, 3]), np.array([0, 3, 5, 8])
+    weight = np.array([1.0, 2, 1, 1, 1, 3, 1, 5])
+    graded = Graded(labels, sizes, weight, np.array([7.0, 1.0, 1e-3]))
+    pairs = Pairs(np.array([0, 4]), np.array([7, 1]), np.array([0.25, 9.0]))
+    order = listed_pairs(FeedbackSum((graded, pairs)), 8)
+    better, worse = sides_of(order)
+    found = {(int(w), int(b)): x for w, b, x in zip(worse, better, order.weight / order.weight.sum(), strict=True)}
+    triples = plain.graded_triples(labels, np.repeat([0, 1, 2], np.diff(sizes)), weight, [7.0, 1.0, 1e-3])
+    assert found == pytest.approx(plain.initial_distribution([*triples, (7, 0, 0.25), (1, 4, 9.0)]))
+
+
+def test_exactly_max_pairs_pairs_are_listed_and_one_more_is_refused():
+    X, y = np.arange(5.0)[:, None], np.arange(5.0)
+    model = RankBoostPlus(2, max_pairs=10).fit(X, y)
+    with pytest.raises(PodiumError, match=r"There are 10 pairs, .* more than the 9 that max_pairs allows"):
+        RankBoostPlus(2, max_pairs=9).fit(X, y)
+    with pytest.raises(PodiumError, match=r"There are 10 pairs, .* more than the 9 that max_pairs allows"):
+        exponential_losses(model, X, y, group=[5], max_pairs=9)
+    assert exponential_losses(model, X, y, group=[5], max_pairs=10)["E1"].shape == (2,)
+
+
+@pytest.mark.parametrize(("n_rows", "memory"), [(2_000, r"72\.0 MB"), (10_000, r"1\.8 GB")])
+def test_the_memory_of_refused_pairs_is_told_in_its_unit(n_rows, memory):
+    labels = np.arange(n_rows, dtype=float)
+    graded = Graded(labels, np.array([0, n_rows]), np.ones(n_rows), np.ones(1))
+    with pytest.raises(PodiumError, match=f"need about {memory}"):
+        listed_pairs(graded, n_rows, 5)
