@@ -28,6 +28,7 @@ def weights_of(y, variant, n_thresholds):
 each_variant = pytest.mark.parametrize("variant", ["all-margins", "left-right"])
 
 
+@pytest.mark.plain
 @each_variant
 @pytest.mark.parametrize("seed", range(3))
 def test_rounds_equal_the_plain_form(variant, seed):
@@ -56,6 +57,7 @@ def test_the_loss_never_rises_and_thresholds_ascend(variant, learning_rate):
     assert all(np.all(np.diff(done.thresholds) >= 0) for done in model.rounds_)
 
 
+@pytest.mark.plain
 def test_the_loss_bounds_the_cost_under_all_margins():
     X, y = sample(6, 80, 5)
     model = ORBoost(60).fit(X, y)
@@ -65,6 +67,7 @@ def test_the_loss_bounds_the_cost_under_all_margins():
         assert np.abs(predicted - y).sum() <= loss + 1e-9
 
 
+@pytest.mark.plain
 def test_all_margins_need_no_pooling_to_ascend():
     """Each threshold's own optimum is in order."""
     rng = np.random.default_rng(0)
@@ -101,6 +104,7 @@ def test_a_grade_without_rows_has_no_room_between_its_thresholds():
         assert np.isfinite(margins.loss)
 
 
+@pytest.mark.plain
 def test_two_grades_are_adaboost_on_stumps():
     """ε, α and predictions of discrete AdaBoost (Freund and Schapire 1997) with its threshold at the lowest loss."""
     X, y = sample(7, 60, 2)
@@ -114,6 +118,7 @@ def test_two_grades_are_adaboost_on_stumps():
     assert first.alpha == pytest.approx(np.log((1 - epsilon) / epsilon))
 
 
+@pytest.mark.plain
 @each_variant
 def test_costs_of_rows_weigh_margins(variant):
     X, y = sample(8, 60, 4)
@@ -125,6 +130,7 @@ def test_costs_of_rows_weigh_margins(variant):
     np.testing.assert_allclose(one.predict_rank(X), two.predict_rank(X), rtol=1e-9)
 
 
+@pytest.mark.plain
 def test_left_right_margins_are_all_margins_of_zero_one_costs():
     X, y = sample(9, 60, 4)
     one = ORBoost(20, variant="left-right").fit(X, y)
@@ -132,6 +138,7 @@ def test_left_right_margins_are_all_margins_of_zero_one_costs():
     np.testing.assert_array_equal(one.predict_rank(X), two.predict_rank(X))
 
 
+@pytest.mark.plain
 def test_missing_values_are_learned():
     X, y = sample(10, 80, 3)
     X[y == 2, 0] = np.nan
@@ -140,6 +147,7 @@ def test_missing_values_are_learned():
     assert np.all(predicted[y == 2] == 2)
 
 
+@pytest.mark.plain
 def test_early_stopping_keeps_the_best_round():
     X, y = sample(11, 60, 4)
     X_valid, y_valid = sample(12, 60, 4)
@@ -152,6 +160,7 @@ def test_early_stopping_keeps_the_best_round():
     np.testing.assert_array_equal(staged[model.best_iteration_ - 1], model.predict(X_valid))
 
 
+@pytest.mark.plain
 def test_bad_input_is_refused():
     X, y = sample()
     with pytest.raises(PodiumError, match="early_stopping_rounds needs an eval_set"):
@@ -162,6 +171,7 @@ def test_bad_input_is_refused():
         ORBoost().fit(X, y, sample_cost=np.abs(y[:, None] - np.arange(4)), eval_set=[(X, y)])
 
 
+@pytest.mark.plain
 def test_broken_files_are_refused(tmp_path):
     X, y = sample()
     path = tmp_path / "model"

@@ -31,6 +31,7 @@ def plain_margins(model, X, y, n_rounds):
     return margins
 
 
+@pytest.mark.plain
 def test_margins_are_the_vote_for_the_right_answer():
     X, y = noisy(60)
     model = AdaBoostOR(n_estimators=12).fit(X, y)
@@ -40,6 +41,7 @@ def test_margins_are_the_vote_for_the_right_answer():
     np.testing.assert_array_equal((model.predict(X) == y)[clear], (margins > 0).all(axis=1)[clear])
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize("cost", ["absolute", "zero-one", "steps"])
 def test_margin_bounds_hold_in_every_round_and_equal_the_formula(cost):
     X, y = noisy(80, 1, 4)
@@ -59,6 +61,7 @@ def test_margin_bounds_hold_in_every_round_and_equal_the_formula(cost):
     np.testing.assert_allclose(model.margin_bounds(), model.bounds_, rtol=1e-9)
 
 
+@pytest.mark.plain
 def test_margin_bounds_hold_after_a_ranker_without_error():
     X, y = np.arange(9.0)[:, None], np.repeat([0, 1, 2], 3)
     model = AdaBoostOR(n_estimators=5).fit(X, y)
@@ -66,6 +69,7 @@ def test_margin_bounds_hold_after_a_ranker_without_error():
     assert np.mean(model.margins(X, y) <= 0.25) == 0
 
 
+@pytest.mark.plain
 def test_the_bound_by_rounds_equals_a_hand_computation():
     X, y = noisy(900)
     model = AdaBoostOR(n_estimators=2).fit(X, y)
@@ -77,6 +81,7 @@ def test_the_bound_by_rounds_equals_a_hand_computation():
     assert len(bounds) == 2
 
 
+@pytest.mark.plain
 def test_the_bound_by_margins_equals_a_hand_computation():
     X, y = noisy(900)
     model = AdaBoostOR(n_estimators=3, cost="zero-one").fit(X, y)
@@ -98,6 +103,7 @@ def test_generalization_bounds_hold_on_new_rows(theta):
     assert bounds[0] < 2  # c[1] + c[3]: they say something
 
 
+@pytest.mark.plain
 def test_weights_are_factors_of_costs_in_generalization_bounds():
     X, y = noisy(500)
     weight = np.random.default_rng(5).integers(1, 3, 500).astype(float)
@@ -107,6 +113,7 @@ def test_weights_are_factors_of_costs_in_generalization_bounds():
     np.testing.assert_allclose(one, model.generalization_bounds(X, y, theta=0.3, sample_cost=costs), rtol=1e-12)
 
 
+@pytest.mark.plain
 def test_bounds_are_infinite_where_rows_are_too_few():
     assert rounds_gap(50, 100, 4, 0.05) == margin_gap(3, 0.5, 4, 0.05) == math.inf
     assert margin_gap(10**6, 0.5, 4, 0.05) < 0.1
@@ -124,6 +131,7 @@ def labelings(xs, n_grades):
     return found
 
 
+@pytest.mark.plain
 def test_no_more_examples_than_the_dimension_are_shattered():
     points = [(x, k) for x in range(3) for k in range(2)]
     n_features, n_grades = 1, 3
@@ -139,6 +147,7 @@ def test_no_more_examples_than_the_dimension_are_shattered():
     assert stump_dimension(100, 10) > stump_dimension(10, 10) > stump_dimension(10, 2)
 
 
+@pytest.mark.plain
 def test_bad_input_to_bounds_is_refused():
     X, y = noisy(60)
     model = AdaBoostOR(n_estimators=2).fit(X, y)

@@ -14,6 +14,7 @@ def table():
     return graded_table()
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize(
     "labels",
     [[1, 2, 3], [10.0, 10.5, 11.0], ["a", "b", "c"], [-5, 0, 99], np.array(["x", "y", "z"], object)],
@@ -29,12 +30,14 @@ def test_labels_of_any_ordered_kind_come_back_as_given(labels):
         assert ranker.score(X, y) == 0
 
 
+@pytest.mark.plain
 def test_two_labels_that_are_truth_values():
     X = np.arange(6.0)[:, None]
     y = np.arange(6) > 2
     np.testing.assert_array_equal(ORStump().fit(X, y).predict(X), y)
 
 
+@pytest.mark.plain
 def test_ordered_categories_have_their_own_order_and_all_count():
     pandas = pytest.importorskip("pandas")
     polars = pytest.importorskip("polars")
@@ -73,6 +76,7 @@ def test_labels_that_are_no_grades_are_refused(y, message):
         ORStump().fit([[1.0], [2.0], [3.0]], y)
 
 
+@pytest.mark.plain
 def test_nullable_labels_of_pandas_are_checked():
     pandas = pytest.importorskip("pandas")
     X = [[1.0], [2.0], [3.0]]
@@ -125,6 +129,7 @@ def test_costs_by_name_and_their_convexity():
         ORStump(cost=np.eye(3)).fit([[1.0], [2.0]], [0, 1])
 
 
+@pytest.mark.plain
 def test_row_costs_say_the_same_as_a_matrix_and_as_weights(table):
     X, y = table
     weight = np.random.default_rng(4).integers(0, 4, 150).astype(float)
@@ -145,6 +150,7 @@ def test_row_costs_say_the_same_as_a_matrix_and_as_weights(table):
     assert one.score(X, y, sample_cost=3 * matrix[y]) == pytest.approx(3 * one.score(X, y))
 
 
+@pytest.mark.plain
 def test_costs_stand_in_one_place_only(table):
     X, y = table
     costs = cost_matrix("absolute", np.arange(4))[y]

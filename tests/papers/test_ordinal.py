@@ -22,6 +22,7 @@ def small_task(seed, n_grades=3):
     return X, grades, costs_of_steps(rng.random((9, n_grades - 1)), grades)
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize("seed", range(6))
 def test_lemma_2_rounds_are_those_of_adaboost_on_the_binary_examples(seed):
     X, grades, costs = small_task(seed)
@@ -39,6 +40,7 @@ def test_lemma_2_rounds_are_those_of_adaboost_on_the_binary_examples(seed):
         assert (done.ranker.predict(X) + 1).tolist() == ranks
 
 
+@pytest.mark.plain
 def test_lemma_2_holds_for_bases_that_learn_from_cost_vectors():
     X, grades, costs = small_task(7)
 
