@@ -95,6 +95,70 @@ def test_thresholds_are_the_best_ascending_ones(seed, variant):
 
 
 @pytest.mark.plain
+def test_a_shift_of_all_scores_moves_the_thresholds_alone():
+    """Even where the scores are too far from 0 for their exponentials."""
+    rng = np.random.default_rng(3)
+    y, scores = np.append(rng.integers(0, 4, 8), np.arange(4)), rng.normal(0, 1.5, 12)
+    margins = Margins(np.ones((12, 3)), y)
+    margins.add(scores)
+    loss, thresholds, potentials = margins.loss, margins.thresholds, margins.potentials()
+    for _ in range(4):
+        assert margins.add(np.full(12, 400.0)) == pytest.approx(1.0)
+    assert margins.loss == pytest.approx(loss)
+    np.testing.assert_allclose(margins.thresholds - 1600, thresholds, atol=1e-9)
+    np.testing.assert_allclose(margins.potentials(), potentials, atol=1e-9)
+
+
+@pytest.mark.plain
+@given(st.integers(0, 10**6), st.sampled_from(["all-margins", "left-right"]))
+def test_pulls_for_and_against_a_stump_are_shares_of_the_loss(seed, variant):
+    rng = np.random.default_rng(seed)
+    y = np.append(rng.integers(0, 4, 8), np.arange(4))
+    weights = weights_of(y, variant, 3)
+    margins = Margins(weights, y)
+    margins.add(rng.normal(0, 1.5, 12))
+    values = rng.integers(0, 2, 12).astype(float)
+    with_it = sum(
+        s * np.exp(-abs_margin)
+        for n, k in np.ndindex(12, 3)
+        for s, abs_margin in [(weights[n, k], (1 if k < y[n] else -1) * (margins.scores[n] - margins.thresholds[k]))]
+        if (k < y[n]) == (values[n] == 1)
+    )
+    right, wrong = margins.sides(values)
+    assert right == pytest.approx(with_it / margins.loss)
+    assert right + wrong == pytest.approx(1.0)
+    edge = np.sum(margins.potentials() * (2 * values - 1))
+    assert right - wrong == pytest.approx(edge)
+
+
+@pytest.mark.plain
+def test_margins_are_flawless_where_every_row_that_asks_is_on_its_side():
+    y = np.array([0, 1, 2, 2])
+    margins = Margins(np.ones((4, 2)), y)
+    margins.thresholds = np.array([1.0, 2.0])
+    for scores, flawless in (([0, 1, 2, 3], True), ([0.5, 1.5, 2.5, 2], True), ([1, 1, 2, 3], False)):
+        margins.scores = np.array(scores, float)
+        assert margins.flawless() is flawless
+    margins.scores, margins.weights[3] = np.array([0.0, 1, 2, 0]), 0.0
+    assert margins.flawless()
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("n_grades", [2, 3, 5])
+def test_threads_of_orboost_change_no_bit(n_grades, monkeypatch):
+    monkeypatch.setattr("podium._compiled.CELLS_WORTH_THREADS", 0)
+    monkeypatch.setattr("podium.model.ROWS_PER_TASK", 7)
+    X, y = sample(13, 40, n_grades)
+    X = np.hstack([X, np.random.default_rng(0).integers(0, 5, (40, 9))])
+    for max_bins in (None, 4):
+        one, three = (ORBoost(8, max_bins=max_bins, n_jobs=n).fit(X, y) for n in (1, 3))
+        assert [(d.feature, d.threshold, d.alpha) for d in one.rounds_] == [
+            (d.feature, d.threshold, d.alpha) for d in three.rounds_
+        ]
+        np.testing.assert_array_equal(one.predict_rank(X), three.predict_rank(X))
+
+
+@pytest.mark.plain
 def test_a_grade_without_rows_has_no_room_between_its_thresholds():
     y = np.array([0, 0, 2, 2, 3])
     for variant in ("all-margins", "left-right"):

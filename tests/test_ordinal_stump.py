@@ -13,7 +13,7 @@ from reference import ordinal as twin
 
 
 @st.composite
-def tasks(draw, max_rows=6, max_features=2, max_grades=4):
+def tasks(draw, max_rows=6, max_features=2, max_grades=8):
     """Features with many ties, grades, and V-shaped costs that are whole numbers, so that all sums are exact."""
     n_rows, n_grades = draw(st.integers(1, max_rows)), draw(st.integers(2, max_grades))
     cells = st.lists(st.integers(-2, 2), min_size=n_rows, max_size=n_rows)
@@ -31,7 +31,7 @@ def search(X, grades, weights, n_threads=1):
 
 @pytest.mark.plain
 @settings(max_examples=150, deadline=None)
-@given(tasks())
+@given(tasks(max_rows=5))
 def test_search_finds_the_stump_that_trying_all_of_them_finds(task):
     X, grades, weights = task
     costs = costs_of_steps(weights, grades)
@@ -45,7 +45,7 @@ def test_search_finds_the_stump_that_trying_all_of_them_finds(task):
 
 @pytest.mark.plain
 @settings(max_examples=50, deadline=None)
-@given(tasks(max_rows=7, max_grades=3), st.integers(0, 2**32 - 1))
+@given(tasks(max_rows=5, max_grades=6), st.integers(0, 2**32 - 1))
 def test_cost_is_the_lowest_for_weights_that_are_no_whole_numbers(task, seed):
     X, grades, weights = task
     weights = weights * np.random.default_rng(seed).random(weights.shape)
@@ -59,7 +59,7 @@ def test_cost_is_the_lowest_for_weights_that_are_no_whole_numbers(task, seed):
 
 @pytest.mark.plain
 @settings(max_examples=100, deadline=None)
-@given(tasks(max_rows=9), st.integers(0, 2**32 - 1))
+@given(tasks(max_rows=7, max_grades=5), st.integers(0, 2**32 - 1))
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")  # plain: a feature no row has
 def test_missing_rows_have_the_grade_that_costs_least_for_them(task, seed):
     X, grades, weights = task
@@ -112,6 +112,22 @@ def test_neighbouring_floats_are_parted():
         X = direction * np.array([[low], [high]])
         _, found = search(X, np.array([0, 1]), np.ones((2, 1)))
         assert found.tolist() == [0, 1]
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("n_threads", [1, 2, 3, 5, 9])
+@pytest.mark.parametrize(("block", "cells"), [(16, 2**22), (3, 2**22), (16, 1), (16, 2 * 13)])
+def test_the_best_feature_is_found_wherever_it_stands_in_blocks_and_threads(n_threads, block, cells, monkeypatch):
+    monkeypatch.setattr("podium.weak.ordinal_stump.BLOCK", block)
+    monkeypatch.setattr("podium.weak.ordinal_stump.BLOCK_CELLS", cells)
+    rng = np.random.default_rng(block)
+    grades = np.repeat(np.arange(6), 2)
+    for place in range(8):
+        X = rng.integers(0, 3, (12, 8)).astype(float)
+        X[:, place] = grades
+        stump, found = search(X, grades, np.ones((12, 5)), n_threads)
+        assert stump.feature == place
+        np.testing.assert_array_equal(found, grades)
 
 
 @pytest.mark.plain

@@ -36,6 +36,16 @@ def test_the_perceptron_equals_its_plain_form(single, seed):
 
 
 @pytest.mark.plain
+@pytest.mark.parametrize("draws", [1, 7, 239, 240, 241])
+def test_draws_in_batches_are_the_draws_at_once(draws, monkeypatch):
+    rows, grades, costs = sample(2)
+    whole = pocket_perceptron(rows, grades, costs, False, 8, 2)
+    monkeypatch.setattr("podium.weak.perceptron.DRAWS", draws)
+    found = pocket_perceptron(rows, grades, costs, False, 8, 2)
+    assert (found.weights.tolist(), found.thresholds.tolist()) == (whole.weights.tolist(), whole.thresholds.tolist())
+
+
+@pytest.mark.plain
 @pytest.mark.parametrize("variant", ["prank", "siprank"])
 @pytest.mark.parametrize("seed", range(10))
 def test_thresholds_ascend(variant, seed):

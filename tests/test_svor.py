@@ -11,7 +11,7 @@ from podium import SVOR
 from podium.rankers.ordinal.costs import cost_steps
 from podium.rankers.ordinal.scaling import Scaling
 from podium.rankers.ordinal.svor import C_GRID
-from podium.weak.ordinal_svm import KERNELS, ExtendedMachine, bias_step, fill_kernel
+from podium.weak.ordinal_svm import KERNELS, ExtendedMachine, bias_step, diagonal_of, fill_kernel
 from reference.ordinal_peers import extended_machine, kernel_value
 
 each_kernel = pytest.mark.parametrize("kernel", sorted(KERNELS))
@@ -96,6 +96,40 @@ def test_kernels_equal_their_formulas(kernel):
     fill_kernel(np.ascontiguousarray(rows.T), rows[:2], KERNELS[kernel], 0.3, found)
     expected = [[kernel_value(x, other, kernel, 0.3) for other in rows] for x in rows[:2]]
     np.testing.assert_allclose(found, expected, atol=1e-12)
+    np.testing.assert_allclose(diagonal_of(rows, kernel), [kernel_value(x, x, kernel, 0.3) for x in rows], atol=1e-12)
+
+
+@pytest.mark.plain
+@each_kernel
+def test_the_gap_is_that_between_the_primal_and_the_dual(kernel):
+    rows, grades, weights = sample(10, 15)
+    machine = ExtendedMachine(rows, grades, weights, kernel, 0.5, 1e6, seed=0)
+    for C, sweeps in ((0.3, 1), (0.3, 4), (2.0, 3)):
+        machine.solve(C, 1e-9, sweeps)
+        matrix = np.array([[kernel_value(x, other, kernel, 0.5) for other in rows] for x in rows])
+        signs = np.where(np.arange(3) < grades[:, None], 1, -1)
+        signed = machine.alpha * signs
+        norm = signed.sum(axis=1) @ matrix @ signed.sum(axis=1) + np.sum(signed.sum(axis=0) ** 2)
+        values = (matrix @ signed.sum(axis=1))[:, None] + signed.sum(axis=0) + machine.bias
+        primal = 0.5 * norm + np.sum(C * weights * np.maximum(0, 1 - signs * values))
+        dual = machine.alpha.sum() - 0.5 * norm
+        missed = abs(signed.sum()) / (0.1 * C * weights.sum())
+        expected = max((primal - dual + machine.bias * signed.sum()) / primal, missed)
+        assert machine.gap == pytest.approx(expected, rel=1e-3, abs=1e-5)
+
+
+@pytest.mark.plain
+def test_a_copied_machine_stays_as_it_was():
+    rows, grades, weights = sample(11, 15)
+    machine = ExtendedMachine(rows, grades, weights, "rbf", 0.5, 1e6, seed=0)
+    machine.solve(0.1, 1e-9, 2)
+    names = ("alpha", "sums", "offsets", "values", "bias", "C", "gap", "n_sweeps")
+    before = {name: np.copy(getattr(machine, name)) for name in names}
+    other = machine.copy()
+    machine.solve(5.0, 1e-9, 5)
+    for name in names:
+        np.testing.assert_array_equal(getattr(other, name), before[name])
+        assert np.any(getattr(machine, name) != before[name])
 
 
 @pytest.mark.plain
