@@ -92,6 +92,7 @@ def test_saving_and_loading_change_nothing(ranker, table, tmp_path):
         np.testing.assert_array_equal(getattr(loaded, name, None), getattr(fitted, name, None))
 
 
+@pytest.mark.plain
 def test_files_that_are_no_ordinal_models_are_refused(table, tmp_path):
     X, y = table
     path = tmp_path / "model"
@@ -130,6 +131,7 @@ def test_files_that_are_no_ordinal_models_are_refused(table, tmp_path):
             load(path)
 
 
+@pytest.mark.plain
 def test_bases_that_heed_no_costs_are_refused(table):
     with pytest.raises(
         PodiumError, match=r"must take sample_cost in fit.*LogisticRegression does not: consider ORStump"
@@ -148,6 +150,7 @@ class Majority(ORStump):
         return np.full(features.shape[0], self._worst)
 
 
+@pytest.mark.plain
 def test_the_run_ends_before_a_base_that_is_worse_than_one_half(table):
     X, y = table
     with pytest.raises(
@@ -156,6 +159,7 @@ def test_the_run_ends_before_a_base_that_is_worse_than_one_half(table):
         AdaBoostOR(Majority()).fit(X, y)
 
 
+@pytest.mark.plain
 def test_a_base_ranker_without_error_outvotes_the_others_and_ends_the_run():
     X = np.arange(9.0)[:, None]
     y = np.repeat([0, 1, 2], 3)
@@ -185,6 +189,7 @@ def test_a_base_ranker_without_error_outvotes_the_others_and_ends_the_run():
     np.testing.assert_array_equal(model.predict(X), y)
 
 
+@pytest.mark.plain
 def test_a_constant_that_is_right_half_of_the_time_is_learned_once():
     X, y = np.zeros((4, 1)), [0, 0, 1, 1]
     model = AdaBoostOR(n_estimators=50).fit(X, y)
@@ -192,6 +197,7 @@ def test_a_constant_that_is_right_half_of_the_time_is_learned_once():
     np.testing.assert_array_equal(model.predict(X), ORStump().fit(X, y).predict(X))
 
 
+@pytest.mark.plain
 def test_votes_of_stumps_are_those_of_one_stump_after_the_other(table):
     X, y = table
     model = AdaBoostOR(n_estimators=40).fit(X, y)
@@ -208,6 +214,7 @@ def test_votes_of_stumps_are_those_of_one_stump_after_the_other(table):
     np.testing.assert_array_equal(last, model.predict(X))
 
 
+@pytest.mark.plain
 def test_importances_are_shares_of_the_fall_of_the_bound(table):
     X, y = table
     model = AdaBoostOR(n_estimators=30).fit(X, y)
@@ -226,6 +233,7 @@ def test_rank_is_by_the_mean_of_the_votes_within_queries(table):
     np.testing.assert_array_equal(places, expected)
 
 
+@pytest.mark.plain
 def test_evaluation_sets_follow_the_rounds_and_stop_them(table):
     X, y = table
     train, valid = slice(0, 100), slice(100, 150)
@@ -267,6 +275,7 @@ def test_evaluation_sets_must_have_the_names_of_the_columns(table):
         AdaBoostOR(n_estimators=2).fit(X, y, eval_set=[(X.rename(columns={"d": "e"}), y)])
 
 
+@pytest.mark.plain
 def test_early_stopping_needs_an_evaluation_set(table):
     with pytest.raises(PodiumError, match="early_stopping_rounds needs an eval_set to measure"):
         AdaBoostOR(early_stopping_rounds=5).fit(*table)
@@ -284,6 +293,7 @@ def test_grid_search_and_routing_of_weights_work(table):
     assert np.all(scores["test_score"] < 0)
 
 
+@pytest.mark.plain
 def test_random_bases_are_seeded_anew_each_round(table):
     X, y = table
     base = AdaBoostOR(PRank(epochs=2), n_estimators=3)

@@ -19,6 +19,7 @@ def table():
     return graded_table()
 
 
+@pytest.mark.plain
 def test_the_vote_is_the_median_of_the_rankers_grades(table):
     X, y = table
     for base in (None, PRank(epochs=3)):
@@ -31,6 +32,7 @@ def test_the_vote_is_the_median_of_the_rankers_grades(table):
         np.testing.assert_array_equal(last, expected)
 
 
+@pytest.mark.plain
 def test_each_ranker_learns_from_its_own_draw_of_as_many_rows(table):
     X, y = table
     model = BaggingOR(n_estimators=4, random_state=3).fit(X, y)
@@ -64,6 +66,7 @@ def test_row_order_changes_no_bit_with_weights_and_costs_of_rows(table):
     np.testing.assert_array_equal(one.predict_rank(X), two.predict_rank(X))
 
 
+@pytest.mark.plain
 def test_rows_are_drawn_in_proportion_to_their_weights():
     X, y = np.arange(4.0)[:, None], [0, 0, 1, 1]
     data, generator = OrdinalData.from_arrays(X, y, sample_weight=[1, 2, 3, 0]), np.random.default_rng(0)
@@ -78,6 +81,7 @@ def test_rows_are_drawn_in_proportion_to_their_weights():
     np.testing.assert_allclose(shares, [*expected, 0.0], atol=0.02)
 
 
+@pytest.mark.plain
 def test_drawn_rows_keep_their_costs_and_the_mean_weight():
     X, y = np.arange(4.0)[:, None], np.array([0, 1, 2, 1])
     data = OrdinalData.from_arrays(X, y, sample_weight=[1.0, 2.0, 3.0, 2.0])
@@ -98,6 +102,7 @@ class Stranger(BaseEstimator):
         return np.full(X.shape[0], self.best_)
 
 
+@pytest.mark.plain
 def test_rankers_of_other_making_vote_too(table, tmp_path):
     X, y = table
     model = BaggingOR(Stranger(), n_estimators=5).fit(X, y)
@@ -118,12 +123,14 @@ def test_bagging_steadies_what_it_learns(table):
     assert varied["vote"] < 0.8 * varied["one"]
 
 
+@pytest.mark.plain
 def test_sparse_rows_and_single_grades_in_draws_are_learned():
     X, y = sp.csr_array(np.array([[1.0], [2.0], [0.0]])), [0, 0, 1]
     model = BaggingOR(n_estimators=9).fit(X, y)
     assert model.predict(X).tolist() == [0, 0, 1]
 
 
+@pytest.mark.plain
 def test_bad_input_is_refused(table):
     X, y = table
     with pytest.raises(PodiumError, match=r"must take sample_cost in fit.*LogisticRegression does not"):
@@ -136,6 +143,7 @@ def test_bad_input_is_refused(table):
         BaggingOR().fit(X, y, sample_weight=np.where(np.arange(150) == 0, 1e300, 1e-300))
 
 
+@pytest.mark.plain
 def test_broken_files_are_refused(table, tmp_path):
     X, y = table
     path = tmp_path / "model"

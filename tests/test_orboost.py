@@ -28,6 +28,7 @@ def weights_of(y, variant, n_thresholds):
 each_variant = pytest.mark.parametrize("variant", ["all-margins", "left-right"])
 
 
+@pytest.mark.plain
 @each_variant
 @pytest.mark.parametrize("seed", range(3))
 def test_rounds_equal_the_plain_form(variant, seed):
@@ -56,6 +57,7 @@ def test_the_loss_never_rises_and_thresholds_ascend(variant, learning_rate):
     assert all(np.all(np.diff(done.thresholds) >= 0) for done in model.rounds_)
 
 
+@pytest.mark.plain
 def test_the_loss_bounds_the_cost_under_all_margins():
     X, y = sample(6, 80, 5)
     model = ORBoost(60).fit(X, y)
@@ -65,6 +67,7 @@ def test_the_loss_bounds_the_cost_under_all_margins():
         assert np.abs(predicted - y).sum() <= loss + 1e-9
 
 
+@pytest.mark.plain
 def test_all_margins_need_no_pooling_to_ascend():
     """Each threshold's own optimum is in order."""
     rng = np.random.default_rng(0)
@@ -92,6 +95,70 @@ def test_thresholds_are_the_best_ascending_ones(seed, variant):
 
 
 @pytest.mark.plain
+def test_a_shift_of_all_scores_moves_the_thresholds_alone():
+    """Even where the scores are too far from 0 for their exponentials."""
+    rng = np.random.default_rng(3)
+    y, scores = np.append(rng.integers(0, 4, 8), np.arange(4)), rng.normal(0, 1.5, 12)
+    margins = Margins(np.ones((12, 3)), y)
+    margins.add(scores)
+    loss, thresholds, potentials = margins.loss, margins.thresholds, margins.potentials()
+    for _ in range(4):
+        assert margins.add(np.full(12, 400.0)) == pytest.approx(1.0)
+    assert margins.loss == pytest.approx(loss)
+    np.testing.assert_allclose(margins.thresholds - 1600, thresholds, atol=1e-9)
+    np.testing.assert_allclose(margins.potentials(), potentials, atol=1e-9)
+
+
+@pytest.mark.plain
+@given(st.integers(0, 10**6), st.sampled_from(["all-margins", "left-right"]))
+def test_pulls_for_and_against_a_stump_are_shares_of_the_loss(seed, variant):
+    rng = np.random.default_rng(seed)
+    y = np.append(rng.integers(0, 4, 8), np.arange(4))
+    weights = weights_of(y, variant, 3)
+    margins = Margins(weights, y)
+    margins.add(rng.normal(0, 1.5, 12))
+    values = rng.integers(0, 2, 12).astype(float)
+    with_it = sum(
+        s * np.exp(-abs_margin)
+        for n, k in np.ndindex(12, 3)
+        for s, abs_margin in [(weights[n, k], (1 if k < y[n] else -1) * (margins.scores[n] - margins.thresholds[k]))]
+        if (k < y[n]) == (values[n] == 1)
+    )
+    right, wrong = margins.sides(values)
+    assert right == pytest.approx(with_it / margins.loss)
+    assert right + wrong == pytest.approx(1.0)
+    edge = np.sum(margins.potentials() * (2 * values - 1))
+    assert right - wrong == pytest.approx(edge)
+
+
+@pytest.mark.plain
+def test_margins_are_flawless_where_every_row_that_asks_is_on_its_side():
+    y = np.array([0, 1, 2, 2])
+    margins = Margins(np.ones((4, 2)), y)
+    margins.thresholds = np.array([1.0, 2.0])
+    for scores, flawless in (([0, 1, 2, 3], True), ([0.5, 1.5, 2.5, 2], True), ([1, 1, 2, 3], False)):
+        margins.scores = np.array(scores, float)
+        assert margins.flawless() is flawless
+    margins.scores, margins.weights[3] = np.array([0.0, 1, 2, 0]), 0.0
+    assert margins.flawless()
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("n_grades", [2, 3, 5])
+def test_threads_of_orboost_change_no_bit(n_grades, monkeypatch):
+    monkeypatch.setattr("podium._compiled.CELLS_WORTH_THREADS", 0)
+    monkeypatch.setattr("podium.model.ROWS_PER_TASK", 7)
+    X, y = sample(13, 40, n_grades)
+    X = np.hstack([X, np.random.default_rng(0).integers(0, 5, (40, 9))])
+    for max_bins in (None, 4):
+        one, three = (ORBoost(8, max_bins=max_bins, n_jobs=n).fit(X, y) for n in (1, 3))
+        assert [(d.feature, d.threshold, d.alpha) for d in one.rounds_] == [
+            (d.feature, d.threshold, d.alpha) for d in three.rounds_
+        ]
+        np.testing.assert_array_equal(one.predict_rank(X), three.predict_rank(X))
+
+
+@pytest.mark.plain
 def test_a_grade_without_rows_has_no_room_between_its_thresholds():
     y = np.array([0, 0, 2, 2, 3])
     for variant in ("all-margins", "left-right"):
@@ -101,6 +168,7 @@ def test_a_grade_without_rows_has_no_room_between_its_thresholds():
         assert np.isfinite(margins.loss)
 
 
+@pytest.mark.plain
 def test_two_grades_are_adaboost_on_stumps():
     """ε, α and predictions of discrete AdaBoost (Freund and Schapire 1997) with its threshold at the lowest loss."""
     X, y = sample(7, 60, 2)
@@ -114,6 +182,7 @@ def test_two_grades_are_adaboost_on_stumps():
     assert first.alpha == pytest.approx(np.log((1 - epsilon) / epsilon))
 
 
+@pytest.mark.plain
 @each_variant
 def test_costs_of_rows_weigh_margins(variant):
     X, y = sample(8, 60, 4)
@@ -125,6 +194,7 @@ def test_costs_of_rows_weigh_margins(variant):
     np.testing.assert_allclose(one.predict_rank(X), two.predict_rank(X), rtol=1e-9)
 
 
+@pytest.mark.plain
 def test_left_right_margins_are_all_margins_of_zero_one_costs():
     X, y = sample(9, 60, 4)
     one = ORBoost(20, variant="left-right").fit(X, y)
@@ -132,6 +202,7 @@ def test_left_right_margins_are_all_margins_of_zero_one_costs():
     np.testing.assert_array_equal(one.predict_rank(X), two.predict_rank(X))
 
 
+@pytest.mark.plain
 def test_missing_values_are_learned():
     X, y = sample(10, 80, 3)
     X[y == 2, 0] = np.nan
@@ -140,6 +211,7 @@ def test_missing_values_are_learned():
     assert np.all(predicted[y == 2] == 2)
 
 
+@pytest.mark.plain
 def test_early_stopping_keeps_the_best_round():
     X, y = sample(11, 60, 4)
     X_valid, y_valid = sample(12, 60, 4)
@@ -152,6 +224,7 @@ def test_early_stopping_keeps_the_best_round():
     np.testing.assert_array_equal(staged[model.best_iteration_ - 1], model.predict(X_valid))
 
 
+@pytest.mark.plain
 def test_bad_input_is_refused():
     X, y = sample()
     with pytest.raises(PodiumError, match="early_stopping_rounds needs an eval_set"):
@@ -162,6 +235,7 @@ def test_bad_input_is_refused():
         ORBoost().fit(X, y, sample_cost=np.abs(y[:, None] - np.arange(4)), eval_set=[(X, y)])
 
 
+@pytest.mark.plain
 def test_broken_files_are_refused(tmp_path):
     X, y = sample()
     path = tmp_path / "model"

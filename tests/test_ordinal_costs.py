@@ -15,6 +15,7 @@ def table():
     return graded_table()
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize(
     "labels",
     [[1, 2, 3], [10.0, 10.5, 11.0], ["a", "b", "c"], [-5, 0, 99], np.array(["x", "y", "z"], object)],
@@ -30,12 +31,14 @@ def test_labels_of_any_ordered_kind_come_back_as_given(labels):
         assert ranker.score(X, y) == 0
 
 
+@pytest.mark.plain
 def test_two_labels_that_are_truth_values():
     X = np.arange(6.0)[:, None]
     y = np.arange(6) > 2
     np.testing.assert_array_equal(ORStump().fit(X, y).predict(X), y)
 
 
+@pytest.mark.plain
 def test_ordered_categories_have_their_own_order_and_all_count():
     pandas = peer("pandas")
     polars = peer("polars")
@@ -66,6 +69,7 @@ def test_ordered_categories_have_their_own_order_and_all_count():
         ([1, 2], "one grade per row: 3 expected, 2 given"),
         ([[1, 2], [2, 1], [1, 1]], "one-dimensional"),
         ([1j, 2j, 1j], "Complex data not supported"),
+        ([1.0, np.inf, 2.0], "must have a grade in every row; row 1 has inf"),
     ],
 )
 @pytest.mark.plain
@@ -74,6 +78,7 @@ def test_labels_that_are_no_grades_are_refused(y, message):
         ORStump().fit([[1.0], [2.0], [3.0]], y)
 
 
+@pytest.mark.plain
 def test_nullable_labels_of_pandas_are_checked():
     pandas = peer("pandas")
     X = [[1.0], [2.0], [3.0]]
@@ -90,6 +95,7 @@ def test_nullable_labels_of_pandas_are_checked():
         ([[0, 1, 2], [1, 0, -1], [2, 1, 0]], "finite and not negative; row 1 \\(of grade 'b'\\) has -1.0 for .* 'c'"),
         ([[0, 1, 2], [1, 0, np.inf], [2, 1, 0]], "finite and not negative; row 1"),
         ([[0, 1, 2], [1, 3, 4], [2, 1, 0]], "0 at the row's own grade; row 1 \\(of grade 'b'\\) has 3.0"),
+        ([[0, 1, 2], [1, 0.5, 1], [2, 1, 0]], "0 at the row's own grade; row 1 \\(of grade 'b'\\) has 0.5"),
         ([[0, 2, 1], [1, 0, 1], [2, 1, 0]], "V-shaped.* row 0 \\(of grade 'a'\\) has 2.0 for .* 'b' and less, 1.0"),
         ([[0, 1, 2], [1, 0, 1], [1, 2, 0]], "row 2 \\(of grade 'c'\\) has 2.0 for the grade 'b' and less, 1.0"),
         (np.zeros((3, 3)), "There is nothing to learn: all costs"),
@@ -119,13 +125,18 @@ def test_costs_by_name_and_their_convexity():
     assert cost_matrix("squared", classes)[1].tolist() == [1, 0, 1, 4]
     assert cost_matrix("zero-one", classes)[1].tolist() == [1, 0, 1, 1]
     assert [costs_are_convex(cost_matrix(name, classes)) for name in ("absolute", "squared", "zero-one")] == [1, 1, 0]
-    assert costs_are_convex(0.1 * cost_matrix("absolute", classes))
+    for factor in (0.1, 1e-15, 1e15):
+        assert costs_are_convex(factor * cost_matrix("absolute", classes))
+        assert not costs_are_convex(factor * cost_matrix("zero-one", classes))
+    assert costs_are_convex(np.array([[0.0, 1, 3], [2, 0, 1], [2, 1, 0]]))
+    assert not costs_are_convex(np.array([[0.0, 3, 4], [1, 0, 1], [5, 2, 0]]))
     with pytest.raises(PodiumError, match="cost must be one of absolute, squared, zero-one; got 'square'"):
         ORStump(cost="square").fit([[1.0], [2.0]], [0, 1])
     with pytest.raises(PodiumError, match="a row and a column for each of the 2 grades; got shape \\(3, 3\\)"):
         ORStump(cost=np.eye(3)).fit([[1.0], [2.0]], [0, 1])
 
 
+@pytest.mark.plain
 def test_row_costs_say_the_same_as_a_matrix_and_as_weights(table):
     X, y = table
     weight = np.random.default_rng(4).integers(0, 4, 150).astype(float)
@@ -146,6 +157,7 @@ def test_row_costs_say_the_same_as_a_matrix_and_as_weights(table):
     assert one.score(X, y, sample_cost=3 * matrix[y]) == pytest.approx(3 * one.score(X, y))
 
 
+@pytest.mark.plain
 def test_costs_stand_in_one_place_only(table):
     X, y = table
     costs = cost_matrix("absolute", np.arange(4))[y]
@@ -155,3 +167,37 @@ def test_costs_stand_in_one_place_only(table):
         AdaBoostOR(ORStump(cost="squared")).fit(X, y)
     with pytest.raises(PodiumError, match="With sample_cost give eval_cost too"):
         AdaBoostOR().fit(X, y, sample_cost=costs, eval_set=[(X, y)])
+
+
+@pytest.mark.plain
+def test_convexity_is_that_of_the_costs_of_the_rows():
+    X, y = [[1.0], [2.0], [3.0]], [0, 1, 2]
+    for costs, convex in (([0, 1, 2], True), ([0, 3, 4], False)):
+        model = ORStump().fit(X, y, sample_cost=[costs, [1, 0, 1], [2, 1, 0]])
+        assert model.costs_convex_ is convex
+
+
+@pytest.mark.plain
+def test_grades_with_fractions_are_taken_where_each_stands_for_two_rows():
+    model = ORStump().fit(np.arange(4.0)[:, None], [0.5, 0.5, 1.5, 1.5])
+    assert model.classes_.tolist() == [0.5, 1.5]
+    with pytest.raises(PodiumError, match="looks continuous: 3 different values in 5 rows"):
+        ORStump().fit(np.arange(5.0)[:, None], [0.5, 0.5, 1.5, 1.5, 2.5])
+    assert ORStump().fit(np.arange(3.0)[:, None], [1.0, 2.0, 7.0]).classes_.tolist() == [1.0, 2.0, 7.0]
+
+
+@pytest.mark.plain
+def test_one_grade_in_use_among_several_categories_is_refused():
+    pandas = pytest.importorskip("pandas")
+    y = pandas.Categorical(["mid"] * 3, categories=["low", "mid", "top"], ordered=True)
+    with pytest.raises(PodiumError, match="at least two grades; got one class, 'mid', in all 3 rows"):
+        ORStump().fit(np.arange(3.0)[:, None], y)
+
+
+@pytest.mark.plain
+def test_names_of_columns_are_those_of_the_last_fit():
+    pandas = pytest.importorskip("pandas")
+    X, y = np.arange(4.0)[:, None], [0, 0, 1, 1]
+    model = ORStump().fit(pandas.DataFrame(X, columns=["age"]), y)
+    assert model.feature_names_in_.tolist() == ["age"]
+    assert not hasattr(model.fit(X, y), "feature_names_in_")

@@ -28,6 +28,7 @@ def sample(seed=0, n_rows=120):
     return X, np.digitize(X[:, 0] + 0.3 * rng.normal(size=n_rows), [-0.8, 0.0, 0.8])
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize("cost", ["absolute", "squared", "zero-one"])
 @pytest.mark.parametrize("folds", [2, None, "prefit"])
 def test_cut_points_are_the_cheapest(cost, folds):
@@ -42,6 +43,7 @@ def test_cut_points_are_the_cheapest(cost, folds):
     assert -model.score(X, y) * 12 == pytest.approx(lowest)
 
 
+@pytest.mark.plain
 def test_grades_that_fall_with_the_scores_turn_them_round():
     X, y = sample()
     model = OrdinalThresholds(FirstColumn(), folds=None).fit(-X, y)
@@ -76,6 +78,7 @@ def test_scores_of_rows_not_seen_give_other_cut_points_than_those_learned_by_hea
     assert held_out < learned
 
 
+@pytest.mark.plain
 def test_folds_hold_whole_queries_and_the_estimator_learns_from_them():
     X, y = sample(4)
     qid = np.repeat(np.arange(12), 10)
@@ -104,6 +107,7 @@ def test_row_and_query_order_change_no_bit():
     np.testing.assert_array_equal(model.thresholds_, cuts)
 
 
+@pytest.mark.plain
 def test_a_prefit_ranker_is_taken_as_it_is():
     X, y = sample(6)
     ranker = RankBoost(n_estimators=10).fit(X, y)
@@ -120,6 +124,7 @@ def test_weights_go_to_the_estimator_and_to_the_costs():
     np.testing.assert_array_equal(model.fit(X[:30], y[:30]).predict_rank(X), one)
 
 
+@pytest.mark.plain
 def test_saved_with_its_ranker(tmp_path):
     X, y = sample(9)
     model = OrdinalThresholds(RankBoost(n_estimators=5), folds=3).fit(X, y)
@@ -142,6 +147,7 @@ def test_it_can_be_boosted():
     assert AdaBoostOR(base, n_estimators=3).fit(X, y).train_costs_[-1] < 0.3
 
 
+@pytest.mark.plain
 def test_too_few_rows_for_the_folds_are_refused():
     X, y = sample(11, 8)
     with pytest.raises(PodiumError, match="folds=9 needs as many different rows; got 8"):

@@ -35,6 +35,17 @@ def test_the_perceptron_equals_its_plain_form(single, seed):
     assert found.cost == cost
 
 
+@pytest.mark.plain
+@pytest.mark.parametrize("draws", [1, 7, 239, 240, 241])
+def test_draws_in_batches_are_the_draws_at_once(draws, monkeypatch):
+    rows, grades, costs = sample(2)
+    whole = pocket_perceptron(rows, grades, costs, False, 8, 2)
+    monkeypatch.setattr("podium.weak.perceptron.DRAWS", draws)
+    found = pocket_perceptron(rows, grades, costs, False, 8, 2)
+    assert (found.weights.tolist(), found.thresholds.tolist()) == (whole.weights.tolist(), whole.thresholds.tolist())
+
+
+@pytest.mark.plain
 @pytest.mark.parametrize("variant", ["prank", "siprank"])
 @pytest.mark.parametrize("seed", range(10))
 def test_thresholds_ascend(variant, seed):
@@ -51,6 +62,7 @@ def test_more_epochs_never_cost_more(variant):
     assert found[-1] < found[0]
 
 
+@pytest.mark.plain
 def test_the_training_cost_is_that_of_the_predicted_grades():
     rows, grades, costs = sample(5, 80)
     model = PRank(epochs=30).fit(rows, grades, sample_cost=costs)
@@ -64,6 +76,7 @@ def test_rows_that_a_line_can_grade_are_graded_without_cost():
     assert PRank(epochs=2000).fit(rows, grades).training_cost_ == 0
 
 
+@pytest.mark.plain
 def test_where_features_say_nothing_the_cheapest_constant_is_kept():
     grades = np.array([0, 1, 1, 1, 2, 2])
     model = PRank(epochs=5).fit(np.ones((6, 2)), grades)
@@ -71,6 +84,7 @@ def test_where_features_say_nothing_the_cheapest_constant_is_kept():
     assert model.training_cost_ == 3
 
 
+@pytest.mark.plain
 def test_scores_are_those_that_the_thresholds_cut():
     rows, grades, _ = sample(1)
     model = PRank(epochs=50).fit(rows, grades)
@@ -78,6 +92,7 @@ def test_scores_are_those_that_the_thresholds_cut():
     np.testing.assert_array_equal(model.classes_[counted], model.predict(rows))
 
 
+@pytest.mark.plain
 def test_a_heavier_row_is_drawn_more_often():
     """Two kinds of rows that no line can grade together: the dear kind wins."""
     rows, grades = np.array([[0.0], [0.0], [1.0]]), [0, 1, 1]

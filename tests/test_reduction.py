@@ -65,6 +65,7 @@ def test_the_weight_of_wrong_answers_is_the_cost(example, rank):
     np.testing.assert_array_equal(np.sum(weights * (signs != answers), axis=1), costs[:, grade])
 
 
+@pytest.mark.plain
 def test_signs_that_rise_belong_to_no_grade():
     with pytest.raises(PodiumError, match=r"must not rise with k.*row 1 has \[-1, 1\]"):
         reverse(np.array([[1, -1], [-1, 1]]), np.ones((2, 2)))
@@ -96,6 +97,7 @@ def test_there_and_back_is_the_ranker_itself(ranker, table):
     assert model.rank_monotone_
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize(
     ("estimator", "encoding"),
     [(LogisticRegression(), "one-hot"), (HistGradientBoostingClassifier(max_iter=30), "number"), (None, "number")],
@@ -109,6 +111,7 @@ def test_classifiers_become_rankers(estimator, encoding, table):
     assert 1 <= model.predict_rank(X).min() <= model.predict_rank(X).max() <= 4
 
 
+@pytest.mark.plain
 def test_a_linear_classifier_with_a_threshold_for_each_grade_is_monotone(table):
     X, y = table
     model = ExtendedBinary(LogisticRegression()).fit(X, y)
@@ -127,6 +130,7 @@ class OnlyTheLast(ClassifierMixin, BaseEstimator):
         return np.where((X[:, 0] > 0) | (X[:, -1] == 1), 1, -1)
 
 
+@pytest.mark.plain
 def test_a_classifier_that_is_not_monotone_is_reported(table):
     X, y = table
     model = ExtendedBinary(OnlyTheLast()).fit(X, y)
@@ -140,12 +144,14 @@ def test_the_share_of_rows_that_are_not_monotone():
     assert share_not_monotone(np.array([[1, 1, -1], [1, -1, 1], [-1, -1, -1], [-1, 1, 1]])) == 0.5
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize("estimator", [KNeighborsClassifier(), make_pipeline(StandardScaler(), LogisticRegression())])
 def test_a_classifier_without_weights_is_refused(estimator, table):
     with pytest.raises(PodiumError, match=f"must take sample_weight in fit.*; {type(estimator).__name__} does not"):
         ExtendedBinary(estimator).fit(*table)
 
 
+@pytest.mark.plain
 def test_costs_that_all_point_one_way_are_refused(table):
     X, y = table
     costs = np.maximum(np.arange(4.0) - y[:, None], 0)

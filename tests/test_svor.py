@@ -11,7 +11,7 @@ from podium import SVOR
 from podium.rankers.ordinal.costs import cost_steps
 from podium.rankers.ordinal.scaling import Scaling
 from podium.rankers.ordinal.svor import C_GRID
-from podium.weak.ordinal_svm import KERNELS, ExtendedMachine, bias_step, fill_kernel
+from podium.weak.ordinal_svm import KERNELS, ExtendedMachine, bias_step, diagonal_of, fill_kernel
 from reference.ordinal_peers import extended_machine, kernel_value
 
 each_kernel = pytest.mark.parametrize("kernel", sorted(KERNELS))
@@ -53,6 +53,7 @@ def test_two_grades_are_a_support_vector_machine(kernel):
     np.testing.assert_allclose(values, peer.decision_function(matrix), atol=5e-3)
 
 
+@pytest.mark.plain
 def test_the_state_is_what_follows_from_the_variables():
     rows, grades, weights = sample(3, 30)
     machine = ExtendedMachine(rows, grades, weights, "perceptron", 1.0, 1e6, seed=1)
@@ -76,6 +77,7 @@ def test_a_warm_start_ends_where_a_cold_one_does():
     np.testing.assert_allclose(warm.values + warm.bias, cold.values + cold.bias, atol=1e-2)
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize("cache_bytes", [0, 1000, 1e9])
 def test_the_size_of_the_cache_changes_no_bit(cache_bytes):
     rows, grades, weights = sample(5, 30)
@@ -94,8 +96,43 @@ def test_kernels_equal_their_formulas(kernel):
     fill_kernel(np.ascontiguousarray(rows.T), rows[:2], KERNELS[kernel], 0.3, found)
     expected = [[kernel_value(x, other, kernel, 0.3) for other in rows] for x in rows[:2]]
     np.testing.assert_allclose(found, expected, atol=1e-12)
+    np.testing.assert_allclose(diagonal_of(rows, kernel), [kernel_value(x, x, kernel, 0.3) for x in rows], atol=1e-12)
 
 
+@pytest.mark.plain
+@each_kernel
+def test_the_gap_is_that_between_the_primal_and_the_dual(kernel):
+    rows, grades, weights = sample(10, 15)
+    machine = ExtendedMachine(rows, grades, weights, kernel, 0.5, 1e6, seed=0)
+    for C, sweeps in ((0.3, 1), (0.3, 4), (2.0, 3)):
+        machine.solve(C, 1e-9, sweeps)
+        matrix = np.array([[kernel_value(x, other, kernel, 0.5) for other in rows] for x in rows])
+        signs = np.where(np.arange(3) < grades[:, None], 1, -1)
+        signed = machine.alpha * signs
+        norm = signed.sum(axis=1) @ matrix @ signed.sum(axis=1) + np.sum(signed.sum(axis=0) ** 2)
+        values = (matrix @ signed.sum(axis=1))[:, None] + signed.sum(axis=0) + machine.bias
+        primal = 0.5 * norm + np.sum(C * weights * np.maximum(0, 1 - signs * values))
+        dual = machine.alpha.sum() - 0.5 * norm
+        missed = abs(signed.sum()) / (0.1 * C * weights.sum())
+        expected = max((primal - dual + machine.bias * signed.sum()) / primal, missed)
+        assert machine.gap == pytest.approx(expected, rel=1e-3, abs=1e-5)
+
+
+@pytest.mark.plain
+def test_a_copied_machine_stays_as_it_was():
+    rows, grades, weights = sample(11, 15)
+    machine = ExtendedMachine(rows, grades, weights, "rbf", 0.5, 1e6, seed=0)
+    machine.solve(0.1, 1e-9, 2)
+    names = ("alpha", "sums", "offsets", "values", "bias", "C", "gap", "n_sweeps")
+    before = {name: np.copy(getattr(machine, name)) for name in names}
+    other = machine.copy()
+    machine.solve(5.0, 1e-9, 5)
+    for name in names:
+        np.testing.assert_array_equal(getattr(other, name), before[name])
+        assert np.any(getattr(machine, name) != before[name])
+
+
+@pytest.mark.plain
 @pytest.mark.parametrize("n_features", [1, 2, 7])
 def test_the_step_of_the_bias_makes_the_perceptron_kernel_positive_definite(n_features):
     rows = np.random.default_rng(0).normal(size=(60, n_features))
@@ -115,12 +152,14 @@ def test_the_smallest_price_is_the_first_that_reaches_the_error():
     assert SVOR("smallest", target_error=0.05).fit(rows, grades).C_ > model.C_
 
 
+@pytest.mark.plain
 def test_an_error_that_cannot_be_reached_gives_the_lowest():
     rows, grades = np.array([[0.0], [0.0], [1.0], [1.0]]), [0, 1, 0, 2]
     model = SVOR("smallest", target_error=0.0, kernel="rbf", max_iter=50).fit(rows, grades)
     assert model.training_error_ == pytest.approx(3 / 8)
 
 
+@pytest.mark.plain
 def test_the_machine_of_the_lowest_error_is_kept_as_it_was():
     """After one sweep a large price leaves a bias that one more sweep at a small price could not take back."""
     rows, grades, _ = sample(9, 60, 4)
@@ -132,6 +171,7 @@ def test_the_machine_of_the_lowest_error_is_kept_as_it_was():
     np.testing.assert_array_equal(model.thresholds_, first.thresholds_)
 
 
+@pytest.mark.plain
 def test_a_minimum_that_misses_the_constraint_has_a_gap():
     rows, grades, weights = sample(9, 60, 4)
     machine = ExtendedMachine(rows, grades, weights, "perceptron", 1.0, 1e6, seed=0)
@@ -140,6 +180,7 @@ def test_a_minimum_that_misses_the_constraint_has_a_gap():
     assert machine.gap >= abs(machine.sums.sum()) / (0.1 * 0.1 * weights.sum()) > 1
 
 
+@pytest.mark.plain
 def test_the_smallest_price_depends_on_no_common_factor_of_the_costs():
     rows, grades, _ = sample(7, 60, 4)
     costs = np.abs(grades[:, None] - np.arange(4.0))
@@ -148,6 +189,7 @@ def test_the_smallest_price_depends_on_no_common_factor_of_the_costs():
     np.testing.assert_array_equal(one.predict(rows), two.predict(rows))
 
 
+@pytest.mark.plain
 @each_kernel
 def test_the_training_error_is_that_of_the_predicted_grades(kernel):
     rows, grades, _ = sample(8, 60, 4)
@@ -157,6 +199,7 @@ def test_the_training_error_is_that_of_the_predicted_grades(kernel):
     assert np.all(np.diff(model.thresholds_) >= 0)
 
 
+@pytest.mark.plain
 def test_a_run_that_does_not_converge_warns_where_the_price_is_given():
     rows, grades, _ = sample(9, 60, 4)
     with pytest.warns(ConvergenceWarning, match="stopped after 1 sweeps at a duality gap of .*; raise max_iter"):

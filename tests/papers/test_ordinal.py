@@ -22,6 +22,7 @@ def small_task(seed, n_grades=3):
     return X, grades, costs_of_steps(rng.random((9, n_grades - 1)), grades)
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize("seed", range(6))
 def test_lemma_2_rounds_are_those_of_adaboost_on_the_binary_examples(seed):
     X, grades, costs = small_task(seed)
@@ -39,6 +40,7 @@ def test_lemma_2_rounds_are_those_of_adaboost_on_the_binary_examples(seed):
         assert (done.ranker.predict(X) + 1).tolist() == ranks
 
 
+@pytest.mark.plain
 def test_lemma_2_holds_for_bases_that_learn_from_cost_vectors():
     X, grades, costs = small_task(7)
 
@@ -110,15 +112,16 @@ def test_two_grades_are_discrete_adaboost_on_stumps():
     np.testing.assert_array_equal(model.predict(X), peer.predict(X))
 
 
-TABLES = {  # single and boosted stumps: training cost (Table 1) and test cost (Table 2), absolute
-    "machinecpu": (150, 1.12, 0.12, 1.29, 0.84),
-    "boston": (300, 1.05, 0.00, 1.17, 0.89),
+TABLES = {  # training rows; single and boosted stumps: training cost (Table 1), test cost (Table 2), absolute; how near
+    "machinecpu": (150, [1.12, 0.12, 1.29, 0.84], [0.03, 0.03, 0.07, 0.08]),
+    "boston": (300, [1.05, 0.00, 1.17, 0.89], [0.02, 0.005, 0.025, 0.02]),
 }
+"""A mean over five splits is within its standard error, which for 59 test rows is 0.07; the paper has twenty others."""
 
 
 @pytest.mark.parametrize("name", TABLES)
 def test_tables_1_and_2_come_out_on_five_splits(name, shared_data):
-    n_train, single_train, boosted_train, single_test, boosted_test = TABLES[name]
+    n_train, expected, near = TABLES[name]
     with gzip.open(shared_data / "ordinal" / f"{name}.csv.gz", "rt") as file:
         content = np.loadtxt(file, delimiter=",", skiprows=1)
     X, target = content[:, :-1], content[:, -1]
@@ -130,5 +133,4 @@ def test_tables_1_and_2_come_out_on_five_splits(name, shared_data):
         train, test = rows[:n_train], rows[n_train:]
         models = (ORStump().fit(X[train], y[train]), AdaBoostOR().fit(X[train], y[train]))
         found.append([-m.score(X[part], y[part]) for part in (train, test) for m in models])
-    expected = [single_train, boosted_train, single_test, boosted_test]
-    np.testing.assert_allclose(np.mean(found, axis=0), expected, atol=0.11)
+    assert np.all(np.abs(np.mean(found, axis=0) - expected) <= near)

@@ -21,9 +21,9 @@ def all_stumps(X, n_grades):
             values = sorted({direction * row[feature] for row in X})
             middles = [(low + high) / 2 for low, high in itertools.pairwise(values)]
             places = [-INFINITY, *middles, INFINITY]
-            for descending in itertools.product(places, repeat=n_grades - 1):
-                if list(descending) == sorted(descending, reverse=True):
-                    yield feature, direction, descending[::-1]
+            ascending = itertools.combinations_with_replacement(places, n_grades - 1)
+            for thresholds in sorted(ascending, key=lambda own: own[::-1]):
+                yield feature, direction, thresholds
 
 
 def stump_cost(X, costs, feature, direction, thresholds):

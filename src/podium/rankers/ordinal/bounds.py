@@ -21,6 +21,9 @@ import numpy as np
 
 from podium._validation import Array, PodiumError
 
+ROUNDING = 1e-9
+"""A difference of logarithms not above this is taken for 0: for K = 4, F = 1, m = 9 it is 0 and comes out as 9e-16."""
+
 
 def margin_bounds(epsilon: Array, weight: Array, theta: float) -> Array:
     """Return, after each round, a bound on the share of the weight of binary examples with a margin of at most θ.
@@ -56,7 +59,7 @@ def stump_dimension(n_features: int, n_grades: int) -> int:
         return m * math.log(2) - ways
 
     m = 1
-    while excess(m + 1) <= 0:
+    while excess(m + 1) <= ROUNDING:
         m += 1
     return m
 
