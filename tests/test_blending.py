@@ -1,5 +1,6 @@
 """Blending against its plain twin, and its laws."""
 
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -9,12 +10,23 @@ from hypothesis import strategies as st
 
 from podium import Blend, PodiumError, blend, blend_curve, evaluate
 from podium._compiled import JIT_DISABLED
+from podium.blending import combination, line
 from podium.blending.line import crossings
 from podium.measures import measure_queries
 from reference import blending as plain
+from reference import measures as twin
 
 EXAMPLES = settings(max_examples=3 if JIT_DISABLED else 40, deadline=None)
 MEASURES = ["ndcg@3", "ndcg", "map", "map@2", "mrr", "mrr@2", "err", "err@3", "pair_loss", "p@2", "auc"]
+
+
+def twin_of(name, y):
+    """The plain twin of a measure by its name, and what `plain.curve` has to know of it."""
+    base, _, k = name.partition("@")
+    more = {"max_grade": max(y)} if base == "err" else {}
+    return partial(twin.PLAIN[base], k=int(k) if k else None, **more), (
+        {"weight": twin.comparable} if base == "pair_loss" else {}
+    )
 
 
 def table(seed, n_queries=4, size=6, n_rankers=2):
@@ -57,7 +69,8 @@ def test_curve_equals_measuring_every_order(seed, levels, unit, measure):
     if measure == "auc":
         y = (y > 1).astype(float)
     y[0], y[1] = 1.0, 0.0  # one query has something to measure
-    middles, means = plain.curve(one, two, y, np.array([0, 6, 12, 18]), measure)
+    function, rules = twin_of(measure, y)
+    middles, means = plain.curve(one, two, y, np.array([0, 6, 12, 18]), function, **rules)
     curve = blend_curve(one, two, y, qid=qid, measure=measure)
     np.testing.assert_allclose(at(curve, middles), means, rtol=0, atol=1e-12)
     assert curve.ends == (mean_of(measure, y, two, qid), mean_of(measure, y, one, qid))
@@ -65,27 +78,91 @@ def test_curve_equals_measuring_every_order(seed, levels, unit, measure):
     assert (curve.edges[0], curve.edges[-1]) == (0, 1)
 
 
+def gains(mapping, k=None):
+    """NDCG by a gain for each label."""
+    return lambda labels: twin.ndcg_of_gains([mapping[label] for label in labels], k)
+
+
+def flagged(measure, threshold):
+    """A measure of relevant rows by another threshold."""
+    return lambda labels: measure([float(label >= threshold) for label in labels])
+
+
+def precision_over_all(labels, k=3):
+    """AP@k over all relevant rows."""
+    found = twin.places(labels)
+    return sum((j + 1) / i for j, i in enumerate(found) if i <= k) / len(found) if found else twin.NAN
+
+
+LINEAR = {float(label): float(label) for label in range(4)}
+
+
 @pytest.mark.plain
 @pytest.mark.parametrize(
-    ("measure", "options"),
+    ("measure", "options", "function", "rules"),
     [
-        ("ndcg@4", {"gain": "linear"}),
-        ("ndcg", {"gain": {0: 0, 1: 5, 2: 1, 3: 2}}),
-        ("ndcg@4", {"ties": "pessimistic"}),
-        ("ndcg@4", {"convention": "sklearn"}),
-        ("ndcg@9", {"convention": "letor", "ties": "expected"}),
-        ("map", {"relevant": 2}),
-        ("map@3", {"convention": "ranklib", "ties": "expected"}),
-        ("mrr", {"relevant": 3, "empty": 0}),
-        ("err@4", {"max_grade": 5}),
-        ("err", {"ties": "optimistic"}),
+        ("ndcg@4", {"gain": "linear"}, gains(LINEAR, 4), {}),
+        ("ndcg", {"gain": {0: 0, 1: 5, 2: 1, 3: 2}}, gains({0: 0, 1: 5, 2: 1, 3: 2}), {}),
+        ("ndcg@4", {"ties": "pessimistic"}, partial(twin.ndcg, k=4), {"ties": "pessimistic"}),
+        ("ndcg@4", {"convention": "sklearn"}, gains(LINEAR, 4), {"empty": 0.0}),
+        ("ndcg@9", {"convention": "letor", "ties": "expected"}, lambda labels: 0.0, {}),
+        ("map", {"relevant": 2}, flagged(twin.average_precision, 2), {}),
+        ("map@3", {"convention": "ranklib", "ties": "expected"}, precision_over_all, {"empty": 0.0}),
+        ("mrr", {"relevant": 3, "empty": 0}, flagged(twin.reciprocal_rank, 3), {"empty": 0.0}),
+        ("mrr", {"relevant": 3}, flagged(twin.reciprocal_rank, 3), {}),
+        ("err@4", {"max_grade": 5}, partial(twin.err, k=4, max_grade=5.0), {}),
+        ("err", {"ties": "optimistic"}, twin.err, {"ties": "optimistic"}),
+        ("p@2", {"empty": 1, "relevant": 3}, flagged(partial(twin.precision, k=2), 3), {"empty": 1.0}),
     ],
 )
-def test_curve_follows_the_options_of_the_measure(measure, options):
+def test_curve_follows_the_options_of_the_measure(measure, options, function, rules):
     (one, two), y, qid = tied(5, 4, 7, 5)
-    middles, means = plain.curve(one, two, y, np.arange(0, 29, 7), measure, **options)
+    y[:7] = np.minimum(y[:7], 2)  # the highest grade is not in every query
+    assert y.max() == 3
+    middles, means = plain.curve(one, two, y, np.arange(0, 29, 7), function, **rules)
     curve = blend_curve(one, two, y, qid=qid, measure=measure, **options)
     np.testing.assert_allclose(at(curve, middles), means, rtol=0, atol=1e-12)
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("cells", [1, 20, 10**6])
+def test_how_many_gaps_are_measured_at_a_time_changes_nothing(cells, monkeypatch):
+    (one, two), y, qid = tied(8, 2, 6, 7)
+    function, rules = twin_of("pair_loss", y)
+    middles, means = plain.curve(one, two, y, np.array([0, 6, 12]), function, **rules)
+    monkeypatch.setattr(line, "CELLS", cells)
+    curve = blend_curve(one, two, y, qid=qid, measure="pair_loss")
+    np.testing.assert_allclose(at(curve, middles), means, rtol=0, atol=1e-12)
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("measure", ["ndcg", "pair_loss"])
+@pytest.mark.parametrize(
+    ("data", "at_least"),
+    [(tied(4, 3, 8, 6), 9), (table(3, 1, 18), 17)],  # a list of changes starts with room for 16
+)
+def test_edges_are_the_crossings_that_change_the_mean_each_once(measure, data, at_least):
+    (one, two), y, qid = data
+    curve = blend_curve(one, two, y, qid=qid, measure=measure)
+    every = np.concatenate([plain.crossings(one[qid == q], two[qid == q]) for q in np.unique(qid)])
+    inside = curve.edges[1:-1]
+    assert len(inside) >= at_least
+    assert np.abs(inside[:, None] - every).min(axis=1).max() < 1e-12
+    assert np.diff(curve.edges).min() > 1e-12
+    assert (curve.edges[0], curve.edges[-1]) == (0.0, 1.0)
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("measure", ["ndcg", "map", "err", "pair_loss"])
+def test_the_order_of_queries_and_rows_changes_no_bit_of_a_curve(measure):
+    (one, two), y, qid = tied(9, 6, 6, 3)
+    curve = blend_curve(one, two, y, qid=qid, measure=measure)
+    for seed in range(3):
+        rows = np.random.default_rng(seed).permutation(len(y))
+        names = np.random.default_rng(seed).permutation(6)[qid]
+        other = blend_curve(one[rows], two[rows], y[rows], qid=names[rows], measure=measure)
+        assert curve.edges.tolist() == other.edges.tolist()
+        assert curve.values.tolist() == other.values.tolist()
 
 
 @pytest.mark.plain
@@ -97,9 +174,14 @@ def test_orders_change_at_crossings_alone():
     assert all(before != after for before, after in pairwise(orders))
 
 
-def test_a_long_query_of_few_levels_equals_measuring_every_order():
-    (one, two), y, _ = tied(3, 1, 60, 12)
-    middles, means = plain.curve(one, two, y, np.array([0, 60]), "err")
+@pytest.mark.plain
+@pytest.mark.parametrize("n", [8, 25])
+def test_a_long_query_of_few_levels_equals_measuring_every_order(n):
+    rng = np.random.default_rng(n)
+    cells = rng.permutation(81)[:n]  # no two rows are alike in both rankers: one order in each gap
+    one, two, y = (cells // 9).astype(float), (cells % 9).astype(float), rng.integers(0, 4, n).astype(float)
+    function, rules = twin_of("err", y)
+    middles, means = plain.curve(one, two, y, np.array([0, n]), function, **rules)
     np.testing.assert_allclose(at(blend_curve(one, two, y, measure="err"), middles), means, rtol=0, atol=1e-12)
 
 
@@ -170,6 +252,79 @@ def test_the_middle_of_the_widest_of_equally_good_ranges_is_taken():
 
 
 @pytest.mark.plain
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_the_best_point_of_a_curve_is_an_end_or_the_middle_of_the_widest_best_gap(sign):
+    def best(values, ends, edges=(0.0, 0.1, 0.2, 0.6, 0.6 + 1e-13, 1.0)):
+        ends = sign * ends[0], sign * ends[1]
+        return combination._best_point(line.Curve(np.array(edges), sign * np.array(values), ends), sign)
+
+    assert best([0.9, 0.5, 0.9, 0.2, 0.3], (0.1, 0.2)) == (0.9, pytest.approx(0.4))
+    assert best([0.9, 0.5, 0.3, 0.2, 0.3], (0.1, 0.2)) == (0.9, pytest.approx(0.05))
+    assert best([0.9, 0.5, 0.3, 1.0, 0.3], (0.1, 0.2)) == (0.9, pytest.approx(0.05))  # the best gap is too narrow
+    assert best([0.9, 0.5, 0.9, 0.2, 0.3], (0.1, 0.9)) == (0.9, 1.0)
+    assert best([0.9, 0.5, 0.9, 0.2, 0.3], (0.9, 0.1)) == (0.9, 0.0)
+    assert best([0.9, 0.5, 0.9, 0.2, 0.3], (0.95, 1.0)) == (1.0, 1.0)
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("measure", ["ndcg", "pair_loss"])
+@pytest.mark.parametrize("n_rankers", [2, 3, 4])
+def test_the_search_starts_from_the_best_ranker_and_of_more_than_two_from_more(measure, n_rankers, monkeypatch):
+    scores, y, qid = table(5, n_rankers=n_rankers)
+    starts = []
+
+    def climb(search, weights):
+        starts.append(weights)
+        return weights, float(len(starts) == n_rankers)  # some later start is the best
+
+    monkeypatch.setattr(combination._Search, "climb", climb)
+    found = blend(scores, y, qid=qid, measure=measure, n_restarts=3)
+    singles = [mean_of(measure, y, one, qid) for one in scores]
+    best = np.argmin(singles) if measure == "pair_loss" else np.argmax(singles)
+    assert starts[0].tolist() == np.eye(n_rankers)[best].tolist()
+    assert len(starts) == (1 if n_rankers == 2 else 5)
+    assert found.weights.tolist() == starts[min(n_rankers, len(starts)) - 1].tolist()
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("positive", [True, False])
+def test_random_starts_are_equal_weights_and_draws_of_the_seed(positive):
+    scores, y, qid = table(6, n_rankers=3)
+    judge, rows = combination._gate(scores, y, qid, None, "ndcg", None, {})
+    search = combination._Search(judge, rows, positive)
+    equal, *drawn = search.random_starts(20, 1)
+    np.testing.assert_allclose(equal, search.scales / search.scales.sum())
+    assert (np.concatenate(drawn) < 0).any() != positive
+    np.testing.assert_allclose(np.abs(drawn).sum(axis=1), 1)
+    assert np.unique(drawn, axis=0).shape == (20, 3)
+    assert [one.tolist() for one in drawn] == [one.tolist() for one in search.random_starts(20, 1)[1:]]
+    assert [one.tolist() for one in drawn] != [one.tolist() for one in search.random_starts(20, 2)[1:]]
+
+
+@pytest.mark.plain
+def test_weights_are_tried_again_after_any_other_changed():
+    class Search(combination._Search):
+        """A weight may become 1 once the next one has; the last may at once."""
+
+        def __init__(self):
+            self.seen = []
+
+        def good(self, weights):
+            return float(weights.sum())
+
+        def step(self, weights, number):
+            self.seen.append(number)
+            free = number == 2 or weights[number + 1] == 1
+            return np.where((np.arange(3) == number) & free, 1.0, weights)
+
+    search = Search()
+    weights, good = search.climb(np.zeros(3))
+    assert weights.tolist() == [1.0, 1.0, 1.0]
+    assert good == 3.0
+    assert search.seen == [0, 1, 2, 0, 1, 2, 0, 1, 2]  # and two more once nothing was better
+
+
+@pytest.mark.plain
 def test_scales_of_the_rankers_do_not_matter():
     scores, y, qid = table(4, n_rankers=3)
     here = blend(scores, y, qid=qid)
@@ -202,9 +357,9 @@ def test_rows_queries_and_threads_change_nothing(measure):
 
 @pytest.mark.plain
 def test_random_starts_follow_the_seed_and_cannot_harm():
-    scores, y, qid = table(11, 8, 6, 5)
-    few, many = (blend(scores, y, qid=qid, n_restarts=n, random_state=3) for n in (0, 6))
-    again = blend(scores, y, qid=qid, n_restarts=6, random_state=3)
+    scores, y, qid = table(11, 3, 5, 3)
+    few, many = (blend(scores, y, qid=qid, n_restarts=n, random_state=3) for n in (0, 4))
+    again = blend(scores, y, qid=qid, n_restarts=4, random_state=3)
     assert many.value >= few.value
     assert many.weights.tolist() == again.weights.tolist()
 
