@@ -152,7 +152,7 @@ def test_threads_measure_every_query(n_queries, n_jobs):
         np.testing.assert_array_equal(many[name].values, alone)
 
 
-@pytest.mark.parametrize("label", [1.0, 0.25, 61.0, 62.0, 62.5, 63.0, 63.5, 64.0, 400.0])
+@pytest.mark.parametrize("label", [1.0, 0.25, 61.0, 62.0, 62.5, 63.0, 63.5, 64.0, 300.0])
 def test_the_gain_of_a_label_is_a_power_of_two_less_one(label):
     exact = math.expm1(label * math.log(2)) if label % 1 else float(2 ** int(label) - 1)
     assert math.isclose(value("dcg", [label, 0.0], [1.0, 0.0]), exact, rel_tol=1e-12)
