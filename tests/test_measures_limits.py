@@ -10,7 +10,8 @@ import pytest
 from podium._validation import PodiumError
 from podium.measures import DEFINITIONS, measure_many, measure_queries, parse_measure, ranked, ties
 from podium.measures import pairwise as pairs
-from podium.measures.record import discounts
+from podium.measures.conventions import Rules
+from podium.measures.record import discounts, measure_ranking
 from reference import measures as twin
 
 pytestmark = pytest.mark.plain
@@ -150,6 +151,27 @@ def test_threads_measure_every_query(n_queries, n_jobs):
         np.testing.assert_array_equal(one[name].weights, many[name].weights)
         alone = [value(name, labels[a:b], scores[a:b]) for a, b in pairwise(offsets)]
         np.testing.assert_array_equal(many[name].values, alone)
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 3, 8])
+@pytest.mark.parametrize("sizes", [[3], [1, 1], [5, 1, 1, 1, 9, 1], [2] * 40, [100, *[1] * 30]])
+def test_runs_of_queries_hold_each_query_once(sizes, n_threads):
+    seen = []
+    offsets = np.r_[0, np.cumsum(sizes)]
+    ties.by_query_threads(lambda first, last: seen.append((first, last)), offsets, n_threads)
+    assert sorted(query for run in seen for query in range(*run)) == list(range(len(sizes)))
+    assert len(seen) <= (1 if n_threads == 1 else 4 * n_threads)
+
+
+def test_a_ranking_as_given_is_measured_as_scores_that_fall():
+    labels, offsets = np.array([0.0, 2.0, 1.0, 1.0, 0.0, 0.0, 3.0]), np.array([0, 3, 5, 7])
+    names = [name if DEFINITIONS[name].takes_k != "must" else f"{name}@2" for name in DEFINITIONS if name != "ranknet"]
+    expected = measure_many(names, labels, -np.arange(7.0), offsets)
+    for name in names:
+        found = measure_ranking(parse_measure(name), ties.as_given(labels, offsets), Rules())
+        np.testing.assert_array_equal(found.values, expected[name].values, err_msg=name)
+    with pytest.raises(PodiumError, match="This ranking has places and no scores"):
+        measure_ranking(parse_measure("ranknet"), ties.as_given(labels, offsets), Rules())
 
 
 @pytest.mark.parametrize("label", [1.0, 0.25, 61.0, 62.0, 62.5, 63.0, 63.5, 64.0, 300.0])
