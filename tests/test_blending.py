@@ -1,5 +1,6 @@
 """Blending against its plain twin, and its laws."""
 
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -8,13 +9,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from podium import Blend, PodiumError, blend, blend_curve, evaluate
+from podium.blending import line
 from podium.blending.line import crossings
 from podium.measures import measure_queries
-from profiles import examples
 from reference import blending as plain
+from reference import measures as twin
 
 EXAMPLES = examples(40, plain=3)
 MEASURES = ["ndcg@3", "ndcg", "map", "map@2", "mrr", "mrr@2", "err", "err@3", "pair_loss", "p@2", "auc"]
+
+
+def twin_of(name, y):
+    """The plain twin of a measure by its name, and what `plain.curve` has to know of it."""
+    base, _, k = name.partition("@")
+    more = {"max_grade": max(y)} if base == "err" else {}
+    return partial(twin.PLAIN[base], k=int(k) if k else None, **more), (
+        {"weight": twin.comparable} if base == "pair_loss" else {}
+    )
 
 
 def table(seed, n_queries=4, size=6, n_rankers=2):
@@ -43,11 +54,6 @@ def at(curve, alphas):
     return curve.values[np.searchsorted(curve.edges, alphas) - 1]
 
 
-def measured_everywhere(one, two, y, offsets, measure, **options):
-    """The twin's curve, each of its points measured as all scores are."""
-    return plain.curve(one, two, offsets, lambda scores: measure_queries(measure, y, scores, offsets, **options).mean)
-
-
 @pytest.mark.plain
 @EXAMPLES
 @given(
@@ -62,7 +68,8 @@ def test_curve_equals_measuring_every_order(seed, levels, unit, measure):
     if measure == "auc":
         y = (y > 1).astype(float)
     y[0], y[1] = 1.0, 0.0  # one query has something to measure
-    middles, means = measured_everywhere(one, two, y, np.array([0, 6, 12, 18]), measure)
+    function, rules = twin_of(measure, y)
+    middles, means = plain.curve(one, two, y, np.array([0, 6, 12, 18]), function, **rules)
     curve = blend_curve(one, two, y, qid=qid, measure=measure)
     np.testing.assert_allclose(at(curve, middles), means, rtol=0, atol=1e-12)
     assert curve.ends == (mean_of(measure, y, two, qid), mean_of(measure, y, one, qid))
@@ -70,27 +77,91 @@ def test_curve_equals_measuring_every_order(seed, levels, unit, measure):
     assert (curve.edges[0], curve.edges[-1]) == (0, 1)
 
 
+def gains(mapping, k=None):
+    """NDCG by a gain for each label."""
+    return lambda labels: twin.ndcg_of_gains([mapping[label] for label in labels], k)
+
+
+def flagged(measure, threshold):
+    """A measure of relevant rows by another threshold."""
+    return lambda labels: measure([float(label >= threshold) for label in labels])
+
+
+def precision_over_all(labels, k=3):
+    """AP@k over all relevant rows."""
+    found = twin.places(labels)
+    return sum((j + 1) / i for j, i in enumerate(found) if i <= k) / len(found) if found else twin.NAN
+
+
+LINEAR = {float(label): float(label) for label in range(4)}
+
+
 @pytest.mark.plain
 @pytest.mark.parametrize(
-    ("measure", "options"),
+    ("measure", "options", "function", "rules"),
     [
-        ("ndcg@4", {"gain": "linear"}),
-        ("ndcg", {"gain": {0: 0, 1: 5, 2: 1, 3: 2}}),
-        ("ndcg@4", {"ties": "pessimistic"}),
-        ("ndcg@4", {"convention": "sklearn"}),
-        ("ndcg@9", {"convention": "letor", "ties": "expected"}),
-        ("map", {"relevant": 2}),
-        ("map@3", {"convention": "ranklib", "ties": "expected"}),
-        ("mrr", {"relevant": 3, "empty": 0}),
-        ("err@4", {"max_grade": 5}),
-        ("err", {"ties": "optimistic"}),
+        ("ndcg@4", {"gain": "linear"}, gains(LINEAR, 4), {}),
+        ("ndcg", {"gain": {0: 0, 1: 5, 2: 1, 3: 2}}, gains({0: 0, 1: 5, 2: 1, 3: 2}), {}),
+        ("ndcg@4", {"ties": "pessimistic"}, partial(twin.ndcg, k=4), {"ties": "pessimistic"}),
+        ("ndcg@4", {"convention": "sklearn"}, gains(LINEAR, 4), {"empty": 0.0}),
+        ("ndcg@9", {"convention": "letor", "ties": "expected"}, lambda labels: 0.0, {}),
+        ("map", {"relevant": 2}, flagged(twin.average_precision, 2), {}),
+        ("map@3", {"convention": "ranklib", "ties": "expected"}, precision_over_all, {"empty": 0.0}),
+        ("mrr", {"relevant": 3, "empty": 0}, flagged(twin.reciprocal_rank, 3), {"empty": 0.0}),
+        ("mrr", {"relevant": 3}, flagged(twin.reciprocal_rank, 3), {}),
+        ("err@4", {"max_grade": 5}, partial(twin.err, k=4, max_grade=5.0), {}),
+        ("err", {"ties": "optimistic"}, twin.err, {"ties": "optimistic"}),
+        ("p@2", {"empty": 1, "relevant": 3}, flagged(partial(twin.precision, k=2), 3), {"empty": 1.0}),
     ],
 )
-def test_curve_follows_the_options_of_the_measure(measure, options):
+def test_curve_follows_the_options_of_the_measure(measure, options, function, rules):
     (one, two), y, qid = tied(5, 4, 7, 5)
-    middles, means = measured_everywhere(one, two, y, np.arange(0, 29, 7), measure, **options)
+    y[:7] = np.minimum(y[:7], 2)  # the highest grade is not in every query
+    assert y.max() == 3
+    middles, means = plain.curve(one, two, y, np.arange(0, 29, 7), function, **rules)
     curve = blend_curve(one, two, y, qid=qid, measure=measure, **options)
     np.testing.assert_allclose(at(curve, middles), means, rtol=0, atol=1e-12)
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("cells", [1, 20, 10**6])
+def test_how_many_gaps_are_measured_at_a_time_changes_nothing(cells, monkeypatch):
+    (one, two), y, qid = tied(8, 2, 6, 7)
+    function, rules = twin_of("pair_loss", y)
+    middles, means = plain.curve(one, two, y, np.array([0, 6, 12]), function, **rules)
+    monkeypatch.setattr(line, "CELLS", cells)
+    curve = blend_curve(one, two, y, qid=qid, measure="pair_loss")
+    np.testing.assert_allclose(at(curve, middles), means, rtol=0, atol=1e-12)
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("measure", ["ndcg", "pair_loss"])
+@pytest.mark.parametrize(
+    ("data", "at_least"),
+    [(tied(4, 3, 8, 6), 9), (table(3, 1, 18), 17)],  # a list of changes starts with room for 16
+)
+def test_edges_are_the_crossings_that_change_the_mean_each_once(measure, data, at_least):
+    (one, two), y, qid = data
+    curve = blend_curve(one, two, y, qid=qid, measure=measure)
+    every = np.concatenate([plain.crossings(one[qid == q], two[qid == q]) for q in np.unique(qid)])
+    inside = curve.edges[1:-1]
+    assert len(inside) >= at_least
+    assert np.abs(inside[:, None] - every).min(axis=1).max() < 1e-12
+    assert np.diff(curve.edges).min() > 1e-12
+    assert (curve.edges[0], curve.edges[-1]) == (0.0, 1.0)
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("measure", ["ndcg", "map", "err", "pair_loss"])
+def test_the_order_of_queries_and_rows_changes_no_bit_of_a_curve(measure):
+    (one, two), y, qid = tied(9, 6, 6, 3)
+    curve = blend_curve(one, two, y, qid=qid, measure=measure)
+    for seed in range(3):
+        rows = np.random.default_rng(seed).permutation(len(y))
+        names = np.random.default_rng(seed).permutation(6)[qid]
+        other = blend_curve(one[rows], two[rows], y[rows], qid=names[rows], measure=measure)
+        assert curve.edges.tolist() == other.edges.tolist()
+        assert curve.values.tolist() == other.values.tolist()
 
 
 @pytest.mark.plain
@@ -102,9 +173,14 @@ def test_orders_change_at_crossings_alone():
     assert all(before != after for before, after in pairwise(orders))
 
 
-def test_a_long_query_of_few_levels_equals_measuring_every_order():
-    (one, two), y, _ = tied(3, 1, 60, 12)
-    middles, means = measured_everywhere(one, two, y, np.array([0, 60]), "err")
+@pytest.mark.plain
+@pytest.mark.parametrize("n", [8, 25])
+def test_a_long_query_of_few_levels_equals_measuring_every_order(n):
+    rng = np.random.default_rng(n)
+    cells = rng.permutation(81)[:n]  # no two rows are alike in both rankers: one order in each gap
+    one, two, y = (cells // 9).astype(float), (cells % 9).astype(float), rng.integers(0, 4, n).astype(float)
+    function, rules = twin_of("err", y)
+    middles, means = plain.curve(one, two, y, np.array([0, n]), function, **rules)
     np.testing.assert_allclose(at(blend_curve(one, two, y, measure="err"), middles), means, rtol=0, atol=1e-12)
 
 
@@ -207,9 +283,9 @@ def test_rows_queries_and_threads_change_nothing(measure):
 
 @pytest.mark.plain
 def test_random_starts_follow_the_seed_and_cannot_harm():
-    scores, y, qid = table(11, 8, 6, 5)
-    few, many = (blend(scores, y, qid=qid, n_restarts=n, random_state=3) for n in (0, 6))
-    again = blend(scores, y, qid=qid, n_restarts=6, random_state=3)
+    scores, y, qid = table(11, 3, 5, 3)
+    few, many = (blend(scores, y, qid=qid, n_restarts=n, random_state=3) for n in (0, 4))
+    again = blend(scores, y, qid=qid, n_restarts=4, random_state=3)
     assert many.value >= few.value
     assert many.weights.tolist() == again.weights.tolist()
 

@@ -17,6 +17,7 @@ def files(tmp_path):
     return read_qrels(tmp_path / "qrels"), read_run(tmp_path / "run")
 
 
+@pytest.mark.plain
 def test_ties_by_name_descending_and_unretrieved_relevant_documents_count(files):
     result = evaluate_run(*files, measures=["map", "mrr", "recall@10", "ndcg", "p@5"])
     assert result.per_query("map") == {"1": 0.25, "2": 0.5}
@@ -27,11 +28,13 @@ def test_ties_by_name_descending_and_unretrieved_relevant_documents_count(files)
     assert result.per_query("ndcg")["1"] == pytest.approx(1 / np.log2(3) / ideal)
 
 
+@pytest.mark.plain
 def test_unanswered_queries_count_on_request(files):
     result = evaluate_run(*files, measures="map", unanswered="zero")
     assert result.per_query("map") == {"1": 0.25, "2": 0.5, "3": 0.0}
 
 
+@pytest.mark.plain
 def test_scores_equal_in_single_precision_are_ties(tmp_path):
     (tmp_path / "qrels").write_text("1 0 a 1\n1 0 b 0\n")
     (tmp_path / "run").write_text("1 Q0 a 1 1.000000001 t\n1 Q0 b 2 1.0 t\n")
@@ -39,10 +42,46 @@ def test_scores_equal_in_single_precision_are_ties(tmp_path):
     assert result["mrr"] == 0.5
 
 
+@pytest.mark.plain
 def test_no_shared_query_is_refused(tmp_path, files):
     (tmp_path / "other").write_text("q7 Q0 a 1 1 t\n")
     with pytest.raises(PodiumError, match="share no query; the run has 'q7', the judgements '1'"):
         evaluate_run(files[0], read_run(tmp_path / "other"))
+
+
+def by_hand(qrels, run, query):
+    """Relevance of a query's documents in trec_eval's order, and how many of them were retrieved."""
+    judged = {document: grade for q, document, grade in qrels if q == query}
+    found = sorted(((score, document) for q, document, score in run if q == query), reverse=True)
+    names = [document for _, document in found]
+    rest = [grade for document, grade in judged.items() if document not in names]
+    return [judged.get(document, 0) for document in names] + rest, len(names)
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("seed", range(4))
+def test_random_runs_equal_the_formulas(tmp_path, seed):
+    """Few documents in many queries, with ties, scores below 0, unjudged, unretrieved and unanswered."""
+    rng = np.random.default_rng(seed)
+    names = [f"d{number}" for number in range(5)]
+    qrels = [(f"q{q}", d, int(rng.integers(0, 3))) for q in range(9) for d in rng.permutation(names)[:3]]
+    run = [(f"q{q}", d, float(rng.integers(-2, 2))) for q in range(2, 11) for d in rng.permutation(names)[:3]]
+    (tmp_path / "qrels").write_text("".join(f"{q} 0 {d} {grade}\n" for q, d, grade in qrels))
+    (tmp_path / "run").write_text("".join(f"{q} Q0 {d} 1 {score} t\n" for q, d, score in run))
+    files = read_qrels(tmp_path / "qrels"), read_run(tmp_path / "run")
+    for unanswered, queries in (("skip", range(2, 9)), ("zero", range(9))):
+        result = evaluate_run(*files, measures=["map", "recall@2", "p@4", "mrr"], unanswered=unanswered, n_resamples=0)
+        assert sorted(result.per_query("map")) == [f"q{q}" for q in queries]
+        for q in queries:
+            labels, depth = by_hand(qrels, run, f"q{q}")
+            places = [place for place, label in enumerate(labels[:depth], 1) if label > 0]
+            relevant = max(sum(label > 0 for label in labels), 1)
+            precision = sum((j + 1) / place for j, place in enumerate(places)) / relevant
+            found = {name: result.per_query(name)[f"q{q}"] for name in result}
+            assert found["map"] == pytest.approx(precision)
+            assert found["mrr"] == pytest.approx(1 / places[0] if places else 0)
+            assert found["recall@2"] == pytest.approx(sum(place <= 2 for place in places) / relevant)
+            assert found["p@4"] == pytest.approx(len(places) / 4)
 
 
 PAIRS = {

@@ -1,11 +1,17 @@
 """The public evaluation: values, tables, order, conventions, and each bad input with its sentence."""
 
 import json
+from itertools import product
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 from podium import NoPairsError, PodiumError, compare, evaluate
+from podium.evaluation import resampling
+from podium.evaluation.results import plain_text
+
+pytestmark = pytest.mark.plain
 
 Y = np.array([2.0, 0, 1, 0, 3, 0, 0])
 SCORES = np.array([0.9, 0.8, 0.1, 0.5, 0.5, 0.2, 0.5])
@@ -186,15 +192,97 @@ def test_huge_linear_gains_do_not_make_a_wrong_order_perfect():
     assert huge == pytest.approx(small)
 
 
-def test_many_queries_take_the_normal_limit():
-    rng = np.random.default_rng(0)
-    n = 30_000
-    y, scores, qid = rng.integers(0, 2, 2 * n), rng.random(2 * n), np.repeat(np.arange(n), 2)
-    few = qid < 19_000
-    many = evaluate(y, scores, qid=qid, measures="pair_loss")
-    some = evaluate(y[few], scores[few], qid=qid[few], measures="pair_loss")
-    widths = [np.diff(result.interval("pair_loss"))[0] for result in (many, some)]
-    assert widths[0] / widths[1] == pytest.approx(np.sqrt(19 / 30), rel=0.1)
+def pooled(n=40, seed=0):
+    """Queries of 2 to 6 rows: their numbers of pairs differ."""
+    rng = np.random.default_rng(seed)
+    qid = np.repeat(np.arange(n), rng.integers(2, 7, n))
+    return rng.integers(0, 3, len(qid)).astype(float), rng.random(len(qid)), rng.random(len(qid)), qid
+
+
+@pytest.mark.parametrize("measure", ["pair_loss", "ndcg"])
+def test_more_queries_than_the_limit_take_the_normal_limit(measure, monkeypatch):
+    """Mean ± z √Σ w² (x - mean)² / Σ w over the queries that have a value, of a mean and of a difference."""
+    y, one, two, qid = pooled()
+    drawn = evaluate(y, one, qid=qid, measures=measure, confidence=0.9)
+    monkeypatch.setattr(resampling, "MANY_QUERIES", 5)
+    normal = evaluate(y, one, qid=qid, measures=measure, confidence=0.9)
+    found = normal.result(measure)
+    known = ~np.isnan(found.values)
+    values, weights = found.values[known], found.weights[known]
+    assert (len(set(weights)) > 3) == (measure == "pair_loss")
+    half = 1.6448536269514722 * np.sqrt(((weights * (values - found.mean)) ** 2).sum()) / weights.sum()
+    np.testing.assert_allclose(normal.interval(measure), [found.mean - half, found.mean + half], rtol=1e-9)
+    np.testing.assert_allclose(drawn.interval(measure), normal.interval(measure), atol=half / 2)
+    other = evaluate(y, two, qid=qid, measures=measure).result(measure)
+    gaps = found.values[known] - other.values[known]
+    paired = compare(y, one, two, qid=qid, measures=measure, confidence=0.9)[measure]
+    middle = np.average(gaps, weights=weights)
+    half = 1.6448536269514722 * np.sqrt(((weights * (gaps - middle)) ** 2).sum()) / weights.sum()
+    np.testing.assert_allclose([paired.low, paired.high], [middle - half, middle + half], rtol=1e-9)
+    z = abs((weights * gaps).sum()) / np.sqrt(((weights * gaps) ** 2).sum())
+    assert paired.p_value == pytest.approx(2 * norm.sf(z), rel=1e-9)
+
+
+def test_a_paired_test_of_a_pooled_loss_flips_the_pairs_of_whole_queries():
+    y, one, two, qid = pooled(8, 3)
+    found = compare(y, one, two, qid=qid, measures="pair_loss")["pair_loss"]
+    results = [evaluate(y, scores, qid=qid, measures="pair_loss").result("pair_loss") for scores in (one, two)]
+    first, second = ((r.values * r.weights)[~np.isnan(r.values)] for r in results)
+    sums = np.array(list(product((-1, 1), repeat=len(first)))) @ (first - second)
+    assert found.p_value == np.mean(np.abs(sums) >= abs((first - second).sum()) - 1e-9)
+    assert found.difference == pytest.approx((first - second).sum() / np.nansum(results[0].weights))
+    assert found.wins + found.losses + found.draws == len(first)
+    assert (found.wins, found.losses) == ((first < second).sum(), (first > second).sum())
+
+
+def test_options_reach_the_measures():
+    y, scores = [0.0, 2.0, 1.0], [1.0, 1.0, 1.0]
+    for ties, expected in (("optimistic", 1.0), ("pessimistic", 1 / 2), ("stable", 1 / 2), ("expected", 5 / 6)):
+        assert evaluate(y, scores, measures="mrr", ties=ties)["mrr"] == pytest.approx(expected)
+        assert compare(y, scores, y, measures="mrr", ties=ties)["mrr"].first == pytest.approx(expected)
+    assert evaluate(y, [0, 1, 0], measures="err", max_grade=4)["err"] < evaluate(y, [0, 1, 0], measures="err")["err"]
+    compared = compare(y, scores, y, measures="mrr", convention="lightgbm")
+    assert compared.settings["convention"] == "lightgbm"
+    assert compare(y, scores, y, measures="mrr").settings["convention"] == "podium"
+
+
+def test_empty_queries_are_counted_whatever_they_count():
+    y, scores, qid = [1, 0, 0, 0], [1, 0, 1, 0], [0, 0, 1, 1]
+    for empty, total in (("skip", 1.0), (0, 1.0), (1, 2.0)):
+        result = evaluate(y, scores, qid=qid, measures="mrr", empty=empty)
+        assert result.n_empty("mrr") == 1
+        assert result.total("mrr") == total
+        assert result.to_dict()["measures"]["mrr"]["empty_queries"] == 1
+
+
+def cells(text, name):
+    """The cells of a table's row."""
+    [line] = [line for line in text.splitlines() if line.strip().startswith(name)]
+    return line.replace("…", " ").split()
+
+
+def test_tables_and_json_show_what_was_found():
+    y, one, two, qid = pooled(12)
+    result = evaluate(y, one, qid=qid, measures=["map", "pair_loss"])
+    for name in ("map", "pair_loss"):
+        found = result.result(name)
+        low, high = result.interval(name)
+        assert low < found.mean < high
+        numbers = [f"{value:.4f}" for value in (found.mean, low, high)]
+        assert cells(str(result), name) == [name, *numbers, str(found.n_empty)]
+        content = result.to_dict()["measures"][name]
+        assert (content["mean"], content["low"], content["high"]) == (found.mean, low, high)
+    by_query = plain_text(result.query_table())
+    for query in (0, 7):
+        values = [result.per_query(name)[query] for name in ("map", "pair_loss")]
+        assert cells(by_query, f"{query} ") == [str(query), *(f"{v:.4f}" for v in values if not np.isnan(v))]
+    compared = compare(y, one, two, qid=qid, measures=["map", "pair_loss"], n_resamples=200)
+    for name in ("map", "pair_loss"):
+        found = compared[name]
+        assert found.first == result[name]
+        means = [f"{found.first:.4f}", f"{found.second:.4f}", f"{found.difference:+.4f}"]
+        sure = [f"{found.low:+.4f}", f"{found.high:+.4f}", f"{found.p_value:.4f}"]
+        assert cells(str(compared), name) == [name, *means, *sure, f"{found.wins}/{found.losses}/{found.draws}"]
 
 
 def test_measure_not_evaluated_is_named():

@@ -9,6 +9,7 @@ import pytest
 from peers import peer
 from podium._validation import PodiumError
 from podium.measures import measure_queries
+from reference import measures as twin
 
 
 @pytest.fixture(scope="module")
@@ -178,6 +179,90 @@ def test_ranklib_convention_divides_map_by_all_relevant_and_precision_by_rows():
     assert values("map@2", search, "ranklib")[0] == 0.5
     assert math.isclose(values("p@10", search, "ranklib")[0], 2 / 3)
     assert values("ndcg@4", search, "ranklib")[0] == values("ndcg", search, "podium")[0]
+
+
+def by_rules(name, labels, scores, rules):
+    """A measure of one query by the rules of a tool, from the formulas; NaN where nothing is relevant."""
+    base, _, k = name.partition("@")
+    k = int(k) if k else len(labels)
+    orders = (
+        list(twin.orders(labels, scores))
+        if rules["ties"] == "expected"
+        else [twin.ordered(labels, scores, rules["ties"])]
+    )
+    return math.fsum(by_order(base, order, k, rules) for order in orders) / len(orders)
+
+
+def by_order(base, order, k, rules):
+    found = [place for place, label in enumerate(order, 1) if rules["relevant"](label)]
+    if base == "ndcg":
+        short = rules.get("short", False) and len(order) < k
+        whole = twin.ndcg_of_gains([rules["gain"](label) for label in order], k)
+        return 0.0 if short and not math.isnan(whole) else whole
+    if not found:
+        return math.nan
+    seen = [place for place in found if place <= k]
+    over = len(found) if rules["map"] == "relevant" else min(len(found), k)
+    return {
+        "map": sum((j + 1) / place for j, place in enumerate(seen)) / over,
+        "mrr": 1 / seen[0] if seen else 0.0,
+        "p": len(seen) / (min(k, len(order)) if rules["p"] == "rows" else k),
+        "recall": len(seen) / len(found),
+    }[base]
+
+
+def exp2(label):
+    return 2.0**label - 1
+
+
+def linear(label):
+    return label
+
+
+def positive(label):
+    return label > 0
+
+
+def half(label):
+    return label > 0.5
+
+
+TOOLS = {
+    "podium": ("expected", math.nan, exp2, positive, "reachable", "k"),
+    "trec": ("stable", 0, linear, lambda label: label >= 1, "relevant", "k"),
+    "sklearn": ("expected", 0, linear, positive, "reachable", "k"),
+    "lightgbm": ("stable", 1, exp2, half, "reachable", "k"),
+    "xgboost": ("stable", 1, exp2, positive, "reachable", "rows"),
+    "catboost": ("pessimistic", 0, linear, half, "reachable", "rows"),
+    "ranklib": ("stable", 0, exp2, positive, "relevant", "rows"),
+    "letor": ("stable", 0, exp2, positive, "relevant", "k"),
+}
+EMPTY_OF = {("xgboost", "p"): 0, ("catboost", "ndcg"): 1, ("catboost", "recall"): 1}
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("convention", TOOLS)
+@pytest.mark.parametrize("name", ["ndcg", "ndcg@2", "ndcg@5", "map", "map@2", "mrr@2", "p@2", "p@5", "recall@2"])
+def test_conventions_have_the_rules_of_their_tools(convention, name):
+    """Tied rows, a label of 0.5, a query of fewer rows than k, and one with nothing relevant."""
+    queries = [
+        ([0.5, 0.0, 2.0, 0.0], [1.0, 1.0, 1.0, 0.0]),
+        ([0.5, 1.0, 0.0, 0.0, 2.0], [2.0, 1.0, 1.0, 1.0, 0.0]),
+        ([0.0, 1.0, 0.5], [1.0, 1.0, 2.0]),
+        ([0.0, 0.0], [1.0, 1.0]),
+    ]
+    keys = ("ties", "empty", "gain", "relevant", "map", "p")
+    rules = dict(zip(keys, TOOLS[convention], strict=True), short=convention == "letor")
+    expected = np.array([by_rules(name, y, s, rules) for y, s in queries])
+    offsets = np.r_[0, np.cumsum([len(y) for y, _ in queries])]
+    data = np.concatenate([y for y, _ in queries]), np.concatenate([s for _, s in queries]), offsets
+    empty = EMPTY_OF.get((convention, name.partition("@")[0]), rules["empty"])
+    np.testing.assert_allclose(
+        values(name, data, convention), np.where(np.isnan(expected), empty, expected), atol=1e-12
+    )
+    for asked in (0, 1, "skip"):
+        filled = np.where(np.isnan(expected), np.nan if asked == "skip" else asked, expected)
+        np.testing.assert_allclose(values(name, data, convention, empty=asked), filled, atol=1e-12)
 
 
 @pytest.mark.plain

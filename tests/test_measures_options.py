@@ -68,6 +68,7 @@ def test_bad_names_are_refused_in_a_sentence(name, sentence):
         ({"ties": "random"}, "ties must be one of expected, stable, optimistic, pessimistic; got 'random'"),
         ({"empty": "zero"}, "empty must be \"skip\", 0 or 1; got 'zero'"),
         ({"empty": 0.5}, 'empty must be "skip", 0 or 1; got 0.5'),
+        ({"empty": True}, 'empty must be "skip", 0 or 1; got True'),
         ({"gain": "log"}, "gain must be .* got 'log'"),
         ({"gain": {0.0: 0.0, 1.0: 1.0}}, "gain must hold every label of the data; label 2 is missing"),
         ({"gain": lambda y: -y}, "gain must give finite numbers that are not negative"),

@@ -1,5 +1,6 @@
 """The test of local optimality: its bound, its laws, and the rankers it takes."""
 
+import sys
 from math import comb
 from types import SimpleNamespace
 
@@ -9,6 +10,7 @@ import scipy.sparse as sp
 
 from peers import peer
 from podium import PodiumError, PreferenceRegression, blend, evaluate, local_optimality
+from podium.evaluation.movable import _Linear
 from podium.evaluation.optimality import directions_needed, rise_bound
 
 
@@ -222,6 +224,57 @@ def test_rows_and_threads_change_nothing():
 
 
 @pytest.mark.plain
+@pytest.mark.parametrize("cells", [1, 100, 700, 10**6])
+@pytest.mark.parametrize("measure", ["ndcg@10", "pair_loss"])
+def test_how_many_directions_are_measured_at_a_time_changes_nothing(cells, measure, monkeypatch):
+    X, y, qid = data(n_queries=4)
+    y[qid == 1] = 0.0  # queries of different numbers of pairs
+    whole = local_optimality(linear([1, 1, 0]), X, y, qid=qid, measure=measure, n_directions=11, radii=[0.1, 0.4])
+    most = []
+
+    def scores(ranker, weights, inner=_Linear.scores):
+        most.append(len(weights))
+        return inner(ranker, weights)
+
+    monkeypatch.setattr(sys.modules["podium.evaluation.optimality"], "CELLS", cells)
+    monkeypatch.setattr(_Linear, "scores", scores)
+    parts = local_optimality(linear([1, 1, 0]), X, y, qid=qid, measure=measure, n_directions=11, radii=[0.1, 0.4])
+    np.testing.assert_array_equal(parts.values, whole.values)
+    assert max(most[1:-1]) == max(2, min(cells // 32, 22) // 2 * 2)  # two radii of 32 rows; then comes the curve
+
+
+@pytest.mark.plain
+def test_many_weights_bound_the_directions_at_a_time_too(monkeypatch):
+    X, y, qid = data(n_queries=1, size=4, n_features=50)
+    most = []
+    monkeypatch.setattr(sys.modules["podium.evaluation.optimality"], "CELLS", 100)
+    inner = _Linear.scores
+    monkeypatch.setattr(_Linear, "scores", lambda self, weights: [most.append(len(weights)), inner(self, weights)][1])
+    local_optimality(linear(np.ones(50)), X, y, qid=qid, n_directions=6, radii=[0.1])
+    assert most[1:-1] == [2, 2, 2]
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("n_threads", [1, 2, 3, 7])
+@pytest.mark.parametrize("n_models", [1, 2, 3, 8])
+def test_threads_score_all_weights(n_models, n_threads):
+    rng = np.random.default_rng(n_models)
+    X, weights = rng.normal(size=(5, 3)), rng.normal(size=(n_models, 3))
+    ranker = _Linear(linear([1.0, 2.0, 3.0]), X, n_threads)
+    np.testing.assert_allclose(ranker.scores(weights), weights @ X.T, rtol=1e-12)
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("training", [True, False])
+def test_a_module_keeps_its_mode(training):
+    X, y, qid = data()
+    module = Module(3)
+    module.train(training)
+    local_optimality(module, X, y, qid=qid, n_directions=2)
+    assert module.training == training
+
+
+@pytest.mark.plain
 def test_the_table_counts_the_directions():
     X, y, qid = data()
     result = local_optimality(linear([1, 2, 3]), X, y, qid=qid, n_directions=30, radii=[0.001, 0.5])
@@ -229,6 +282,8 @@ def test_the_table_counts_the_directions():
     assert str(result).startswith(f"ndcg@10 {result.value:.4f}, 30 random directions")
     for line, radius, fall, rise in zip(lines[-2:], ("0.001", "0.5"), result.falls, result.rises, strict=True):
         assert line[:4] == [radius, str(fall), str(30 - fall - rise), str(rise)]
+    for line, bound, changes in zip(lines[-2:], result.bounds, result.changes.T, strict=True):
+        assert line[4:] == [f"{bound:.4f}", f"{changes.mean():+.5f}", f"{changes.max():+.5f}"]
 
 
 @pytest.mark.plain

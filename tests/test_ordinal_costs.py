@@ -188,7 +188,7 @@ def test_grades_with_fractions_are_taken_where_each_stands_for_two_rows():
 
 @pytest.mark.plain
 def test_one_grade_in_use_among_several_categories_is_refused():
-    pandas = pytest.importorskip("pandas")
+    pandas = peer("pandas")
     y = pandas.Categorical(["mid"] * 3, categories=["low", "mid", "top"], ordered=True)
     with pytest.raises(PodiumError, match="at least two grades; got one class, 'mid', in all 3 rows"):
         ORStump().fit(np.arange(3.0)[:, None], y)
@@ -196,7 +196,7 @@ def test_one_grade_in_use_among_several_categories_is_refused():
 
 @pytest.mark.plain
 def test_names_of_columns_are_those_of_the_last_fit():
-    pandas = pytest.importorskip("pandas")
+    pandas = peer("pandas")
     X, y = np.arange(4.0)[:, None], [0, 0, 1, 1]
     model = ORStump().fit(pandas.DataFrame(X, columns=["age"]), y)
     assert model.feature_names_in_.tolist() == ["age"]

@@ -5,6 +5,7 @@ import copy
 import numpy as np
 import pytest
 
+from peers import peer
 from podium import (
     SVOR,
     AdaBoostOR,
@@ -141,7 +142,7 @@ def test_a_base_of_a_users_own_is_in_no_file_though_it_is_a_stump(tmp_path):
     "ranker", [AdaBoostOR(n_estimators=3), BaggingOR(n_estimators=3)], ids=lambda r: type(r).__name__
 )
 def test_stumps_of_a_file_know_what_they_knew(ranker, tmp_path):
-    pandas = pytest.importorskip("pandas")
+    pandas = peer("pandas")
     X, y = sample()
     frame = pandas.DataFrame(X, columns=["age", "size"])
     ranker.fit(frame, np.array(["a", "b", "c"])[y]).save(tmp_path / "model")

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from peers import peer
-from podium import AdaBoostOR, ORStump, PodiumError
-from podium.plots import GRID, plot_decision_regions, plot_losses
+from podium import AdaBoostOR, ORStump, PodiumError, plots
+from podium.plots import plot_decision_regions, plot_losses
 
 peer("altair")
+pytestmark = pytest.mark.plain
 
 LOSSES = {"RB+": {"E1": [0.9, 0.8], "E2": [0.95, 0.9]}, "RB-D": {"E2": np.array([1.0, np.inf, 0.0])}}
 
@@ -25,7 +26,8 @@ def test_chart_holds_every_finite_value_by_round():
         ("RB-D", "E2", 1, 1.0),
         ("RB-D", "E2", 3, 0.0),
     ]
-    assert content["encoding"]["y"]["scale"]["type"] == "linear"
+    assert content["encoding"]["y"]["scale"] == {"type": "linear", "zero": False}
+    assert content["encoding"]["color"]["sort"] == ["RB+", "RB-D"]
 
 
 def test_logarithmic_chart_leaves_out_zero():
@@ -52,6 +54,15 @@ def test_missing_altair_is_named(monkeypatch):
         plot_losses(LOSSES)
 
 
+GRID = 8
+"""Cells a side here: Altair takes a second for the 3,600 of a chart."""
+
+
+@pytest.fixture(autouse=True)
+def few_cells(monkeypatch):
+    monkeypatch.setattr(plots, "GRID", GRID)
+
+
 @pytest.fixture(scope="module")
 def grades():
     X = np.random.default_rng(0).random((40, 2))
@@ -71,7 +82,49 @@ def test_regions_hold_the_staged_predictions_and_the_rows(grades):
     fifth = list(model.staged_predict(centers))[4]
     assert [cell["grade"] for cell in cells] == [str(grade) for grade in fifth]
     assert [row["grade"] for row in rows] == [str(grade) for grade in y]
-    assert centers.min(axis=0) == pytest.approx(X.min(axis=0), abs=0.03)
+    assert centers.min(axis=0) == pytest.approx((X - 0.02 * np.ptp(X, axis=0)).min(axis=0), abs=0.6 / GRID)
+    assert sum((cell["x2"] - cell["x"]) * (cell["y2"] - cell["y"]) for cell in cells) == pytest.approx(
+        np.prod(1.04 * np.ptp(X, axis=0))
+    )
+    assert [[row["x"], row["y"]] for row in rows] == X.tolist()
+
+
+class Sums:
+    """A ranker without rounds that knows the grade of a sum."""
+
+    n_features_in_, classes_ = 2, np.array([0, 1])
+
+    def predict(self, X):
+        return (X.sum(axis=1) > 3).astype(int)
+
+
+def regions_of(chart):
+    """The cells of the first chart."""
+    content = chart.to_dict()
+    layer = content["concat"][0]["layer"][0]
+    return content["datasets"][layer["data"]["name"]] if "name" in layer["data"] else layer["data"]["values"]
+
+
+def test_cells_cover_the_rows_with_a_margin_also_of_a_constant_feature():
+    X = np.array([[0.0, 5.0], [10.0, 5.0], [4.0, 5.0]])
+    cells = regions_of(plot_decision_regions(Sums(), X, [0, 1, 1]))
+    ends = [[fold(cell[name] for cell in cells) for fold, name in ((min, low), (max, high))]
+            for low, high in (("x", "x2"), ("y", "y2"))]  # fmt: skip
+    assert ends == [pytest.approx([-0.2, 10.2]), pytest.approx([4.5, 5.5])]
+    assert {round(cell["x2"] - cell["x"], 9) for cell in cells} == {round(10.4 / GRID, 9)}
+    assert {round(cell["y2"] - cell["y"], 9) for cell in cells} == {round(1 / GRID, 9)}
+
+
+def test_axes_have_the_names_of_the_features_and_charts_stand_in_columns(grades):
+    pandas = peer("pandas")
+    X, y = grades
+    frame = pandas.DataFrame(X, columns=["width", "height"])
+    model = AdaBoostOR(n_estimators=3).fit(frame, y)
+    content = plot_decision_regions(model, frame, y, stages=(1, 2, 3), columns=3).to_dict()
+    encoding = content["concat"][0]["layer"][0]["encoding"]
+    assert (encoding["x"]["title"], encoding["y"]["title"]) == ("width", "height")
+    assert content["columns"] == 3
+    assert plot_decision_regions(model, frame, y, stages=(1,)).to_dict()["columns"] == 2
 
 
 def test_a_ranker_without_rounds_has_one_chart(grades):

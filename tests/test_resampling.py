@@ -1,11 +1,13 @@
 """Intervals and tests against enumeration, other libraries, and the laws they must obey."""
 
 import math
+from itertools import product
 
 import numpy as np
 import pytest
-from scipy.stats import permutation_test
+from scipy.stats import norm, permutation_test
 
+from podium.evaluation import resampling
 from podium.evaluation.resampling import bootstrap_interval, randomisation_p_value
 from podium.measures import weighted_mean
 
@@ -66,3 +68,84 @@ def test_p_value_of_no_difference_is_one():
 
 def test_p_value_is_never_zero():
     assert randomisation_p_value(np.ones(100), 1000, 0) == 1 / 1001
+
+
+def weighted(n, seed=0):
+    """Values and weights that belong together: heavy queries have high values."""
+    rng = np.random.default_rng(seed)
+    weights = rng.integers(1, 9, n).astype(float)
+    return rng.random(n) + weights / 4, weights
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.9, 0.99])
+def test_the_normal_limit_of_an_interval_is_the_delta_method(confidence, monkeypatch):
+    """Mean ± z √Σ w² (x - mean)² / Σ w, from the 101st query on if the limit is 100."""
+    monkeypatch.setattr(resampling, "MANY_QUERIES", 100)
+    values, weights = weighted(101)
+    mean = np.average(values, weights=weights)
+    half = norm.ppf((1 + confidence) / 2) * math.sqrt(((weights * (values - mean)) ** 2).sum()) / weights.sum()
+    low, high = bootstrap_interval(values, weights, confidence, 10, 0)
+    np.testing.assert_allclose([low, high], [mean - half, mean + half], rtol=1e-12)
+    assert bootstrap_interval(values, weights, confidence, 10, 1) == (low, high)  # nothing is drawn
+    fewer = [bootstrap_interval(values[:100], weights[:100], confidence, 10, seed) for seed in (0, 1)]
+    assert fewer[0] != fewer[1]
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.95])
+def test_resampled_and_normal_intervals_of_weighted_means_agree(confidence, monkeypatch):
+    values, weights = weighted(400)
+    drawn = bootstrap_interval(values, weights, confidence, 4000, 0)
+    monkeypatch.setattr(resampling, "MANY_QUERIES", 399)
+    normal = bootstrap_interval(values, weights, confidence, 4000, 0)
+    np.testing.assert_allclose(drawn, normal, atol=0.05 * (normal[1] - normal[0]))
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.1, -0.1, 0.3])
+def test_the_normal_limit_of_a_p_value_is_that_of_random_signs(shift, monkeypatch):
+    """The sum of random signs times |d| has variance Σ d²; both tails count."""
+    monkeypatch.setattr(resampling, "MANY_QUERIES", 100)
+    differences = np.random.default_rng(2).standard_normal(101) + shift
+    expected = 2 * norm.sf(abs(differences.sum()) / math.sqrt((differences**2).sum()))
+    zeros = np.zeros(500)  # say nothing and count for nothing
+    assert randomisation_p_value(np.append(differences, zeros), 10, 0) == pytest.approx(expected, rel=1e-12)
+    drawn = [randomisation_p_value(np.append(differences[:100], zeros), 1000, seed) for seed in (0, 1, 2, 3)]
+    assert len(set(drawn)) > 1
+    z = abs(differences[:100].sum()) / math.sqrt((differences[:100] ** 2).sum())
+    assert np.mean(drawn) == pytest.approx(2 * norm.sf(z), abs=0.03)
+
+
+@pytest.mark.parametrize("n_resamples", [63, 64, 65])
+def test_sign_vectors_are_all_taken_where_they_are_no_more_than_the_resamples(n_resamples):
+    differences = np.array([0.1, 0.2, 0.3, -0.1, 0.4, 0.0, 0.2])  # sums that are equal but for rounding
+    signs = np.array(list(product((-1, 1), repeat=6)))
+    sums = np.abs(np.round(10 * signs @ differences[differences != 0]))
+    exact = np.mean(sums >= round(10 * differences.sum()))
+    found = {randomisation_p_value(differences, n_resamples, seed) for seed in range(4)}
+    assert (found == {exact}) == (n_resamples >= 64)
+
+
+@pytest.mark.parametrize("cells", [1, 7, 30, 1000])
+def test_numbers_drawn_at_a_time_add_up_to_the_resamples_asked_for(cells, monkeypatch):
+    monkeypatch.setattr(resampling, "RESAMPLE_CELLS", cells)
+    for total, width in ((10, 3), (10, 10), (10, 40), (1, 1)):
+        sizes = list(resampling._batches(total, width))
+        assert sum(sizes) == total
+        assert min(sizes) > 0
+        assert max(sizes) * width <= max(cells, width)
+    values, weights = weighted(20)
+    low, high = bootstrap_interval(values, weights, 0.9, 200, 0)
+    assert low < np.average(values, weights=weights) < high
+    assert randomisation_p_value(np.ones(30), 200, 0) == 1 / 201
+
+
+def test_an_interval_has_its_share_of_the_resampled_means_on_either_side():
+    values, weights = np.array([0.0, 1.0]), np.array([1.0, 3.0])
+    # the mean is 0, 3/4 or 1 with chances 1/4, 1/2, 1/4
+    assert bootstrap_interval(values, weights, 0.4, 4000, 0) == (0.75, 0.75)
+    assert bootstrap_interval(values, weights, 0.6, 4000, 0) == (0.0, 1.0)
+
+
+def test_queries_without_weight_or_value_change_no_interval():
+    values, weights = weighted(30)
+    more = np.append(values, [0.5, np.nan, 7.0]), np.append(weights, [0.0, 2.0, 0.0])
+    assert bootstrap_interval(*more, 0.9, 100, 0) == bootstrap_interval(values, weights, 0.9, 100, 0)

@@ -1,5 +1,6 @@
 """Curves of a measure over single weights, and the test whether λ is a gradient (LM 4.2 and 4.3)."""
 
+import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -103,10 +104,61 @@ def test_the_best_move_is_the_best_seen_and_none_where_nothing_is_better(measure
     assert perfect.best_moves.tolist() == [0.0]
 
 
+@pytest.mark.parametrize("cells", [1, 40, 100, 10**6])
+def test_how_many_moves_are_measured_at_a_time_changes_nothing(cells, monkeypatch):
+    X, y, qid = data()
+    whole = weight_curves(linear([1.0, 0.2, -1.0]), X, y, qid=qid, n_moves=3)
+    monkeypatch.setattr(sys.modules["podium.evaluation.weight_curves"], "CELLS", cells)
+    seen = []
+    parts = weight_curves(lambda w: [seen.append(w), X @ w][1], None, y, qid=qid, weights=[1.0, 0.2, -1.0], n_moves=3)
+    np.testing.assert_allclose(parts.values, whole.values, atol=1e-12)
+    moves = np.array(seen[1:]).reshape(3, 7, 3) - [1.0, 0.2, -1.0]
+    for number in range(3):
+        np.testing.assert_allclose(moves[number], whole.moves[:, None] * (np.arange(3) == number), atol=1e-12)
+
+
+def test_of_moves_equally_good_the_shortest_is_taken():
+    """Two rows tied at the weight itself; any move above 0 ranks them well, any below badly, or the other way round."""
+    for sign in (1.0, -1.0):
+        X = sign * np.array([[1.0, 0.0], [0.0, 0.0]])
+        found = weight_curves(lambda w, X=X: X @ w, None, [1, 0], weights=[0.0, 1.0], radius=0.5, n_moves=5)
+        assert found.best_moves.tolist() == [pytest.approx(sign * 0.1), 0.0]
+        assert found.best_values.tolist() == [1.0, found.value]
+    both = weight_curves(lambda w: [abs(w[0]), 0.05], None, [1, 0], weights=[0.0], radius=1.0, n_moves=10)
+    assert abs(both.best_moves[0]) == pytest.approx(0.1)
+
+
+def test_a_curve_has_a_zero_without_sign_and_its_halves_on_their_sides():
+    X, y, qid = data()
+    curves = weight_curves(linear([1.0, 0.2, -1.0]), X, y, qid=qid, n_moves=1)
+    for steps in curves.steps:
+        middle = np.flatnonzero(steps.edges == 0)
+        assert len(middle) == 1
+        assert not np.signbit(steps.edges[middle[0]])
+        assert (np.diff(steps.edges) > 0).all()
+        assert len(steps.values) == len(steps.edges) - 1
+
+
+@pytest.mark.parametrize("measure", ["ndcg@3", "pair_loss"])
+def test_the_table_shows_what_gets_better_as_positive(measure):
+    X, y, qid = data()
+    curves = weight_curves(linear([1.0, 0.2, -1.0]), X, y, qid=qid, measure=measure, radius=0.5)
+    sign = -1 if measure == "pair_loss" else 1
+    assert curves.rises.any()
+    lines = [line.split() for line in str(curves).splitlines()[-3:]]
+    for number, line in enumerate(lines):
+        changes = sign * (np.r_[curves.values[number, [0, -1]], curves.best_values[number]] - curves.value)
+        low, high, best = (f"{change:+.5f}" for change in changes)
+        weight, move = f"{curves.weights[number]:.4g}", f"{curves.best_moves[number]:+.4g}"
+        assert line == [str(number), weight, low, high, move, best]
+        assert changes[2] >= 0
+
+
 def test_wrong_arguments_of_weight_curves_are_refused():
     X, y, qid = data()
     cases = [
         ({"which": [3]}, r"which must list numbers from 0 to 2, one for each weight; got \[3\]"),
+        ({"which": [-1]}, "which must list numbers from 0 to 2"),
         ({"which": [0.5]}, "which must list numbers of weights"),
         ({"which": []}, "which must list numbers of weights, at least one"),
         ({"radius": 0}, "radius must be a number above 0; got 0"),
@@ -153,6 +205,55 @@ def test_rows_and_queries_are_the_callers():
     order = np.array([3, 0, 5, 1, 4, 2])
     other = lambda_symmetry("ndcg", SCORES[order], LABELS[order], qid=qid[order], normalize="none")
     np.testing.assert_allclose(other.jacobian, test.jacobian[np.ix_(order, order)], atol=1e-5)
+
+
+def test_the_jacobian_has_a_row_for_each_lambda_and_a_column_for_each_score():
+    """λ = A s has the jacobian A, whatever the step; λ of s² has the diagonal 2 s."""
+    A = np.array([[1.0, 2.0, 0.0], [-1.0, 0.5, 3.0], [0.25, 0.0, -2.0]])
+    scores = np.array([0.3, 1.0, -0.5])
+    test = lambda_symmetry(lambda s: A @ s, scores)
+    np.testing.assert_allclose(test.jacobian, A, atol=1e-9)
+    np.testing.assert_allclose(test.lambdas, A @ scores)
+    assert test.asymmetry == pytest.approx(3.0)  # A[0, 1] - A[1, 0], and A[1, 2] - A[2, 1]
+    assert test.rows == (0, 1)
+    np.testing.assert_allclose(lambda_symmetry(lambda s: s**2, scores).jacobian, np.diag(2 * scores), atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("scores", "step"),
+    [([0.0, 0.1, 1.0], 0.025), ([0.0, 5.0, 100.0], 0.05), ([1.0, 1.0, 1.1], 0.025), ([2.0, 2.0, 2.0], 0.05)],
+)
+def test_the_step_is_a_quarter_of_the_least_distance_of_different_scores_and_not_long(scores, step):
+    test = lambda_symmetry(lambda s: s, scores)
+    assert test.step == pytest.approx(step)
+    assert np.isfinite(test.jacobian).all()
+    apart = lambda_symmetry(lambda s: s, scores, qid=["a", "b", "a"])  # rows of different queries may be near
+    assert apart.step == pytest.approx(min(0.05, (scores[2] - scores[0]) / 4 or 0.05))
+
+
+def jumping(*along):
+    """λ that jumps where rows 0 and 1 change places, and half as much along (1, 0, 0) where rows 1 and 2 do."""
+
+    def function(s):
+        own = (s[0] > s[1]) * np.array(along) if any(along) else np.zeros(3)
+        return own + 0.25 * (s[1] > s[2]) * np.array([any(along), 0, 0]) + np.array([3.0, 0.0, 0.0])
+
+    return function
+
+
+def test_only_the_part_of_a_jump_off_the_line_of_two_rows_counts():
+    scores = [0.5, 0.1, -0.3]
+    off_line = lambda_symmetry(jumping(0.5, 0.5, 0.0), scores)
+    assert (off_line.jump, off_line.jump_rows) == (pytest.approx(0.5), (0, 1))  # the upper one first
+    third = lambda_symmetry(jumping(0.0, 0.0, -0.5), scores)
+    assert (third.jump, third.jump_rows) == (pytest.approx(0.5), (0, 1))
+    on_line = lambda_symmetry(jumping(0.5, -0.5, 0.0), scores)
+    assert (on_line.jump, on_line.jump_rows) == (pytest.approx(0.25), (1, 2))
+    assert lambda_symmetry(jumping(0.0, 0.0, 0.0), scores).is_gradient
+    for test in (off_line, third, on_line):
+        assert test.is_symmetric
+        assert not test.is_gradient
+    assert lambda_symmetry(jumping(0.5, 0.5, 0.0), scores, tolerance=0.2).is_gradient  # λ is 3.75
 
 
 def test_a_users_function_or_loss_is_tested():

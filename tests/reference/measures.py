@@ -31,6 +31,14 @@ def ndcg(labels, k=None):
     return dcg_sum(labels, k, origin(labels)) / ideal if ideal > 0 else NAN
 
 
+def ndcg_of_gains(gains, k=None):
+    """NDCG of gains in rank order."""
+    found, ideal = (
+        sum(g / math.log2(i + 2) for i, g in enumerate(order[:k])) for order in (gains, sorted(gains, reverse=True))
+    )
+    return found / ideal if ideal > 0 else NAN
+
+
 def err(labels, k=None, max_grade=3.0):
     lowest = origin(labels)
     if max(labels) <= lowest:

@@ -1,0 +1,94 @@
+"""What the reports count and show."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from podium import RankBoost, export_report
+from podium.report import SHOWN, describe, training_report
+
+pytestmark = pytest.mark.plain
+
+
+def lines_of(report):
+    """The rows of a printed report: its name and what stands beside it."""
+    names = ["rows per query", "rows", "queries with nothing to learn", "queries", "features", "missing feature values"]
+    names += ["constant features", "labels", "pairs with different labels"]
+    found = {}
+    for line in str(report).splitlines()[1:]:
+        name = max((name for name in names if line.strip().startswith(name)), key=len)
+        found[name] = line.strip().removeprefix(name).strip()
+    return found
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array, sp.csc_array])
+def test_a_data_set_is_counted(make):
+    X = np.array([[1.0, np.nan, 7.0, 0.0, np.nan], [1.0, 2.0, np.nan, 0.0, np.nan], [1.0, 0.0, 7.0, 0.0, np.nan]] * 2)
+    y, qid = [2.0, 0.0, 0.0, 0.0, 0.0, 1.0], [0, 0, 0, 0, 1, 1]
+    report = describe(make(X), y, qid=qid)
+    assert report.labels == {2.0: 1, 1.0: 1, 0.0: 4}
+    assert list(report.labels) == [2.0, 1.0, 0.0]
+    assert report.label_range == (0.0, 0.0, 2.0)
+    assert report.query_sizes == (2, 3, 4)
+    share = (10 if make is np.asarray else 18) / 30  # a sparse matrix has zeros where nothing is stored: missing
+    assert report.missing_share == pytest.approx(share)
+    assert report.constant_features == ["1", "4", "5"]
+    shown = lines_of(report)
+    assert shown["rows"] == "6"
+    assert shown["queries"] == "2"
+    assert shown["rows per query"] == "2 to 4, median 3"
+    assert shown["labels"] == "2: 1, 1: 1, 0: 4"
+    assert shown["pairs with different labels"] == "4 (57% of those in queries)"
+    assert shown["missing feature values"] == f"{share:.1%}"
+    assert report.to_dict()["query_sizes"] == (2, 3, 4)
+
+
+@pytest.mark.parametrize("n_labels", [SHOWN - 1, SHOWN, SHOWN + 1, 99, 100, 101])
+def test_labels_are_listed_up_to_a_hundred_and_shown_while_they_are_few(n_labels):
+    y = np.arange(float(n_labels))
+    report = describe(y[:, None], y)
+    assert report.labels == (dict.fromkeys(y[::-1], 1) if n_labels <= 100 else {})
+    shown = lines_of(report)["labels"]
+    if n_labels <= SHOWN:
+        assert shown.split(", ")[-1] == "0: 1"
+    else:
+        assert shown == f"{n_labels} different, 0 to {n_labels - 1}, median {(n_labels - 1) / 2:g}"
+
+
+@pytest.mark.parametrize("n_constant", [0, SHOWN - 1, SHOWN, SHOWN + 1])
+def test_constant_features_are_named_while_they_are_few(n_constant):
+    X = np.c_[np.ones((3, n_constant)), np.arange(3.0)]
+    names = ", ".join(str(j + 1) for j in range(min(n_constant, SHOWN)))
+    rest = ", …" if n_constant > SHOWN else ""
+    shown = lines_of(describe(X, [0, 1, 2]))["constant features"]
+    assert shown == (f"{n_constant} ({names}{rest})" if n_constant else "none")
+
+
+def test_a_fit_is_reported_by_the_round_that_predictions_use():
+    model = SimpleNamespace(
+        n_features_in_=SHOWN + 3,
+        feature_importances_=np.r_[0.0, np.arange(SHOWN + 2) / 100],
+        best_iteration_=2,
+        rounds_=[None] * 4,
+        stop_reason_="no better",
+        evals_result_={"validation_0": {"map": [0.1, 0.5, 0.3, 0.2]}},
+    )
+    report = training_report(model, "m.podium")
+    assert report.measured == {"validation_0 map": 0.5}
+    assert (report.rounds, report.best_round, report.stopped) == (4, 2, "no better")
+    assert list(report.features) == [str(j) for j in range(SHOWN + 3, 3, -1)]
+    assert report.features[str(SHOWN + 3)] == (SHOWN + 1) / 100
+    model.feature_importances_ = np.r_[0.25, np.zeros(SHOWN + 1), 0.75]
+    model.feature_names_in_ = [f"f{j}" for j in range(SHOWN + 3)]
+    assert training_report(model, "m").features == {f"f{SHOWN + 2}": 0.75, "f0": 0.25}
+
+
+def test_an_export_is_compared_within_queries():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 2)).round(1)
+    qid = np.repeat(np.arange(8), 5)
+    model = RankBoost(n_estimators=3).fit(X, X[:, 0], qid=qid)
+    assert export_report(model, X, "lightgbm", qid=qid).n_queries == 8
+    assert export_report(model, X, "lightgbm").n_queries == 1
