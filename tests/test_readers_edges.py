@@ -169,6 +169,13 @@ def test_whole_numbers_and_texts_of_queries_stay_as_they_are_written(write, size
     assert table.qid.tolist() == wide
 
 
+@pytest.mark.parametrize("exponent", ["18446744073709551617", "100000", "4294967297", "0000000000000000000001"])
+def test_exponents_of_many_digits_are_what_python_makes_of_them(write, exponent):
+    tokens = [f"{digits}e{sign}{exponent}" for digits in ("1", "0", "-2.5") for sign in ("", "+", "-")]
+    table = read_letor(write("".join(f"1 1:{token}\n" for token in tokens)), sparse=False)
+    assert [str(x) for x in table.X[:, 0].tolist()] == [str(float(token)) for token in tokens]
+
+
 @pytest.mark.parametrize("size", [1, 20, 4096])
 def test_the_tag_is_that_of_the_first_line(write, size):
     assert in_blocks(size, read_run, write("\n1 Q0 a 1 2 one\n1 Q0 b 2 1 two\n")).tag == "one"

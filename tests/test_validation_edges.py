@@ -125,7 +125,7 @@ def test_weights_scores_and_labels_at_their_bounds():
     np.testing.assert_array_equal(check_weight([0, 1e308], 2, "w"), [0, 1e308])
     np.testing.assert_array_equal(check_scores([-np.inf, 1], 2), [-np.inf, 1])
     for weight in ([NAN, 1], [np.inf, 1], [-5e-324, 1]):
-        with pytest.raises(PodiumError, match="w must be finite and not negative; got .* in row 0"):
+        with pytest.raises(PodiumError, match=r"w must be finite and not negative; got .* in row 0"):
             check_weight(weight, 2, "w")
     with pytest.raises(PodiumError, match="w must have a positive value; all 2 are zero"):
         check_weight([0, 0], 2, "w")
