@@ -205,6 +205,7 @@ def test_small_weights_stay_within_the_range_of_the_largest_and_zeros_zero():
     found = scaled_weight(np.append(weight, 0.0))
     expected = [*weight[:3], *[2.0 ** (59 - WEIGHT_RANGE)] * 2, 0.0]
     assert found.tolist() == expected
+    assert scaled_weight(np.array([1.0, 1e-36])).tolist() == [1.0, 1e-36]
     assert scaled_weight(np.append(weight[:3], 0.0)).tolist() == [*weight[:3], 0.0]
 
 

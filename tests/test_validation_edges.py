@@ -150,9 +150,13 @@ def test_repeats_of_a_matrix_by_columns_are_summed_in_a_copy():
 
 
 def test_lists_of_different_lengths_are_no_sparse_matrix():
-    for rows, data in (([0, 1], [1.0]), ([0], [1.0, 2.0])):
+    for rows, data in (
+        ([[0, 1], []], [[1.0], []]),
+        ([[0], []], [[1.0, 2.0], []]),
+        ([[0, 1], [0]], [[1.0], [2.0, 3.0]]),
+    ):
         lists = sp.lil_array((2, 3))
-        lists.rows[0], lists.data[0] = rows, data
+        lists.rows[:], lists.data[:] = rows, data
         with pytest.raises(PodiumError, match="X is not a whole sparse matrix"):
             check_features(lists)
 
