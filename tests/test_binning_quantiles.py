@@ -32,6 +32,17 @@ def as_sparse(X):
     return sp.csc_array((X[row, column], (row, column)), shape=X.shape)
 
 
+def test_uppers_of_many_small_columns_are_those_of_the_rule():
+    """Few values and few bins: heavy values first, last and beside values of no weight."""
+    rng = np.random.default_rng(0)
+    for _ in range(400):
+        values = rng.integers(0, 6, rng.integers(4, 12)).astype(float)
+        weights, max_bins = rng.choice([0.0, 0.5, 1.0, 8.0], len(values)), int(rng.integers(2, 5))
+        weights[0] += 1.0
+        expected = twin.uppers(values.tolist(), weights.tolist(), max_bins)
+        assert cuts.bin_uppers(values, weights, max_bins).tolist() == expected
+
+
 @settings(max_examples=100, deadline=None)
 @given(entries, st.integers(2, 9), st.booleans())
 def test_uppers_are_those_of_the_rule(rows, max_bins, weighted):
@@ -41,24 +52,21 @@ def test_uppers_are_those_of_the_rule(rows, max_bins, weighted):
     assert found.tolist() == twin.uppers(values, weights, max_bins)
 
 
-@settings(max_examples=60, deadline=None)
-@given(entries, st.integers(2, 9), st.sampled_from(["dense", "by columns", "sparse"]), st.integers(0, 2**32 - 1))
-def test_weights_belong_to_the_rows_in_the_order_asked_for(rows, max_bins, form, seed):
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("form", ["dense", "by columns", "sparse"])
+def test_weights_belong_to_the_rows_in_the_order_asked_for(form, seed):
     rng = np.random.default_rng(seed)
-    values, weights = (np.array(column) for column in zip(*rows, strict=True))
-    ranked = np.append(True, rng.random(len(values) - 1) < 0.8)
-    weights[0] += 1.0
-    order = rng.permutation(len(values))  # row i of the result is row order[i] of X
-    X = np.empty((len(values), 1))
-    X[order, 0] = np.where(ranked, values, NAN)
-    forms = {
-        "dense": lambda: X,
-        "by columns": lambda: np.asfortranarray(X.repeat(2, 1)),
-        "sparse": lambda: as_sparse(X),
-    }
-    bins = bin_features(forms[form](), order, weights, max_bins)
+    values, max_bins = rng.integers(0, 25, 60).astype(float), 3 + seed
+    weights, ranked = rng.choice([0.0, 0.5, 1.0, 2.0, 9.0], 60), rng.random(60) < 0.8
+    order = rng.permutation(60)  # row i of the result is row order[i] of X
+    X = np.empty((60, 2))
+    X[order] = np.where(ranked, values, NAN)[:, None]
+    bins = bin_features(
+        {"by columns": np.asfortranarray, "sparse": as_sparse}.get(form, np.asarray)(X), order, weights, max_bins
+    )
     expected = twin.uppers(values[ranked].tolist(), weights[ranked].tolist(), max_bins)
-    assert own_thresholds(bins).tolist() == as_thresholds(expected)
+    assert own_thresholds(bins).tolist() == own_thresholds(bins, 1).tolist() == as_thresholds(expected)
+    assert expected != twin.uppers(values[ranked].tolist(), [1.0] * int(ranked.sum()), max_bins)
 
 
 @pytest.mark.parametrize("n_rows", [49, 50, 51, 130])

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from podium._validation import PodiumError, check_features
 from podium.binning import as_blocks, bin_features
-from podium.categories import MOST, Categories, read_features
+from podium.categories import MOST, Categories, read_column, read_features
 
 pandas = pytest.importorskip("pandas")
 polars = pytest.importorskip("polars")
@@ -147,6 +147,23 @@ def test_values_listed_twice_count_together():
     with pytest.warns(UserWarning, match=r"has 256 categories; .* \(3 of 769 rows\)"):
         kept = Categories.learn(pyarrow.table([column], names=["c"]), [0]).values[0]
     assert kept == ("a", "b", *(f"w{i:03d}" for i in range(253)))
+
+
+class InAnyOrder:
+    """A polars column whose different values come in another order, which polars leaves open."""
+
+    def __init__(self, column):
+        self.column, self.dtype, self.to_physical = column, column.dtype, column.to_physical
+
+    def unique(self):
+        return self.column.unique().reverse()
+
+
+def test_the_order_of_different_values_in_polars_changes_no_code():
+    column = as_polars(FIT)["town"]
+    for given in (column, InAnyOrder(column)):
+        values, places = read_column(given)
+        assert [None if place < 0 else values[place] for place in places] == FIT
 
 
 def test_numbers_come_before_texts():
