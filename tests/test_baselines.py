@@ -161,12 +161,28 @@ def test_several_neighbors_are_saved_loaded_and_exported(tmp_path):
     content = read_model(tmp_path / "model")
     for name, value, message in (
         ("features", np.array([0, 1]), "features must name 3 neighbors; got 2"),
+        ("features", np.array([0, 1, 2, 3]), "features must name 3 neighbors; got 4"),
         ("features", np.array([0, 1, 7]), "features must be a list of whole numbers from 0 to 6"),
         ("defaults", np.array([0.0]), "defaults must hold 3 finite numbers"),
     ):
         write_model(tmp_path / "broken", {**content, "learned": {**content["learned"], name: value}})
         with pytest.raises(FormatError, match=message):
             load(tmp_path / "broken")
+
+
+def test_a_file_names_a_feature_that_there_is(tmp_path):
+    X, y, qid = movies()
+    NearestNeighbor().fit(X, y, qid=qid).save(tmp_path / "model")
+    content = read_model(tmp_path / "model")
+    for feature in (-1, 7):
+        write_model(tmp_path / "broken", {**content, "learned": {**content["learned"], "feature_": feature}})
+        with pytest.raises(FormatError, match="feature_ must be a whole number, from 0 to 6; got"):
+            load(tmp_path / "broken")
+
+
+def test_a_default_is_finite_though_the_scale_is_not():
+    model = NearestNeighbor().fit([[1.0, np.inf], [2.0, 0.0], [np.nan, 0.5]], [0, 1, 2])
+    assert (model.feature_, model.default_, model.loss_) == (0, baselines.LARGEST, 0.0)
 
 
 def test_weights_of_any_size_give_the_same_neighbor():

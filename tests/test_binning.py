@@ -131,6 +131,7 @@ def test_weight_two_gives_the_bins_of_the_row_twice():
     np.testing.assert_array_equal(weighted.cuts.thresholds, doubled.cuts.thresholds)
 
 
+@pytest.mark.plain
 def test_few_values_are_all_found_among_more_rows_than_the_sample(monkeypatch):
     monkeypatch.setattr(cuts, "MANY", 1000)
     monkeypatch.setattr(cuts, "SAMPLE", 100)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from podium import PodiumError, load_continuous, make_preferences, make_search
+from podium import PodiumError, datasets, load_continuous, make_preferences, make_search
 
 pytestmark = pytest.mark.plain
 
@@ -31,6 +31,36 @@ def test_queries_and_features_are_as_many_as_asked_for(search):
     assert 30 <= sizes.min() < sizes.max() <= 90
     assert search.X.shape == (len(search.y), 40) == (len(search.qid), len(search.feature_names))
     assert search.X.flags.c_contiguous
+
+
+@pytest.mark.parametrize(
+    ("docs_per_query", "sizes"), [(1, [1]), (2, [1, 2, 3]), (4, [2, 3, 4, 5, 6]), (5, [2, 3, 4, 5, 6, 7, 8])]
+)
+def test_queries_have_from_half_the_documents_to_half_more(docs_per_query, sizes):
+    table = make_search(n_queries=300, docs_per_query=docs_per_query, n_features=1)
+    assert np.unique(np.bincount(table.qid)).tolist() == sizes
+
+
+def test_queries_differ_in_quality_beyond_their_rows():
+    """The noise of a query moves all its grades: means of queries spread more than those of rows drawn at random."""
+    table = make_search(n_queries=150, docs_per_query=40, n_features=10)
+    sizes = np.bincount(table.qid)
+    means = np.bincount(table.qid, table.y) / sizes
+    assert np.mean(sizes * (means - table.y.mean()) ** 2) > 3 * table.y.var()
+
+
+def test_limits_of_the_grades_hang_on_the_rule_alone(monkeypatch):
+    """Rows of the same qualities get the same grades whatever the seed of the rows."""
+    sample, spread = datasets._sample, np.linspace(-8.0, 8.0, 400)
+
+    def same_qualities(hidden, rng, *size):
+        made = sample(hidden, rng, *size)
+        return made if size == datasets._CALIBRATION else (made[0][:400], spread, made[2][:400])
+
+    monkeypatch.setattr(datasets, "_sample", same_qualities)
+    one, two, other = (make_search(20, 60, 9, random_state=i, rule=j).y for i, j in [(0, 0), (5, 0), (0, 1)])
+    np.testing.assert_array_equal(one, two)
+    assert one.tolist() != other.tolist()
 
 
 def test_grades_are_0_to_4_in_falling_shares(search):
@@ -62,6 +92,9 @@ def test_features_of_a_family_are_correlated_and_others_not(search):
     correlation = np.corrcoef(search.X[:, [2, 4, 5, 8, 10]].T)
     assert (correlation[:3, :3] > 0.5).all()
     assert (np.abs(correlation[:3, 3:]) < 0.1).all()
+    scores = columns(search, "score")[:, :3]
+    np.testing.assert_allclose(scores.std(axis=0), 1.0, atol=0.05)
+    np.testing.assert_allclose(np.corrcoef(search.X[:, [2, 5]].T)[0, 1], 0.8**2, atol=0.05)
 
 
 def test_sets_of_one_rule_share_it_and_those_of_another_do_not():
@@ -97,10 +130,18 @@ def test_raters_say_something_of_the_persons_ratings():
     assert abs(np.corrcoef(made.X.mean(axis=1), made.y)[0, 1]) > 0.3
 
 
-@pytest.mark.parametrize("seed", range(30))
-def test_two_items_make_a_pair(seed):
-    made = make_preferences(n_items=2, n_raters=1, n_pairs=3, random_state=seed)
-    assert (made.y[made.pairs.better] > made.y[made.pairs.worse]).all()
+def test_two_items_make_a_pair_of_ratings():
+    for seed in range(300):
+        made = make_preferences(n_items=2, n_raters=1, n_pairs=3, random_state=seed)
+        assert (made.y[made.pairs.better] > made.y[made.pairs.worse]).all()
+        assert set(made.y.tolist()) <= set((np.arange(2, 11) / 2).tolist())
+
+
+def test_every_pair_of_different_ratings_is_drawn():
+    made = make_preferences(n_items=6, n_raters=1, n_pairs=3000)
+    drawn = set(zip(made.pairs.better.tolist(), made.pairs.worse.tolist(), strict=True))
+    assert drawn == {(i, j) for i in range(6) for j in range(6) if made.y[i] > made.y[j]}
+    assert len(np.unique(made.y)) < 6  # some ratings are equal
 
 
 def test_diabetes_is_one_query_of_real_labels():
@@ -108,6 +149,7 @@ def test_diabetes_is_one_query_of_real_labels():
     assert table.X.shape == (442, 10)
     assert table.feature_names[:3] == ["age", "sex", "bmi"]
     assert len(np.unique(table.y)) > 200
+    assert (table.X[:, 0].min(), table.X[:, 0].max()) == (19.0, 79.0)  # years, not scaled
     assert np.unique(table.qid).tolist() == [0]
 
 

@@ -20,6 +20,7 @@ from podium import (
     RankBoost,
     RankBoostPlus,
     VectorSimilarity,
+    _compiled,
     load,
 )
 
@@ -89,12 +90,29 @@ def test_row_and_query_order_change_no_bit(ranker, table):
     np.testing.assert_array_equal(one, two)
 
 
+@pytest.fixture
+def helpers(monkeypatch):
+    """Number of helping threads of each shared work; small work is shared too."""
+    started, run_beside = [], _compiled.run_beside
+
+    def count(function, helper, n_helpers, *others):
+        started.append(n_helpers)
+        return run_beside(function, helper, n_helpers, *others)
+
+    monkeypatch.setattr(_compiled, "CELLS_WORTH_THREADS", 0)
+    monkeypatch.setattr(_compiled, "run_beside", count)
+    return started
+
+
 @pytest.mark.parametrize("ranker", RANKERS[:11], ids=lambda r: str(r).replace("\n", ""))
-def test_thread_count_changes_no_bit(ranker, table, monkeypatch):
-    monkeypatch.setattr("podium._compiled.CELLS_WORTH_THREADS", 0)
+def test_thread_count_changes_no_bit(ranker, table, helpers):
     X, y, qid = table
-    one, two = (clone(ranker).set_params(n_jobs=n).fit(X, y, qid=qid).predict(X) for n in (1, 3))
-    np.testing.assert_array_equal(one, two)
+    X = np.column_stack([X, np.random.default_rng(2).integers(0, 9, (120, 36))])  # three blocks of features
+    one = clone(ranker).set_params(n_jobs=1).fit(X, y, qid=qid).predict(X)
+    assert not helpers
+    three = clone(ranker).set_params(n_jobs=3).fit(X, y, qid=qid).predict(X)
+    assert max(helpers) > 0
+    np.testing.assert_array_equal(one, three)
 
 
 @each_ranker
@@ -231,16 +249,26 @@ def test_queries_route_through_scikit_learn(table):
         ranker = RankBoost(4).set_fit_request(qid=True).set_score_request(qid=True)
         params = {"qid": qid, "groups": qid}
         scores = cross_validate(ranker, X, y, cv=GroupKFold(3), params=params, error_score="raise")["test_score"]
-        assert len(scores) == 3
-        assert np.all(scores < 0)
+        np.testing.assert_allclose(scores, fold_scores(4, *table), rtol=1e-12)
         search = GridSearchCV(ranker, {"n_estimators": [1, 8]}, cv=GroupKFold(3), error_score="raise")
         search.fit(X, y, **params)
-        assert search.best_params_["n_estimators"] in (1, 8)
+        means = [np.mean(fold_scores(n, *table)) for n in (1, 8)]
+        np.testing.assert_allclose(search.cv_results_["mean_test_score"], means, rtol=1e-12)
+        assert search.best_params_["n_estimators"] == (1, 8)[int(np.argmax(means))]
         pipeline = make_pipeline(MaxAbsScaler(), ranker)
-        assert np.all(cross_validate(pipeline, X, y, cv=GroupKFold(3), params=params)["test_score"] < 0)
+        scaled = cross_validate(pipeline, X, y, cv=GroupKFold(3), params=params, error_score="raise")["test_score"]
+        np.testing.assert_allclose(scaled, scores, rtol=1e-9)
         np.testing.assert_array_equal(
             pipeline.fit(X, y, qid=qid).predict(X) > 0, ranker.fit(X, y, qid=qid).predict(X) > 0
         )
+
+
+def fold_scores(n_estimators, X, y, qid):
+    """Scores on three parts of the queries of rankers that learned from the others."""
+    return [
+        RankBoost(n_estimators).fit(X[train], y[train], qid=qid[train]).score(X[test], y[test], qid=qid[test])
+        for train, test in GroupKFold(3).split(X, y, qid)
+    ]
 
 
 def test_predict_refuses_other_columns(table):
