@@ -236,7 +236,7 @@ def test_a_truth_value_is_no_number():
 
 def test_the_largest_whole_number_is_that_of_64_bits():
     assert check_whole(2**63 - 1, "file", "name") == 2**63 - 1
-    assert MOST_FEATURES == np.iinfo(np.int32).max
+    assert np.iinfo(np.int32).max == MOST_FEATURES
     with pytest.raises(FormatError, match="at least 0; got"):
         check_whole(2**63, "file", "name")
 
@@ -398,7 +398,7 @@ def test_a_wrong_number_in_the_columns_of_trees_is_refused(name, place, value, m
 def test_columns_of_trees_have_the_same_length(name, change):
     columns = to_columns(three_trees())
     columns[name] = change(columns[name])
-    with pytest.raises(FormatError, match="must have|must be"):
+    with pytest.raises(FormatError, match=r"must have|must be"):
         from_columns(columns, "file", 2)
 
 
