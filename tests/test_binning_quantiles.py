@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from podium._validation import PodiumError
 from podium.binning import as_blocks, bin_features, candidate_thresholds, cuts
+from profiles import examples
 from reference import binning as twin
 
 pytestmark = pytest.mark.plain
@@ -43,7 +44,7 @@ def test_uppers_of_many_small_columns_are_those_of_the_rule():
         assert cuts.bin_uppers(values, weights, max_bins).tolist() == expected
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(entries, st.integers(2, 9), st.booleans())
 def test_uppers_are_those_of_the_rule(rows, max_bins, weighted):
     values, weights = (list(column) for column in zip(*rows, strict=True))
@@ -168,7 +169,7 @@ def test_each_feature_has_its_own_thresholds_and_categories(form):
 NUMBERS = st.sampled_from([-2.0, -0.0, 0.0, 0.1, 0.5, 1.0, 1e10, 1e30])
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(
     st.lists(st.one_of(NUMBERS, st.sampled_from([NAN, np.inf, -np.inf])), min_size=1, max_size=9),
     st.lists(NUMBERS, max_size=6),

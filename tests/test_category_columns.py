@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from peers import peer
 from podium._validation import PodiumError, check_features
 from podium.binning import as_blocks, bin_features
 from podium.categories import MOST, Categories, read_column, read_features
 
-pandas = pytest.importorskip("pandas")
-polars = pytest.importorskip("polars")
-pyarrow = pytest.importorskip("pyarrow")
+pandas = peer("pandas")
+polars = peer("polars")
+pyarrow = peer("pyarrow")
 
 pytestmark = pytest.mark.plain
 FIT = ["b", None, "d", "a", "b", "d", None, "a", "b"]

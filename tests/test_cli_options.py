@@ -8,6 +8,7 @@ import warnings
 import numpy as np
 import pytest
 
+from peers import peer
 from podium import NearestNeighbor, RankBoost, cli, cli_files, evaluate, load, read_letor
 from podium._validation import PodiumError
 from reference.foreign_files import LAMBDAMART, RANKBOOST, WEIGHTS
@@ -135,7 +136,7 @@ def test_sizes_must_sum_to_the_rows(run, tmp_path, command):
 
 
 def test_format_label_and_qid_say_how_any_file_is_read(run, content, tmp_path):
-    pytest.importorskip("pyarrow")
+    peer("pyarrow")
     as_csv = ["--format", "csv", *COLUMNS]
     assert content("data", "table", *as_csv)["feedback"]["n_queries"] == 2
     said = content("evaluate", "table", "scores", "-m", "mrr", *as_csv)
@@ -178,7 +179,7 @@ def test_the_ending_names_the_format(name, kind, tmp_path):
 
 
 def test_a_packed_csv_file_is_read_by_its_ending(content, tmp_path):
-    pytest.importorskip("pyarrow")
+    peer("pyarrow")
     (tmp_path / "data.csv.gz").write_bytes(gzip.compress(CSV.encode()))
     assert content("data", "data.csv.gz", *COLUMNS)["feedback"]["n_rows"] == 6
 
@@ -334,7 +335,7 @@ def test_warnings_are_lines_of_error_output(run, monkeypatch, tmp_path):
 
 
 def test_score_needs_no_labels_and_no_queries_by_their_names(run, tmp_path):
-    pytest.importorskip("pyarrow")
+    peer("pyarrow")
     assert run("train", "data.csv", "-o", "m", *QUICK, *COLUMNS)[0] == 0
     expected = run("score", "m", "data.csv", *COLUMNS)
     (tmp_path / "new.csv").write_text("\n".join(line.split(",", 2)[2] for line in CSV.split()))

@@ -11,11 +11,18 @@ from typer.testing import CliRunner
 
 import podium
 from podium import FormatError, ImportedLinear, ImportedTrees, LambdaMART, PodiumError, import_model, load
+from podium._compiled import JIT_DISABLED
 from podium.cli import app
 from podium.importing import FORMATS, Columns
 from podium.importing.ubjson import read_ubjson
 from reference.foreign import lightgbm_text, ranklib_trees
 from reference.foreign_files import DUMP, FOREST, LAMBDAMART, RANKBOOST, REGRESSION, SAMPLES, TREES, WEIGHTS, XGBOOST
+
+pytestmark = [
+    pytest.mark.plain,
+    pytest.mark.filterwarnings("ignore:overflow encountered in scalar"),  # hashes wrap around on purpose
+]
+needs_fit = pytest.mark.skipif(JIT_DISABLED, reason="a fit of trees is slow without compilation")
 
 
 @pytest.fixture
@@ -29,7 +36,6 @@ def read(tmp_path):
     return of
 
 
-@pytest.mark.plain
 def test_rankboost_of_ranklib_by_hand(read):
     model = read(RANKBOOST)
     rows = [[0.5, 9, -1.0], [0.6, 9, -1.0], [3.0, 9, 0.0], [np.nan, 9, np.nan]]
@@ -38,7 +44,6 @@ def test_rankboost_of_ranklib_by_hand(read):
     assert (model.n_features_in_, len(model.trees_)) == (3, 3)
 
 
-@pytest.mark.plain
 def test_trees_of_ranklib_by_hand(read):
     model = read(LAMBDAMART)
     rows = np.array([[0, 0.25, 0, 0], [0, 0.5, 0, -2], [0, 0.5, 0, 1], [0, np.nan, 0, np.nan], [0, 0.3, 0, np.nan]])
@@ -52,13 +57,11 @@ def test_trees_of_ranklib_by_hand(read):
     assert model.n_features_in_ == 4
 
 
-@pytest.mark.plain
 def test_random_forests_of_ranklib_are_the_mean_of_their_bags(read):
     rows = np.random.default_rng(0).normal(size=(20, 4))
     np.testing.assert_allclose(read(FOREST).predict(rows), read(LAMBDAMART).predict(rows), rtol=1e-6)
 
 
-@pytest.mark.plain
 def test_weighted_sums_of_ranklib_by_hand(read):
     model = read(WEIGHTS)
     assert isinstance(model, ImportedLinear)
@@ -68,7 +71,6 @@ def test_weighted_sums_of_ranklib_by_hand(read):
     assert read("## AdaRank\n1:0.5 2:1.0 1:0.25").coef_.tolist() == [0.75, 1.0]
 
 
-@pytest.mark.plain
 @pytest.mark.parametrize("name", [name for name in SAMPLES if name.startswith("xgboost")])
 def test_small_models_of_xgboost_by_hand(name, read):
     model = read(SAMPLES[name], n_features=3)
@@ -76,7 +78,6 @@ def test_small_models_of_xgboost_by_hand(name, read):
     assert model.predict([[0, 0.4, 0], [0, 0.5, 0], [0, np.nan, 0]]).tolist() == [base + 0.25, base - 0.5, base - 0.5]
 
 
-@pytest.mark.plain
 @pytest.mark.parametrize("name", SAMPLES)
 def test_saved_and_loaded_models_score_the_same(name, read, tmp_path):
     model = read(SAMPLES[name], n_features=2 if name == "lightgbm" else None)
@@ -93,7 +94,6 @@ def test_saved_and_loaded_models_score_the_same(name, read, tmp_path):
         np.testing.assert_array_equal(loaded.feature_importances_, model.feature_importances_)
 
 
-@pytest.mark.plain
 def test_columns_that_the_caller_names(read):
     assert read(RANKBOOST, n_features=7).n_features_in_ == 7
     assert read(RANKBOOST, feature_names=list("abc")).feature_names_in_.tolist() == list("abc")
@@ -122,7 +122,6 @@ def test_as_many_features_can_be_imported_as_a_file_can_have(read, tmp_path):
             read(RANKBOOST, n_features=more)
 
 
-@pytest.mark.plain
 def test_formats_are_told_by_the_beginning_or_named(read):
     assert read("\n \n" + RANKBOOST).n_features_in_ == 3
     with pytest.raises(FormatError, match="does not begin like one of the formats lightgbm, xgboost"):
@@ -212,7 +211,6 @@ BROKEN = {
 }  # fmt: skip
 
 
-@pytest.mark.plain
 @pytest.mark.parametrize("name", BROKEN)
 def test_broken_files_are_refused_with_the_reason(name, read):
     content, reason = BROKEN[name]
@@ -220,7 +218,6 @@ def test_broken_files_are_refused_with_the_reason(name, read):
         read(content)
 
 
-@pytest.mark.plain
 @pytest.mark.parametrize("name", SAMPLES)
 def test_changed_files_are_read_or_refused_and_nothing_else(name, tmp_path):
     kind = {"xgboost-ubj": "xgboost"}.get(name, name.partition("-")[0] if name.startswith("ranklib") else name)
@@ -271,7 +268,6 @@ def with_other_values(content):
             yield changed
 
 
-@pytest.mark.plain
 @pytest.mark.parametrize(("kind", "document"), [("xgboost", XGBOOST), ("xgboost", DART), ("xgboost-json", BY_SET)])
 def test_json_with_values_of_other_kinds_is_read_or_refused(kind, document):
     FORMATS[kind](json.dumps(document).encode(), "model", Columns(None, None))
@@ -284,7 +280,6 @@ def test_json_with_values_of_other_kinds_is_read_or_refused(kind, document):
     assert refused > 100
 
 
-@pytest.mark.plain
 @pytest.mark.parametrize("text", [lightgbm_text(), RANKBOOST, LAMBDAMART])
 def test_texts_with_other_ends_of_lines_are_read_alike(text, read):
     rows = np.random.default_rng(0).normal(size=(9, read(text).n_features_in_))
@@ -293,7 +288,6 @@ def test_texts_with_other_ends_of_lines_are_read_alike(text, read):
         np.testing.assert_array_equal(read(text.replace("\n", end)).predict(rows), expected)
 
 
-@pytest.mark.plain
 def test_kinds_of_values_in_ubjson():
     data = (
         b"{U\x01a[TFZNi\xff]U\x01bSU\x02hiU\x01cCxU\x01d[$d#U\x01\x3f\x80\x00\x00U\x01eD"
@@ -306,6 +300,7 @@ def test_kinds_of_values_in_ubjson():
     assert found == {"a": [True, False, None, -1], "b": "hi", "c": "x", "e": 0.1}
 
 
+@needs_fit
 def test_imported_rankers_take_part_everywhere(read, tmp_path):
     X, y, qid = podium.make_search(n_queries=20, random_state=0)[:3]
     model = read(RANKBOOST, n_features=X.shape[1])
@@ -324,6 +319,7 @@ def test_imported_rankers_take_part_everywhere(read, tmp_path):
     np.testing.assert_array_equal(model.predict(X), scores)
 
 
+@needs_fit
 def test_a_podium_model_comes_back_from_every_format_that_is_read(tmp_path):
     X, y, qid = podium.make_search(n_queries=20, random_state=1)[:3]
     X = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)
@@ -340,7 +336,6 @@ def test_a_podium_model_comes_back_from_every_format_that_is_read(tmp_path):
     np.testing.assert_allclose(back.predict(full), model.predict(full), atol=1e-6)
 
 
-@pytest.mark.plain
 def test_names_that_only_number_the_columns_are_not_kept(read):
     for names in ("Column_0 Column_1", "f0 f1"):
         assert not hasattr(read(lightgbm_text(f"feature_names={names}")), "feature_names_in_")

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from peers import peer
 from podium import FormatError, PodiumError, read_csv, read_letor, read_pairs, read_qrels, read_run
 from podium._memory import enough_memory
 from podium._validation import SizeError
@@ -237,7 +238,7 @@ def test_features_of_other_types_are_refused(write, dtype):
 
 def test_rows_and_newlines_within_quotes_in_a_csv_file_of_several_blocks(write):
     """Arrow reads a megabyte at a time; wherever a block ends, most of the last newlines are within quotes."""
-    pytest.importorskip("pyarrow")
+    peer("pyarrow")
     name = "a\n" * 30_000 + "b"
     table = read_csv(write("y,d,f\n" + "".join(f'{i % 2},"{name}",{i}\n' for i in range(25))), label="y", docid="d")
     np.testing.assert_array_equal(table.X[:, 0], np.arange(25))
@@ -246,7 +247,7 @@ def test_rows_and_newlines_within_quotes_in_a_csv_file_of_several_blocks(write):
 
 
 def test_empty_documents_of_a_csv_file_are_none(write):
-    pytest.importorskip("pyarrow")
+    peer("pyarrow")
     table = read_csv(write("y,d,f\n1,,1\n0,x,2\n0,,3\n"), label="y", docid="d")
     assert table.docid.tolist() == [None, "x", None]
 

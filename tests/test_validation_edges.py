@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from peers import peer
 from podium._frames import category_kind
 from podium._validation import (
     PodiumError,
@@ -63,7 +64,7 @@ def test_ids_of_two_kinds_stay_apart(ids):
 
 
 def test_missing_ids_among_others_are_refused():
-    pandas = pytest.importorskip("pandas")
+    pandas = peer("pandas")
     for missing in (None, NAN, pandas.NaT, pandas.NA, np.datetime64("NaT")):
         ids = np.array(["a", 1, missing], object)
         with pytest.raises(PodiumError, match="qid must not be missing; row 2 has"):
@@ -78,7 +79,7 @@ def test_texts_and_numbers_as_objects_are_sorted_like_arrays_of_them():
 
 
 def test_a_frame_is_float32_only_if_all_of_it_is():
-    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    pandas, polars = peer("pandas"), peer("polars")
     for kind in (pandas.DataFrame, polars.DataFrame):
         single, double = np.array([0.5, 1.0], np.float32), np.array([0.1, 0.2])
         mixed, _ = check_features(kind({"a": single, "b": double}))
@@ -162,7 +163,7 @@ def test_lists_of_different_lengths_are_no_sparse_matrix():
 
 
 def test_columns_of_categories_are_known_by_their_types():
-    pandas, polars, pyarrow = (pytest.importorskip(name) for name in ("pandas", "polars", "pyarrow"))
+    pandas, polars, pyarrow = (peer(name) for name in ("pandas", "polars", "pyarrow"))
     texts = ["a", "b", None]
     encoded = pyarrow.array(texts).dictionary_encode()
     held = pandas.Series(texts, dtype=pandas.ArrowDtype(pyarrow.dictionary(pyarrow.int32(), pyarrow.string())))

@@ -10,6 +10,7 @@ import pytest
 from podium import PodiumError
 from podium.model_file import check_writable, write_bytes, write_text
 
+pytestmark = pytest.mark.plain
 OLD, NEW = b"the old content", b"the new content, which is longer"
 FULL = OSError(errno.ENOSPC, "No space left on device")
 

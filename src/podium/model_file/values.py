@@ -43,7 +43,7 @@ class _Encoder:
         self.makers: dict[type, Callable[[Any, tuple[str, ...]], Any]] = {
             float: lambda value, _: value if math.isfinite(value) else {"$float": str(value)},
             np.ndarray: self.array,
-            Unfitted: lambda one, place: {"$ranker": one.ranker, "parameters": self.value(one.parameters, place)},
+            Unfitted: self.unfitted,
             list: self.items,
             tuple: lambda value, place: {"$tuple": self.items(value, place)},
             dict: self.mapping,
@@ -53,12 +53,11 @@ class _Encoder:
         """Return a value for JSON; `place` says where in the content it stands."""
         if isinstance(value, np.generic):
             value = value.item()
-        if value is None or isinstance(value, str | bool | int):
-            return value
+        plain = value is None or isinstance(value, str | bool | int)
         make = next((make for kind, make in self.makers.items() if isinstance(value, kind)), None)
-        if make is None or len(place) > DEEPEST:
+        if not (plain or make) or len(place) > DEEPEST:
             raise PodiumError(f"A model file cannot hold {'/'.join(place)}={short(value)}.")
-        return make(value, place)
+        return make(value, place) if make else value
 
     def items(self, values: Any, place: tuple[str, ...]) -> list[Any]:
         """Return the values of a list."""
@@ -69,6 +68,10 @@ class _Encoder:
         if all(isinstance(key, str) and not key.startswith("$") for key in given):
             return {key: self.value(value, (*place, key)) for key, value in given.items()}
         return {"$map": [self.items(item, (*place, str(number))) for number, item in enumerate(given.items())]}
+
+    def unfitted(self, one: Unfitted, place: tuple[str, ...]) -> dict[str, Any]:
+        """Return the name of a ranker and its parameters, one level further down, where the decoder counts them."""
+        return {"$ranker": one.ranker, "parameters": self.value(one.parameters, (*place, "parameters"))}
 
     def array(self, array: Array, place: tuple[str, ...]) -> dict[str, str]:
         """Keep an array under a name that says where it stands."""
