@@ -1,0 +1,38 @@
+"""Every parameter of every estimator does what it says: the table of effects in tests/parameters."""
+
+import inspect
+from importlib import import_module
+
+import pytest
+
+import podium
+
+pytest.register_assert_rewrite("parameters")
+
+from parameters import EFFECTS  # noqa: E402 (asserts in it are to be rewritten)
+
+for part in ("shared", "trees", "lambdas", "stumps", "ordinal"):
+    import_module(f"parameters.{part}")
+
+pytestmark = [
+    pytest.mark.plain,
+    pytest.mark.filterwarnings("ignore:overflow encountered in scalar"),  # hashes wrap around on purpose
+]
+ESTIMATORS = [one for one in (getattr(podium, name) for name in podium.__all__) if hasattr(one, "get_params")]
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda one: one.__name__)
+def test_every_parameter_has_an_effect_in_the_table(estimator):
+    known = {name for one, name in EFFECTS if one is estimator}
+    assert known - {"refit(decay)"} == set(estimator().get_params(deep=False))
+
+
+@pytest.mark.parametrize(
+    ("estimator", "parameter"),
+    EFFECTS,
+    ids=[f"{one.__name__}-{name}-{EFFECTS[one, name].__name__}" for one, name in EFFECTS],
+)
+def test_parameter(estimator, parameter, request):
+    check = EFFECTS[estimator, parameter]
+    fixtures = list(inspect.signature(check).parameters)[1:]
+    check(estimator, **{name: request.getfixturevalue(name) for name in fixtures})
