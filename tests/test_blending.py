@@ -12,6 +12,7 @@ from podium import Blend, PodiumError, blend, blend_curve, evaluate
 from podium.blending import line
 from podium.blending.line import crossings
 from podium.measures import measure_queries
+from profiles import examples
 from reference import blending as plain
 from reference import measures as twin
 

@@ -12,6 +12,7 @@ import podium
 from peers import peer
 from podium import FormatError, LambdaMART, import_model
 from podium._compiled import JIT_DISABLED
+from profiles import examples
 from reference.foreign import lightgbm_text
 
 pytestmark = [

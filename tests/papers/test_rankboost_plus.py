@@ -227,7 +227,7 @@ def test_rank_boost_plus_overfits_least_on_movies(shared_data):
         RankBoost(100, alpha="z", abstain=0),
     ]
     losses = []
-    for X, y in movie_tasks(shared_data / "movielens-100k", every=12):
+    for X, y in movie_tasks(shared_data("movielens-100k"), every=12):
         held = np.random.default_rng(0).permutation(len(y)) % 5 == 0
         train, test = (np.nonzero((y[:, None] > y) & (own[:, None] & own)) for own in (~held, held))
         fitted = (ranker.fit(X, pairs=train) for ranker in rankers)
