@@ -268,6 +268,12 @@ def test_absent_cells_mean_the_same_in_evaluation_and_scoring_as_in_training(run
     scores = [float(line) for line in run("score", "m", "dense.txt")[1].split()]
     like = read_letor(tmp_path / "dense.txt", sparse=True, n_features=200)
     assert scores == model.predict(like.X).tolist()
+    table = read_letor(tmp_path / "sparse.txt")
+    found = [
+        RankBoost(3).fit(table.X, table.y, qid=table.qid, eval_set=[(X, like.y)], eval_qid=[like.qid]).evals_result_
+        for X in (like.X, like.X.toarray())
+    ]
+    assert model.evals_result_ == found[0] != found[1]
     assert run("train", "dense.txt", "-o", "m", *QUICK)[0] == 0
     (tmp_path / "few.txt").write_text("1 qid:1 1:1\n0 qid:1 2:1\n")
     scores = [float(line) for line in run("score", "m", "few.txt")[1].split()]
