@@ -170,6 +170,17 @@ def test_several_neighbors_are_saved_loaded_and_exported(tmp_path):
             load(tmp_path / "broken")
 
 
+@each_from_labels
+def test_exported_weights_score_as_the_ranker_does(ranker, tmp_path):
+    X, y, qid = movies()
+    model = ranker().fit(X, y, qid=qid)
+    model.export(tmp_path / "scorer.py", "python")
+    space = {}
+    exec((tmp_path / "scorer.py").read_text(encoding="utf-8"), space)
+    rows = [[None if np.isnan(x) else x for x in row] for row in X.tolist()]
+    np.testing.assert_allclose([space["score"](row) for row in rows], model.predict(X), rtol=1e-9)
+
+
 def test_a_file_names_a_feature_that_there_is(tmp_path):
     X, y, qid = movies()
     NearestNeighbor().fit(X, y, qid=qid).save(tmp_path / "model")

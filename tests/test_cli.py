@@ -190,6 +190,7 @@ def test_too_little_memory_ends_with_a_sentence_and_code_two(run, monkeypatch, m
     assert err.count("\n") == 1
 
 
+@pytest.mark.plain
 def test_missing_features_stand_last():
     from podium.readers import RankingTable
 

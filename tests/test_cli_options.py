@@ -11,6 +11,7 @@ import pytest
 from peers import peer
 from podium import NearestNeighbor, RankBoost, cli, cli_files, evaluate, load, read_letor
 from podium._validation import PodiumError
+from podium.report import export_report
 from reference.foreign_files import LAMBDAMART, RANKBOOST, WEIGHTS
 
 pytestmark = pytest.mark.plain
@@ -268,6 +269,12 @@ def test_absent_cells_mean_the_same_in_evaluation_and_scoring_as_in_training(run
     scores = [float(line) for line in run("score", "m", "dense.txt")[1].split()]
     like = read_letor(tmp_path / "dense.txt", sparse=True, n_features=200)
     assert scores == model.predict(like.X).tolist()
+    table = read_letor(tmp_path / "sparse.txt")
+    found = [
+        RankBoost(3).fit(table.X, table.y, qid=table.qid, eval_set=[(X, like.y)], eval_qid=[like.qid]).evals_result_
+        for X in (like.X, like.X.toarray())
+    ]
+    assert model.evals_result_ == found[0] != found[1]
     assert run("train", "dense.txt", "-o", "m", *QUICK)[0] == 0
     (tmp_path / "few.txt").write_text("1 qid:1 1:1\n0 qid:1 2:1\n")
     scores = [float(line) for line in run("score", "m", "few.txt")[1].split()]
@@ -356,15 +363,21 @@ def test_export_passes_its_options_on(run, content, tmp_path):
     assert run("export", "m", "--format", "sql", "-o", "m.sql", "--feature-names", "names")[0] == 0
     assert '"first"' in (tmp_path / "m.sql").read_text() or '"second one"' in (tmp_path / "m.sql").read_text()
     assert content("export", "m", "--format", "sql", "-o", "m.sql") == {"model": "m.sql"}
-    texts, reports = [], []
+
+
+def test_settings_of_an_export_reach_the_file_and_its_check(run, content, tmp_path):
     sparse_and_dense(tmp_path)
-    assert run("train", "sparse.txt", "-o", "s", *QUICK)[0] == 0
-    for missing in ("absent", "zero"):
-        given = ["export", "s", "--format", "ranklib", "-o", "m.txt", "--set", f"missing={missing}"]
-        reports.append(run(*given, "--check", "sparse.txt", "--json"))
-        texts.append((tmp_path / "m.txt").read_text() if (tmp_path / "m.txt").exists() else "")
-        (tmp_path / "m.txt").unlink(missing_ok=True)
-    assert reports[0] != reports[1] or texts[0] != texts[1]
+    assert run("train", "sparse.txt", "-o", "m", *QUICK)[0] == 0
+    model, table = load("m"), read_letor(tmp_path / "sparse.txt", sparse=True)
+    command = ["export", "m", "--format", "ranklib", "-o", "m.txt"]
+    assert run(*command)[0] == 2  # a missing value would go the other way there
+    assert run(*command, "--set", "missing=zero")[0] == 2
+    assert not (tmp_path / "m.txt").exists()
+    said = content(*command, "--set", "missing=absent", "--check", "sparse.txt")
+    report = export_report(model, table.X, "ranklib", qid=table.qid, missing="absent")
+    assert said == json.loads(json.dumps(report.to_dict()))
+    model.export(tmp_path / "expected", "ranklib", missing="absent")
+    assert (tmp_path / "m.txt").read_text() == (tmp_path / "expected").read_text()
 
 
 def test_import_passes_its_options_on(run, content, tmp_path):

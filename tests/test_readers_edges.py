@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from peers import peer
 from podium import FormatError, PodiumError, read_csv, read_letor, read_pairs, read_qrels, read_run
+from podium._compiled import JIT_DISABLED
 from podium._memory import enough_memory
 from podium._validation import SizeError
 from podium.readers import blocks, letor, read_query_sizes, read_weights
@@ -102,6 +103,15 @@ def test_rows_of_all_stores_and_blocks_stand_in_their_order(write, sparse, size)
     np.testing.assert_array_equal(found, X[:, : found.shape[1]])
     assert found.shape[1] == 1 + np.flatnonzero(X.any(axis=0)).max()
     np.testing.assert_array_equal(table.y, np.arange(60) % 3)
+
+
+@pytest.mark.skipif(not JIT_DISABLED, reason="kernels of another type would be compiled for this alone")
+@pytest.mark.parametrize("n_rows", [2, 3])
+def test_more_entries_than_the_type_of_columns_can_count(write, n_rows):
+    line = "1 " + " ".join(f"{j}:{j}" for j in range(1, 61)) + "\n"
+    with patch.object(letor, "COLUMN", np.int8):  # up to 127 entries, as int32 has up to 2³¹ - 1
+        table = read_letor(write(line * n_rows), sparse=True)
+    np.testing.assert_array_equal(table.X.toarray(), [np.arange(1.0, 61.0)] * n_rows)
 
 
 @pytest.mark.parametrize("size", [1, 5, 4096])
