@@ -7,7 +7,7 @@ THREADS := NUMBA_NUM_THREADS=1 OMP_NUM_THREADS=1
 # Each worker takes files from its own end: in the same file, both would compile the same kernels.
 SHARED := -n 2 --dist worksteal
 
-.PHONY: help demo test lint check plain quick nightly mutants bench clean
+.PHONY: help demo test lint check plain coverage quick nightly mutants bench clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*##/\t/'
@@ -15,7 +15,7 @@ help:            ## this list
 demo: $(VENV)/.run  ## the main job on built-in data
 	$(RUN)/python examples/demo.py
 
-test: lint check plain  ## lint, types, layers, all tests, and some of them without compilation
+test: lint check plain coverage  ## lint, types, layers, all tests, and some of them without compilation
 
 lint: $(VENV)/.dev  ## ruff, mypy, import-linter
 	$(RUN)/ruff check .
@@ -24,10 +24,13 @@ lint: $(VENV)/.dev  ## ruff, mypy, import-linter
 	$(RUN)/lint-imports
 
 check: $(VENV)/.dev  ## the tests
-	$(THREADS) $(RUN)/python -m pytest $(SHARED)
+	$(THREADS) $(RUN)/python -m pytest $(SHARED) --cov --cov-report=
 
-plain: $(VENV)/.dev  ## chosen tests with the kernels as plain Python: true coverage, bounds errors
-	NUMBA_DISABLE_JIT=1 $(RUN)/python -m pytest -m plain $(SHARED) --cov --cov-report=term:skip-covered
+plain: $(VENV)/.dev  ## chosen tests with the kernels as plain Python: bounds errors, coverage of kernels
+	NUMBA_DISABLE_JIT=1 $(RUN)/python -m pytest -m plain $(SHARED) --cov --cov-append --cov-report=
+
+coverage: check plain  ## lines and branches that both runs together take: Python in the first, kernels in the second
+	$(RUN)/python -m coverage report --skip-covered --fail-under=98
 
 quick: $(VENV)/.dev  ## in half a minute: tests of what differs from the last commit, without compilation
 	$(RUN)/python tests/quick.py

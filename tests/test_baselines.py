@@ -72,7 +72,7 @@ def without_nan(X):
     return sp.csr_array((X[rows, columns], (rows, columns)), shape=X.shape)
 
 
-@examples(300)
+@examples(300, plain=60)
 @given(tasks(), st.integers(0, 3))
 def test_nearest_neighbors_are_the_best_of_all_features_and_defaults(task, more):
     X, given = task
@@ -96,7 +96,7 @@ def test_nearest_neighbors_are_the_best_of_all_features_and_defaults(task, more)
         assert twin.ranking_loss(pairs, model.predict(X).tolist()) == pytest.approx(losses[0], abs=1e-12)
 
 
-@examples(150)
+@examples(150, plain=40)
 @given(tasks())
 def test_every_feature_has_the_loss_and_default_of_its_twin(task):
     X, given = task
@@ -229,7 +229,7 @@ def test_regression_with_more_features_than_rows_is_exact_and_shortest():
     np.testing.assert_allclose(model.coef_, np.linalg.pinv(X) @ y)
 
 
-@examples(100)
+@examples(100, plain=30)
 @given(tasks().filter(lambda task: "y" in task[1]))
 def test_vector_similarity_equals_its_formula(task):
     X, given = task

@@ -31,7 +31,7 @@ def search(X, grades, weights, n_threads=1):
 
 
 @pytest.mark.plain
-@examples(150)
+@examples(150, plain=50)
 @given(tasks(max_rows=5))
 def test_search_finds_the_stump_that_trying_all_of_them_finds(task):
     X, grades, weights = task
@@ -59,7 +59,7 @@ def test_cost_is_the_lowest_for_weights_that_are_no_whole_numbers(task, seed):
 
 
 @pytest.mark.plain
-@examples(100)
+@examples(100, plain=40)
 @given(tasks(max_rows=7, max_grades=5), st.integers(0, 2**32 - 1))
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")  # plain: a feature no row has
 def test_missing_rows_have_the_grade_that_costs_least_for_them(task, seed):
@@ -147,7 +147,7 @@ def test_threads_and_sparse_storage_change_nothing():
 
 
 @pytest.mark.plain
-@examples(100)
+@examples(100, plain=40)
 @given(tasks(max_rows=8), st.integers(0, 2**32 - 1))
 def test_updated_weights_stand_for_the_updated_cost_vectors(task, seed):
     _, grades, weights = task

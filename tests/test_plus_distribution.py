@@ -51,7 +51,7 @@ def order_of(pairs, n_rows):
 
 
 @pytest.mark.plain
-@examples(150)
+@examples(150, plain=40)
 @given(rankings_and_pairs())
 def test_independence_on_rows_is_the_rank_over_pairs(case):
     rankings, pairs = case
@@ -67,7 +67,7 @@ def test_independence_on_rows_is_the_rank_over_pairs(case):
 
 
 @pytest.mark.plain
-@examples(60)
+@examples(60, plain=25)
 @given(rankings_and_pairs())
 def test_distinct_stumps_order_some_pair_and_each_differently(case):
     rankings, pairs = case

@@ -14,7 +14,7 @@ from profiles import examples
 from reference import readers as twin
 
 pytestmark = pytest.mark.plain
-quick = examples(50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+quick = examples(50, plain=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @pytest.fixture

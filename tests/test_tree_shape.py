@@ -34,7 +34,7 @@ def joined(trees):
     return *(np.concatenate([np.empty(0, np.int32), *(tree[side] for tree in trees)]) for side in (0, 1)), n_leaves
 
 
-@examples(150)
+@examples(150, plain=30)
 @given(st.lists(shapes(), max_size=5))
 def test_depths_and_left_sides_equal_those_of_each_tree(trees):
     left, right, n_leaves = joined(trees)

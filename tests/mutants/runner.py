@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import multiprocessing
 import os
 import shutil
 import signal
 import sys
+import time
 from collections.abc import Iterator
+from importlib.util import cache_from_source
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +24,10 @@ IMPORTED_BEFORE = "ignore::pytest.PytestAssertRewriteWarning"
 PLAIN = os.environ.get("NUMBA_DISABLE_JIT") == "1"
 MEMORY_BYTES = 12 * 2**30
 """What the tests of one fault may take: some ask for all there is."""
-LIMIT_SECONDS = 30 if PLAIN else 150
-"""Added to three times what a test, or all of them, took without the fault: a fault may loop for ever."""
+CPU_SECONDS = 10 if PLAIN else 120
+"""Added to three times what the longest test took without the fault: one that takes more loops for ever."""
+WAIT_SECONDS = 60 if PLAIN else 300
+"""Added to ten times what tests took: one that takes more waits for ever, or the machine is very busy."""
 
 
 class Copy:
@@ -51,16 +56,19 @@ class Copy:
         """
         path = self.folder / "src" / "podium" / module
         before, stat = path.read_text("utf-8"), path.stat()
+        compiled = Path(cache_from_source(str(path)))  # two faults in one second would share it
         kept = [(one, one.with_suffix(f"{one.suffix}-kept")) for one in self.folder.rglob("*.nb[ic]")]
         for one, link in kept:
             link.unlink(missing_ok=True)
             os.link(one, link)  # Numba replaces files and leaves their content alone
         path.write_text(source, "utf-8")
+        compiled.unlink(missing_ok=True)
         try:
             yield
         finally:
             path.write_text(before, "utf-8")
             os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+            compiled.unlink(missing_ok=True)
             for one, link in kept:
                 link.replace(one)
 
@@ -68,10 +76,11 @@ class Copy:
         """Run tests, given what each takes; return pytest's exit code, or None if they took too long."""
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(list(PRELOADED))
-        limit = ("--timeout", str(LIMIT_SECONDS + 3 * max(seconds)))
-        child = context.Process(target=_run_tests, args=(self.folder, self.log, tests, plugin, (*extra, *limit)))
+        extra = (*extra, "--timeout", str(WAIT_SECONDS + 10 * max(seconds)))
+        limit = math.ceil(CPU_SECONDS + 3 * max(seconds))
+        child = context.Process(target=_run_tests, args=(self.folder, self.log, tests, limit, plugin, extra))
         child.start()
-        child.join(LIMIT_SECONDS + 3 * sum(seconds))
+        child.join(5 * WAIT_SECONDS + 10 * sum(seconds))
         late = child.is_alive()
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(child.pid or 0, signal.SIGKILL)
@@ -99,7 +108,7 @@ def _mirror(source: Path, target: Path) -> None:
         shutil.copy2(source, target)
 
 
-def _run_tests(folder: Path, log: Path, tests: list[str], plugin: str, extra: tuple[str, ...]) -> None:
+def _run_tests(folder: Path, log: Path, tests: list[str], limit: int, plugin: str, extra: tuple[str, ...]) -> None:
     """Run pytest in a copy; called in a process of its own."""
     import resource
 
@@ -111,6 +120,7 @@ def _run_tests(folder: Path, log: Path, tests: list[str], plugin: str, extra: tu
     places = [str(folder / "src"), str(folder / "tests")]
     sys.path[:0] = places
     os.environ["PYTHONPATH"] = os.pathsep.join(places)
+    sys.dont_write_bytecode = False  # reading test files takes longer than most tests
     with log.open("w") as stream:
         os.dup2(stream.fileno(), 1)
         os.dup2(stream.fileno(), 2)
@@ -127,8 +137,22 @@ def _run_tests(folder: Path, log: Path, tests: list[str], plugin: str, extra: tu
         IMPORTED_BEFORE,
         *extra,
     ]
-    code: Any = pytest.main(arguments, plugins=[_plugin(plugin)] if plugin else None)
+    code: Any = pytest.main(arguments, plugins=[_CpuLimit(limit), *([_plugin(plugin)] if plugin else [])])
     os._exit(int(code))
+
+
+class _CpuLimit:
+    """A plugin of pytest that ends the process when a test takes too much of a processor, however busy it is."""
+
+    def __init__(self, seconds: int) -> None:
+        self.seconds = seconds
+
+    def pytest_runtest_setup(self, item: Any) -> None:
+        """Begin the count anew."""
+        import resource
+
+        most = math.ceil(time.process_time()) + self.seconds
+        resource.setrlimit(resource.RLIMIT_CPU, (most, resource.getrlimit(resource.RLIMIT_CPU)[1]))
 
 
 def _plugin(target: str) -> Any:

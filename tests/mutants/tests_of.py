@@ -16,7 +16,7 @@ from mutants.runner import PLAIN, PROJECT, WORK, Copy
 
 KIND = "plain" if PLAIN else "compiled"
 CHOSEN = ("-m", "plain") if PLAIN else ("-m", "not plain")
-BUDGET_SECONDS = 40.0 if PLAIN else 90.0
+BUDGET_SECONDS = 20.0 if PLAIN else 45.0
 """Tests that are run for one fault, the quick ones first."""
 FORMAT = b"2"
 """Of records; counts as content."""
