@@ -1,12 +1,14 @@
 """Labels and costs that every ordinal ranker takes, and those that are refused."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from podium import AdaBoostOR, ORStump, PodiumError
 from podium.rankers.ordinal.base import OrdinalData
 from podium.rankers.ordinal.costs import cost_matrix, costs_are_convex
-from podium.rankers.ordinal.grades import check_grades
+from podium.rankers.ordinal.grades import _own_order, check_grades
 from tables import graded_table
 
 
@@ -229,3 +231,15 @@ def test_row_order_changes_no_bit_where_rows_differ_in_costs_alone():
     one = OrdinalData.from_arrays(X, y, sample_cost=costs)
     two = OrdinalData.from_arrays(X[order], y[order], sample_cost=costs[order])
     np.testing.assert_array_equal(one.costs, two.costs)
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize(("name", "ordered", "own"), [("Enum", False, 1), ("Other", True, 1), ("Other", False, 0)])
+def test_kinds_of_labels_with_an_order_of_their_own(name, ordered, own):
+    """As pandas (ordered) and polars (Enum) say it."""
+    categories = SimpleNamespace(to_numpy=lambda: ["low", "high"])
+    kind = type(name, (), {"categories": categories, "ordered": ordered})()
+    found = _own_order(SimpleNamespace(dtype=kind))
+    assert (found is not None) == own
+    if own:
+        assert found.tolist() == ["low", "high"]
