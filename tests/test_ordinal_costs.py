@@ -1,12 +1,15 @@
 """Labels and costs that every ordinal ranker takes, and those that are refused."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from peers import peer
 from podium import AdaBoostOR, ORStump, PodiumError
+from podium.rankers.ordinal.base import OrdinalData
 from podium.rankers.ordinal.costs import cost_matrix, costs_are_convex
-from podium.rankers.ordinal.grades import check_grades
+from podium.rankers.ordinal.grades import _own_order, check_grades
 from tables import graded_table
 
 
@@ -201,3 +204,43 @@ def test_names_of_columns_are_those_of_the_last_fit():
     model = ORStump().fit(pandas.DataFrame(X, columns=["age"]), y)
     assert model.feature_names_in_.tolist() == ["age"]
     assert not hasattr(model.fit(X, y), "feature_names_in_")
+
+
+@pytest.mark.plain
+def test_rows_of_zero_weight_are_as_if_they_were_not_there():
+    X, y = np.arange(8.0)[:, None], np.array([0, 0, 1, 1, 2, 2, 0, 1])
+    weight = np.array([1.0, 0, 2, 1, 0, 1, 3, 0])
+    data = OrdinalData.from_arrays(X, y, sample_weight=weight)
+    assert sorted(data.rows) == [0, 2, 3, 5, 6]
+    assert np.all(data.weight > 0)
+    one = ORStump().fit(X, y, sample_weight=weight)
+    assert one.training_summary_["rows"] == 5
+
+
+@pytest.mark.plain
+def test_the_rank_of_a_single_ranker_counts_from_1():
+    X, y = np.arange(6.0)[:, None], np.repeat(["bad", "fair", "good"], 2)
+    assert ORStump().fit(X, y).predict_rank(X).tolist() == [1, 1, 2, 2, 3, 3]
+
+
+@pytest.mark.plain
+def test_row_order_changes_no_bit_where_rows_differ_in_costs_alone():
+    X, y = np.repeat(np.arange(6.0), 4)[:, None], np.repeat([0, 1, 2], 8)
+    rng = np.random.default_rng(0)
+    costs = np.abs(np.subtract.outer(y, np.arange(3))) * rng.random((24, 1))
+    order = rng.permutation(24)
+    one = OrdinalData.from_arrays(X, y, sample_cost=costs)
+    two = OrdinalData.from_arrays(X[order], y[order], sample_cost=costs[order])
+    np.testing.assert_array_equal(one.costs, two.costs)
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize(("name", "ordered", "own"), [("Enum", False, 1), ("Other", True, 1), ("Other", False, 0)])
+def test_kinds_of_labels_with_an_order_of_their_own(name, ordered, own):
+    """As pandas (ordered) and polars (Enum) say it."""
+    categories = SimpleNamespace(to_numpy=lambda: ["low", "high"])
+    kind = type(name, (), {"categories": categories, "ordered": ordered})()
+    found = _own_order(SimpleNamespace(dtype=kind))
+    assert (found is not None) == own
+    if own:
+        assert found.tolist() == ["low", "high"]

@@ -111,8 +111,8 @@ def test_neighbouring_floats_are_parted():
     high = np.nextafter(low, 2)
     for direction in (1, -1):
         X = direction * np.array([[low], [high]])
-        _, found = search(X, np.array([0, 1]), np.ones((2, 1)))
-        assert found.tolist() == [0, 1]
+        stump, found = search(X, np.array([0, 1]), np.ones((2, 1)))
+        assert found.tolist() == stump.grades(X).tolist() == [0, 1]
 
 
 @pytest.mark.plain

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from podium import PRank
+from podium.rankers.ordinal.base import OrdinalData
 from podium.weak.perceptron import pocket_perceptron
 from reference.ordinal_peers import ranking_perceptron
 
@@ -100,3 +101,15 @@ def test_a_heavier_row_is_drawn_more_often():
         weight = np.where(np.arange(3) == heavy, 9.0, 1.0)
         predicted = PRank(epochs=200).fit(rows, grades, sample_weight=weight).predict([[0.0]])
         assert predicted.tolist() == [heavy]
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize(("variant", "single"), [("prank", False), ("siprank", True)])
+def test_each_variant_is_the_perceptron_of_its_name(variant, single):
+    rows, grades, costs = sample(6)
+    model = PRank(variant, epochs=6, random_state=3).fit(rows, grades, sample_cost=costs)
+    order = OrdinalData.from_arrays(rows, grades, sample_cost=costs).rows
+    scaled = ((rows - rows.mean(axis=0)) / rows.std(axis=0))[order]
+    found = pocket_perceptron(scaled, grades[order], costs[order], single, 6, 3)
+    np.testing.assert_allclose(model.coef_, found.weights, rtol=1e-9)
+    np.testing.assert_allclose(model.thresholds_, found.thresholds)

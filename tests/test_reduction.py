@@ -89,7 +89,14 @@ def table():
     return X, np.digitize(X[:, 0] + 0.5 * X[:, 1] + rng.normal(0, 0.3, 150), [-1.0, 0.0, 1.0])
 
 
-@pytest.mark.parametrize("ranker", [ORStump(), PRank(epochs=100), AdaBoostOR(n_estimators=5)])
+@pytest.mark.parametrize(
+    "ranker",
+    [
+        pytest.param(ORStump(), marks=pytest.mark.plain),
+        PRank(epochs=100),
+        pytest.param(AdaBoostOR(n_estimators=5), marks=pytest.mark.plain),
+    ],
+)
 def test_there_and_back_is_the_ranker_itself(ranker, table):
     X, y = table
     model = ExtendedBinary(ReversedOrdinal(ranker, 3)).fit(X, y)
