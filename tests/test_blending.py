@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from podium import Blend, PodiumError, blend, blend_curve, evaluate
 from podium.blending import line
 from podium.blending.line import crossings
-from podium.measures import measure_queries
+from podium.measures import measure_queries, parse_measure
+from podium.measures.conventions import DIVIDE_BY_RELEVANT, SHORT_IS_ZERO, Rules
+from podium.measures.profiles import has_profiles
 from profiles import examples
 from reference import blending as plain
 from reference import measures as twin
@@ -122,6 +124,15 @@ def test_curve_follows_the_options_of_the_measure(measure, options, function, ru
     middles, means = plain.curve(one, two, y, np.arange(0, 29, 7), function, **rules)
     curve = blend_curve(one, two, y, qid=qid, measure=measure, **options)
     np.testing.assert_allclose(at(curve, middles), means, rtol=0, atol=1e-12)
+
+
+@pytest.mark.plain
+def test_a_sum_over_places_is_taken_only_where_the_rules_are_those_of_the_sum():
+    for name in ("ndcg@3", "map@2", "mrr", "err"):
+        assert has_profiles(parse_measure(name), Rules())
+        for other in ({"ties": "stable"}, {"short": SHORT_IS_ZERO}, {"average_precision": DIVIDE_BY_RELEVANT}):
+            assert not has_profiles(parse_measure(name), Rules(**other))
+    assert not has_profiles(parse_measure("auc"), Rules())
 
 
 @pytest.mark.plain

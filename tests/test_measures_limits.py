@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from podium._validation import PodiumError
-from podium.measures import DEFINITIONS, measure_many, measure_queries, parse_measure, ranked, ties
+from podium.measures import DEFINITIONS, measure_many, measure_queries, parse_measure, ranked, ranknet, ties
 from podium.measures import pairwise as pairs
 from podium.measures.conventions import Rules
 from podium.measures.record import discounts, measure_ranking
@@ -250,6 +250,13 @@ def test_ranknets_cost_weighs_queries_by_pairs_in_any_order_of_labels_and_refuse
     for sign in (1.0, -1.0):
         with pytest.raises(PodiumError, match="ranknet needs scores of size 1e"):
             value("ranknet", [0.0, 1.0], [sign * 1e151, 0.0])
+
+
+@pytest.mark.parametrize("full", [1.5, 10.0, 1e300])
+def test_how_often_a_logarithm_is_taken_does_not_change_ranknets_cost(full, monkeypatch):
+    monkeypatch.setattr(ranknet, "FULL", full)
+    labels, scores = [0.0, 2.0, 1.0, 1.0, 0.0, 2.0], [1.0, 2.0, 2.0, 0.0, 3.0, -1.0]
+    assert math.isclose(value("ranknet", labels, scores), twin.ranknet(labels, scores), rel_tol=1e-12)
 
 
 @pytest.mark.parametrize("names", [["ndcg", "map", "dcg@2", "pair_loss", "kendall"], ["kendall", "map", "ndcg"]])

@@ -114,14 +114,24 @@ def test_the_normal_limit_of_a_p_value_is_that_of_random_signs(shift, monkeypatc
     assert np.mean(drawn) == pytest.approx(2 * norm.sf(z), abs=0.03)
 
 
+def exact_p_value(tenths):
+    """Share of the sign vectors whose sum is at least as far from 0, in whole numbers."""
+    sums = np.array(list(product((-1, 1), repeat=len(tenths)))) @ tenths
+    return np.mean(np.abs(sums) >= abs(tenths.sum()))
+
+
 @pytest.mark.parametrize("n_resamples", [63, 64, 65])
 def test_sign_vectors_are_all_taken_where_they_are_no_more_than_the_resamples(n_resamples):
-    differences = np.array([0.1, 0.2, 0.3, -0.1, 0.4, 0.0, 0.2])  # sums that are equal but for rounding
-    signs = np.array(list(product((-1, 1), repeat=6)))
-    sums = np.abs(np.round(10 * signs @ differences[differences != 0]))
-    exact = np.mean(sums >= round(10 * differences.sum()))
-    found = {randomisation_p_value(differences, n_resamples, seed) for seed in range(4)}
-    assert (found == {exact}) == (n_resamples >= 64)
+    tenths = np.array([1, 2, 3, -1, 4, 2])
+    found = {randomisation_p_value(np.append(tenths / 10, 0.0), n_resamples, seed) for seed in range(4)}
+    assert (found == {exact_p_value(tenths)}) == (n_resamples >= 64)
+
+
+def test_sums_that_differ_by_rounding_alone_are_equal():
+    """Of tenths many sign vectors have the observed sum."""
+    rng = np.random.default_rng(0)
+    for tenths in rng.integers(1, 4, (30, 7)) * rng.choice((-1, 1), (30, 7)):
+        assert randomisation_p_value(tenths / 10, 128, 0) == exact_p_value(tenths)
 
 
 @pytest.mark.parametrize("cells", [1, 7, 30, 1000])
