@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
+FOLDERS = ("benchmarks", "experiments")
 NUMBER = r"[-+]?\d[\d.,e+-]*"
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of peers
@@ -81,11 +82,33 @@ SMALL = {
         ["--rows", 600, "--repeat", 1],
         ["graded", "bipartite", "search by z # ms", "100 rounds # ms", "pairs update # ms", "stored a feature # ms"],
     ),
+    "rankboost.py": (
+        ["race", "criteria", "all_thresholds", "pairs", "sparse", "--share", 0.001, "--turns", 1],
+        [
+            "podium r / lightgbm, 2 thread(s) # 0.35",
+            "NDCG@10 of podium r on new queries #",
+            "z / r, two grades #",
+            "3 rounds by z, every threshold, 1 thread # s",
+            "both # ns a pair and round",
+            "search, 1 % / 0.5 % #",
+        ],
+    ),
+    "readers.py": (
+        ["--megabytes", 0.2, "--repeat", 1, "--warm"],
+        ["podium # # # # #", "scikit-learn # # 1.0 # #", "first read of a small file: new process # s"],
+    ),
+    "start.py": (["--repeat", 1, "--warm"], ["import podium #", "first evaluate, new process #"]),
     "measures.py": (
         ["many", "long", "--queries", 200, "--long", 300, "--rounds", 1],
         ["200 queries x 100 rows", "podium ndcg@10 # ms", "one query of 300 rows", "scipy kendalltau # ms"],
     ),
 }
+
+
+def test_every_benchmark_and_experiment_is_run_here():
+    tested = {f"benchmarks/{name}" for name in SMALL} | set(re.findall(r'run\("(\S+\.py)"', Path(__file__).read_text()))
+    tested = {one for one in tested if one.startswith(FOLDERS)}
+    assert tested == {str(path.relative_to(ROOT)) for folder in FOLDERS for path in (ROOT / folder).glob("*.py")}
 
 
 @pytest.mark.parametrize("name", SMALL)
