@@ -1,10 +1,13 @@
-"""Time to import a model of 1,000 trees of 64 leaves from each format that Podium also writes; one thread."""
+"""Time to import a model of 1,000 trees of 64 leaves from each format that Podium also writes; one thread.
+
+python benchmarks/imports.py [--trees 1000] [--leaves 64]
+"""
 
 import tempfile
 import time
 from pathlib import Path
 
-from exports import models
+from exports import arguments, models
 
 from podium import import_model
 from podium.export import export_model
@@ -13,7 +16,8 @@ OPTIONS = {"lightgbm": {}, "xgboost-json": {}, "ranklib": {"missing": "absent"}}
 
 
 def main():
-    _, trees, _ = models()
+    args = arguments(__doc__)
+    _, trees, _ = models(args.trees, args.leaves, args.rows)
     with tempfile.TemporaryDirectory() as folder:
         for name, options in OPTIONS.items():
             path = Path(folder) / name

@@ -1,4 +1,6 @@
-"""Speed of the measures beside scikit-learn, ranx and SciPy: ``python benchmarks/measures.py``.
+"""Speed of the measures beside scikit-learn, ranx and SciPy.
+
+    python benchmarks/measures.py [many] [long] [cold] [--queries 10000] [--long 1000000] [--rounds 7]
 
 One thread everywhere. Peers and Podium take turns, round after round, and the best round counts. Podium's
 values have expected ties. ranx's kernels take rows that are sorted already, so Podium is shown with and
@@ -7,6 +9,7 @@ without its sort; scikit-learn sorts inside and is timed on a sample of the quer
 
 from __future__ import annotations
 
+import argparse
 import os
 import subprocess
 import sys
@@ -25,7 +28,7 @@ ROUNDS = 7
 Timed = dict[str, Callable[[], object]]
 
 
-def best_times(tasks: Timed, rounds: int = ROUNDS) -> dict[str, float]:
+def best_times(tasks: Timed, rounds: int) -> dict[str, float]:
     """Best time of each task, the tasks taking turns; one untimed round first, for compilation."""
     times = {name: float("inf") for name in tasks}
     for turn in range(rounds + 1):
@@ -56,7 +59,7 @@ def many_queries() -> None:
         tasks[f"podium {name}, sorted before"] = partial(measure_ranking, parse_measure(name), ranking, rules)
     tasks["podium all three, one sort"] = lambda: measure_many(names, labels, scores, offsets)
     tasks |= ranx_tasks(ranking.order, labels) | sklearn_tasks(labels, scores)
-    times = best_times(tasks)
+    times = best_times(tasks, ROUNDS)
     print(f"\n{QUERIES:,} queries x {ROWS} rows, five grades, one thread")
     for name, seconds in times.items():
         scaled = seconds * QUERIES / SAMPLE if name.startswith("sklearn") else seconds
@@ -118,7 +121,7 @@ def one_long_query() -> None:
         ("five grades, tied scores", graded, np.round(graded + rng.normal(size=LONG), 2)),
     ):
         print(f"\none query of {LONG:,} rows, {kind}")
-        for name, seconds in best_times(long_tasks(labels, scores), 4).items():
+        for name, seconds in best_times(long_tasks(labels, scores), min(ROUNDS, 4)).items():
             print(f"  {name:52} {seconds * 1e3:10.1f} ms")
 
 
@@ -150,7 +153,21 @@ def cold_start() -> None:
             print(f"  {kind:20}", "  ".join(f"{float(x):8.4f}" for x in out.stdout.split()))
 
 
+PARTS = {"many": many_queries, "long": one_long_query, "cold": cold_start}
+
+
+def main() -> None:
+    global QUERIES, LONG, ROUNDS
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, "all"], default="all", metavar="part")
+    parser.add_argument("--queries", type=int, default=QUERIES)
+    parser.add_argument("--long", type=int, default=LONG)
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    given = parser.parse_args()
+    QUERIES, LONG, ROUNDS = max(given.queries, SAMPLE), given.long, given.rounds
+    for part in PARTS if "all" in given.parts else given.parts:
+        PARTS[part]()
+
+
 if __name__ == "__main__":
-    many_queries()
-    one_long_query()
-    cold_start()
+    main()

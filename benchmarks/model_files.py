@@ -1,10 +1,11 @@
 """Model files: seconds to save and load, and bytes, of 1,000 trees with 64 leaves.
 
-    python benchmarks/model_files.py
+    python benchmarks/model_files.py [--trees 1000] [--leaves 64]
 
 Seconds are the best of several turns: those of the processor, and those of the clock, which has the disk in it.
 """
 
+import argparse
 import tempfile
 import time
 from pathlib import Path
@@ -18,7 +19,7 @@ from podium import MART, load
 TURNS = 7
 
 
-def fitted_trees(n_trees: int = 1000, n_leaves: int = 64) -> MART:
+def fitted_trees(n_trees: int, n_leaves: int) -> MART:
     """Return a model whose trees all have so many leaves."""
     rng = np.random.default_rng(0)
     X = rng.random((6000, 20))
@@ -41,12 +42,18 @@ def best_seconds(model: MART, path: Path) -> dict[str, tuple[float, float]]:
 
 
 def main() -> None:
-    model = fitted_trees()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--trees", type=int, default=1000)
+    parser.add_argument("--leaves", type=int, default=64)
+    args = parser.parse_args()
+    model = fitted_trees(args.trees, args.leaves)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.podium"
         seconds = best_seconds(model, path)
         size = path.stat().st_size
-    table = Table("", "processor s", "clock s", title="1,000 trees of 64 leaves", title_justify="left")
+    table = Table(
+        "", "processor s", "clock s", title=f"{args.trees:,} trees of {args.leaves} leaves", title_justify="left"
+    )
     for name, (processor, clock) in seconds.items():
         table.add_row(name, f"{processor:.3f}", f"{clock:.3f}")
     Console().print(table)

@@ -1,7 +1,8 @@
 """Speed of RankBoost: ``python benchmarks/rankboost.py`` for all figures, or name some of them.
 
-    python benchmarks/rankboost.py all_thresholds pairs
+    python benchmarks/rankboost.py all_thresholds pairs [--share 1.0]
 
+`--share` makes all sizes smaller.
 Names: race, criteria, all_thresholds, continuous, pairs, sparse, scaling, cold. Data are made outside the
 timings, kernels are compiled before them (but for `cold`), contestants take turns and the best turn counts.
 """
@@ -33,6 +34,8 @@ from podium.weak.stump import StumpLearner
 
 OUT = Path(__file__).resolve().parent / "out"
 DOUBLINGS = (1, 2, 4, 8, 16)
+SHARE = 1.0
+"""Of all sizes; `main` sets it."""
 SOURCE = Path(__file__).resolve().parents[1] / "src"
 
 
@@ -50,6 +53,11 @@ class Data(NamedTuple):
     X: Any
     y: np.ndarray
     qid: np.ndarray
+
+
+def sized(number: int, least: int) -> int:
+    """Return the share of a size that is asked for."""
+    return max(int(number * SHARE), least)
 
 
 # How things are timed.
@@ -115,14 +123,14 @@ def compile_kernels(data: Data, **params: Any) -> None:
 @cache
 def search_data() -> Data:
     """300,000 rows, 136 features, five grades, about 120 documents a query."""
-    made = make_search(n_queries=2500, docs_per_query=120, n_features=136)
+    made = make_search(n_queries=sized(2500, 8), docs_per_query=120, n_features=136)
     assert made.qid is not None
     return Data(made.X.astype(np.float32), made.y, made.qid)
 
 
-def sparse_data(stored: int, n_rows: int = 1_000_000, n_features: int = 2_000) -> Data:
+def sparse_data(stored: int) -> Data:
     """Three grades, queries of 100 rows, `stored` entries in each column, at random rows of equal stripes."""
-    rng = np.random.default_rng(0)
+    rng, n_rows, n_features = np.random.default_rng(0), sized(1_000_000, 2000), sized(2_000, 20)
     stripe = n_rows // stored
     rows = np.arange(stored) * stripe + rng.integers(0, stripe, (n_features, stored))
     values = rng.standard_normal(rows.size)
@@ -139,15 +147,16 @@ def race(turns: int) -> list[Figure]:
         import lightgbm
     except ImportError:
         return [Figure("race", "LightGBM is not installed: pip install lightgbm")]
-    data, test = search_data(), make_search(500, 120, 136, random_state=1)
+    data, test = search_data(), make_search(sized(500, 8), 120, 136, random_state=1)
     _, sizes = np.unique(data.qid, return_counts=True)
+    n_rounds = sized(300, 3)
 
     def peer(threads: int) -> Any:
         params = {"objective": "lambdarank", "num_leaves": 2, "num_threads": threads, "verbose": -1}
-        return lightgbm.train(params, lightgbm.Dataset(data.X, data.y, group=sizes, params=params), 300)
+        return lightgbm.train(params, lightgbm.Dataset(data.X, data.y, group=sizes, params=params), n_rounds)
 
     def ours(threads: int) -> RankBoost:
-        return RankBoost(300, n_jobs=threads).fit(data.X, data.y, qid=data.qid)
+        return RankBoost(n_rounds, n_jobs=threads).fit(data.X, data.y, qid=data.qid)
 
     figures = []
     quality: dict[str, float] = {}
@@ -190,14 +199,16 @@ def criteria(turns: int) -> list[Figure]:
 
 def all_thresholds(turns: int) -> list[Figure]:
     """Fit 100 rounds with a threshold at every value: 10,000 rows, 46 features, 200 queries, three grades."""
-    made = make_search(n_queries=200, docs_per_query=50, n_features=46)
-    y, figures = np.minimum(made.y, 2), []
+    made = make_search(n_queries=sized(200, 8), docs_per_query=50, n_features=46)
+    y, figures, n_rounds = np.minimum(made.y, 2), [], sized(100, 3)
     for criterion, target in (("r", "0.3 s"), ("z", "")):
-        model = RankBoost(100, criterion=criterion, max_bins=None, n_jobs=1)
+        model = RankBoost(n_rounds, criterion=criterion, max_bins=None, n_jobs=1)
         fit = partial(model.fit, made.X, y, qid=made.qid)
         fit()
         seconds = best_times({"fit": fit}, turns + 2)["fit"]
-        figures.append(Figure(f"100 rounds by {criterion}, every threshold, 1 thread", f"{seconds:.3f} s", target))
+        figures.append(
+            Figure(f"{n_rounds} rounds by {criterion}, every threshold, 1 thread", f"{seconds:.3f} s", target)
+        )
     return figures
 
 
@@ -227,7 +238,7 @@ print(min(times), peak() - before)
 def continuous(turns: int) -> list[Figure]:
     """Fit 100 rounds on one query with continuous labels, 20 features, and see how far memory grows."""
     figures = []
-    for n_rows in (50_000, 100_000):
+    for n_rows in (sized(50_000, 1000), sized(100_000, 2000)):
         seconds, growth = _run(CONTINUOUS, [str(n_rows), str(turns + 1)])
         pairs = n_rows * (n_rows - 1) / 2
         target = "2 s" if n_rows == 100_000 else ""
@@ -240,7 +251,7 @@ def continuous(turns: int) -> list[Figure]:
 def pairs(turns: int) -> list[Figure]:
     """Update and potentials of 10,000,000 explicit pairs over 100,000 rows, on one thread."""
     rng = np.random.default_rng(0)
-    n, m = 100_000, 10_000_000
+    n, m = sized(100_000, 100), sized(10_000_000, 1000)
     better, worse = rng.integers(0, n, (2, m))
     worse = np.where(worse == better, (worse + 1) % n, worse)
     data = RankingData.from_arrays(rng.standard_normal((n, 2)), pairs=(better, worse, rng.random(m)))
@@ -255,7 +266,7 @@ def pairs(turns: int) -> list[Figure]:
 
 def sparse(turns: int) -> list[Figure]:
     """Time rounds on 1,000,000 x 2,000 with 0.5 % and 1 % stored; of a round, a part is for the rows."""
-    sets = {stored: sparse_data(stored) for stored in (5_000, 10_000)}
+    sets = {sized(n, 2 * n // 1000): sparse_data(sized(n, 2 * n // 1000)) for n in (5_000, 10_000)}
     times: dict[int, list[RoundTime]] = {stored: [] for stored in sets}
     for _ in range(turns):
         for stored, data in sets.items():
@@ -264,8 +275,10 @@ def sparse(turns: int) -> list[Figure]:
     figures = []
     for stored, taken in best.items():
         text = f"{taken.search * 1e3:.0f} ms, {taken.search / sets[stored].X.nnz * 1e9:.2f} ns an entry"
-        figures.append(Figure(f"search, {stored / 10_000:.1f} % stored", text))
-        figures.append(Figure(f"round, {stored / 10_000:.1f} % stored", f"{taken.whole * 1e3:.0f} ms"))
+        figures.append(Figure(f"search, {100 * stored / sets[stored].X.shape[0]:.1f} % stored", text))
+        figures.append(
+            Figure(f"round, {100 * stored / sets[stored].X.shape[0]:.1f} % stored", f"{taken.whole * 1e3:.0f} ms")
+        )
     few, many = best.values()
     return [
         *figures,
@@ -278,16 +291,16 @@ def scaling(turns: int) -> list[Figure]:
     """Double n, F, m and T, one at a time, and see how the time grows."""
     curves: list[dict[str, Any]] = []
     doubled: dict[str, tuple[int, Callable[[int], dict[str, Any]]]] = {
-        "n: rows (64 features)": (25_000, lambda n: _graded(n, 64)),
-        "F: features (50,000 rows)": (32, lambda n: _graded(50_000, n)),
-        "m: explicit pairs (50,000 rows)": (500_000, _paired),
+        "n: rows (64 features)": (sized(25_000, 200), lambda n: _graded(n, 64)),
+        "F: features (50,000 rows)": (sized(32, 2), lambda n: _graded(sized(50_000, 200), n)),
+        "m: explicit pairs (50,000 rows)": (sized(500_000, 1000), _paired),
     }
     for name, (first, make) in doubled.items():
         for size in (first * factor for factor in DOUBLINGS):
             taken = min(time_rounds(**fit).whole for fit in [make(size)] * turns)
             curves.append({"doubled": name, "size": size, "ms": taken * 1e3})
-    data = _graded(50_000, 32)
-    for rounds in (25 * factor for factor in DOUBLINGS):
+    data = _graded(sized(50_000, 200), 32)
+    for rounds in (sized(25, 2) * factor for factor in DOUBLINGS):
         fit = partial(RankBoost(rounds, n_jobs=1).fit, **data)
         taken = best_times({"fit": fit}, turns)["fit"]
         curves.append({"doubled": "T: rounds (50,000 x 32, whole fit)", "size": rounds, "ms": taken * 1e3})
@@ -382,10 +395,13 @@ FIGURES: dict[str, Callable[[int], list[Figure]]] = {
 
 
 def main() -> None:
+    global SHARE
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", choices=[*FIGURES, "all"], default="all", metavar="name")
     parser.add_argument("--turns", type=int, default=2, help="turns of each contestant (default 2)")
+    parser.add_argument("--share", type=float, default=1.0, help="of all sizes (default 1)")
     given = parser.parse_args()
+    SHARE = given.share
     names = list(FIGURES) if "all" in given.names else given.names
     console = Console()
     console.width = max(console.width, 110)

@@ -2,6 +2,8 @@
 
     python benchmarks/rankboost_kernels.py [task ...] [--rows 300000] [--threads 1] [--repeat 5]
 
+Fewer rows than 300,000 make the fixed sizes of the other tasks smaller by the same share.
+
 Tasks: graded, bipartite, exact, continuous, pairs, sparse (default: all). One line for each part: milliseconds,
 and nanoseconds for each of its units (row and feature, row, pair, stored entry).
 """
@@ -18,6 +20,8 @@ from podium.distribution import Distribution
 from podium.feedback import Graded, Pairs
 from podium.weak.stump import StumpLearner
 
+ROWS = 300_000
+
 
 def best_of(function, repeat):
     function()  # compile
@@ -31,6 +35,11 @@ def best_of(function, repeat):
 
 def show(name, seconds, units, unit):
     print(f"{name:44s} {seconds * 1e3:10.2f} ms {seconds / units * 1e9:8.2f} ns a {unit}", flush=True)
+
+
+def share_of(n, args):
+    """Return a size that goes down with `--rows`."""
+    return max(n * args.rows // ROWS, 200) if args.rows < ROWS else n
 
 
 def search_like(rows, n_features=136, docs=120, grades=5, seed=0):
@@ -87,7 +96,7 @@ def bipartite(args):
 
 
 def exact(args):
-    X, feedback = search_like(10_000, 46, docs=50, grades=3)
+    X, feedback = search_like(share_of(10_000, args), 46, docs=50, grades=3)
     seconds = best_of(lambda: bin_features(X, max_bins=None), args.repeat)
     show("  binning, every threshold", seconds, X.size, "cell")
     bins = bin_features(X, max_bins=None)
@@ -96,7 +105,7 @@ def exact(args):
 
 def continuous(args):
     rng = np.random.default_rng(0)
-    n = 100_000
+    n = share_of(100_000, args)
     X = rng.standard_normal((n, 20))
     feedback = Graded(X[:, 0] + rng.standard_normal(n), np.array([0, n]), np.ones(n), np.ones(1))
     bins = bin_features(X)
@@ -107,19 +116,19 @@ def continuous(args):
 
 def pairs(args):
     rng = np.random.default_rng(0)
-    n, m = 100_000, 10_000_000
+    n, m = share_of(100_000, args), share_of(10_000_000, args)
     feedback = Pairs(rng.integers(0, n, m), rng.integers(0, n, m), rng.random(m))
     time_state(feedback, n, m, "pair", args)
 
 
 def sparse(args):
     rng = np.random.default_rng(0)
-    n, n_features = 1_000_000, 2_000
-    labels, offsets = rng.integers(0, 3, n).astype(float), np.arange(0, n + 1, 100)
+    n, n_features = share_of(1_000_000, args), share_of(2_000, args)
+    labels, offsets = rng.integers(0, 3, n).astype(float), np.append(np.arange(0, n, 100), n)
     feedback = Graded(labels, offsets, np.ones(n), np.ones(len(offsets) - 1))
     distribution = Distribution(feedback, n, args.threads)
     potentials = distribution.potentials()
-    for stored in (5_000, 10_000, 20_000):  # a feature; 0.5, 1 and 2 percent
+    for stored in (n // 200, n // 100, n // 50):  # a feature; 0.5, 1 and 2 percent
         rows = np.concatenate([rng.choice(n, stored, replace=False) for _ in range(n_features)])
         values, starts = rng.standard_normal(len(rows)), np.arange(n_features + 1) * stored
         X = sp.csc_array((values, rows, starts), shape=(n, n_features))
@@ -145,7 +154,7 @@ TASKS = {
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("tasks", nargs="*", metavar="task", default=list(TASKS))
-    parser.add_argument("--rows", type=int, default=300_000)
+    parser.add_argument("--rows", type=int, default=ROWS)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--repeat", type=int, default=5)
     args = parser.parse_args()

@@ -1,11 +1,12 @@
 """Reading a LETOR file: Podium's `read_letor` and scikit-learn's `load_svmlight_file`, one thread each.
 
-    python benchmarks/readers.py [--megabytes 200] [--repeat 3]
+    python benchmarks/readers.py [--megabytes 200] [--repeat 3] [--warm]
 
 The file is made in a temporary directory: 136 features a row, of the kinds and spellings that collections
 have (counts, six decimals, shares, full precision, one in seven left out). The readers take turns, each in a
 new process that has read a small file first, so that neither imports nor compilation are timed; the first
-read of a fresh install is a line of its own. Memory is the peak of the process less what it had before.
+read of a fresh install is a line of its own, which `--warm` leaves out. Memory is the peak of the process less
+what it had before.
 """
 
 import argparse
@@ -68,11 +69,11 @@ print(first, seconds, peak() - before, arrays(result))
 """
 
 
-def measure(reader: str, small: Path, large: Path, cache: Path) -> list[float]:
+def measure(reader: str, small: Path, large: Path, cache: Path | None) -> list[float]:
     """Seconds of the first small read and of the large one, bytes of the peak and of the result."""
     threads = dict.fromkeys(["OMP_NUM_THREADS", "NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS"], "1")
     command = [sys.executable, "-c", RUN.format(reader=READERS[reader]), str(small), str(large)]
-    environment = {**os.environ, **threads, "NUMBA_CACHE_DIR": str(cache)}
+    environment = {**os.environ, **threads, **({} if cache is None else {"NUMBA_CACHE_DIR": str(cache)})}
     done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
     return [float(number) for number in done.stdout.split()]
 
@@ -87,21 +88,23 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--megabytes", type=float, default=200)
     parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--warm", action="store_true", help="leave out the first read of a fresh install")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         small, large = (
             make(Path(folder, "small.txt"), 0.1),
             make(Path(folder, "large.txt"), options.megabytes),
         )
-        cold = measure("podium", small, small, Path(folder, "cache"))[0]
+        cache = None if options.warm else Path(folder, "cache")
+        cold = None if options.warm else measure("podium", small, small, cache)[0]
         runs = {name: [] for name in READERS}
         for _ in range(options.repeat):
             for name in READERS:
-                runs[name].append(measure(name, small, large, Path(folder, "cache")))
+                runs[name].append(measure(name, small, large, cache))
         report(runs, cold, large.stat().st_size)
 
 
-def report(runs: dict[str, list[list[float]]], cold: float, size: int) -> None:
+def report(runs: dict[str, list[list[float]]], cold: float | None, size: int) -> None:
     best = {name: min(run[1] for run in timed) for name, timed in runs.items()}
     table = Table("reader", "seconds", "MB/s", "times as fast", "peak / arrays", "arrays MB")
     table.title, table.title_justify = (
@@ -115,7 +118,8 @@ def report(runs: dict[str, list[list[float]]], cold: float, size: int) -> None:
         table.add_row(name, f"{best[name]:.2f}", f"{speed:.0f}", f"{ratio:.1f}", f"{memory:.2f}", arrays)
     Console().print(table)
     warm = min(run[0] for run in runs["podium"])
-    Console().print(f"first read of a small file: fresh install {cold:.1f} s, new process {warm:.2f} s")
+    fresh = "" if cold is None else f"fresh install {cold:.1f} s, "
+    Console().print(f"first read of a small file: {fresh}new process {warm:.2f} s")
 
 
 if __name__ == "__main__":

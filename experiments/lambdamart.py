@@ -1,6 +1,6 @@
 """Quality of LambdaMART: beside LightGBM, and with rounded gradients; see lambda_forms.py for the forms of λ.
 
-    python experiments/lambdamart.py peers PATH/mq2008 [--seeds 5] [--patience 0]
+    python experiments/lambdamart.py peers PATH/mq2008 [--seeds 5] [--patience 0] [--trees 100]
     python experiments/lambdamart.py quantized [--seeds 10] [--rows 30000]
     python experiments/lambdamart.py splits PATH/mq2008 [--seeds 3]
 
@@ -54,7 +54,7 @@ def made_data(rows, seed, n_features=136, docs=120):
     return X, np.digitize(score, np.quantile(score, [0.52, 0.84, 0.97, 0.99])).astype(float), qid
 
 
-def fit_lightgbm(train, valid, seed, patience):
+def fit_lightgbm(train, valid, seed, patience, trees):
     """Return LightGBM's scoring function with our settings."""
     import lightgbm
 
@@ -67,12 +67,13 @@ def fit_lightgbm(train, valid, seed, patience):
         changes = np.flatnonzero(np.r_[True, qid[1:] != qid[:-1], True])
         sets.append(lightgbm.Dataset(X, y, group=np.diff(changes), params=params))
     callbacks = [lightgbm.early_stopping(patience, verbose=False)] if patience else []
-    return lightgbm.train(params, sets[0], 100, valid_sets=sets[1:] if patience else None, callbacks=callbacks).predict
+    further = {"valid_sets": sets[1:] if patience else None, "callbacks": callbacks}
+    return lightgbm.train(params, sets[0], trees, **further).predict
 
 
-def fit_podium(train, valid, seed, patience):
+def fit_podium(train, valid, seed, patience, trees):
     """Return our scoring function."""
-    model = LambdaMART(100, early_stopping_rounds=patience or None, random_state=seed)
+    model = LambdaMART(trees, early_stopping_rounds=patience or None, random_state=seed)
     further = {"eval_set": [valid[:2]], "eval_qid": [valid[2]]} if patience else {}
     return model.fit(*train[:2], qid=train[2], **further).predict
 
@@ -86,7 +87,8 @@ def peers(args):
         for seed in range(args.seeds):
             data = shuffled(*train, seed)
             for k, fit in enumerate(fits.values()):
-                values[fold, seed, k] = ndcg(test[1], fit(data, valid, seed, args.patience)(test[0]), test[2])
+                predict = fit(data, valid, seed, args.patience, args.trees)
+                values[fold, seed, k] = ndcg(test[1], predict(test[0]), test[2])
     rows = {f"fold {fold + 1}": values[fold] for fold in range(5)}
     show("MQ2008, test NDCG@10", list(fits), {**rows, "mean of folds": values.mean(axis=0)})
 
@@ -98,12 +100,12 @@ def quantized(args):
         X, y, qid = made_data(args.rows, seed)
         X_test, y_test, qid_test = made_data(args.rows, 1000 + seed)
         for k, rounded in enumerate((False, True)):
-            model = LambdaMART(100, quantized=rounded, random_state=seed).fit(X, y, qid=qid)
+            model = LambdaMART(args.trees, quantized=rounded, random_state=seed).fit(X, y, qid=qid)
             values[seed, k] = ndcg(y_test, model.predict(X_test), qid_test)
     show(f"{args.rows} made rows, test NDCG@10", ["exact", "rounded"], {f"{args.seeds} seeds": values})
 
 
-LAMBDAS = {"default λ": {}, "paper's λ": {"form": "paper"}}
+LAMBDAS = {"default λ": {"subsample": 0.8}, "paper's λ": {"subsample": 0.8, "form": "paper"}}
 """Settings of LambdaMART under which splits are compared."""
 
 
@@ -114,10 +116,12 @@ def splits(args):
         train, _, test = read_fold(args.folder, fold)
         for name, settings in LAMBDAS.items():
             values = [
-                [query_values(LambdaMART(100, split_by=kind, subsample=0.8, random_state=seed, **settings), train, test)
-                 for kind in kinds]
+                [
+                    query_values(LambdaMART(args.trees, split_by=kind, random_state=seed, **settings), train, test)
+                    for kind in kinds
+                ]
                 for seed in range(args.seeds)
-            ]  # fmt: skip
+            ]
             found[name].append(np.mean(values, axis=0).T)
     show("MQ2008, test NDCG@10", list(kinds), {name: np.concatenate(values) for name, values in found.items()})
 
@@ -149,6 +153,7 @@ def main():
         command.set_defaults(run=run)
         command.add_argument("--seeds", type=int, default=seeds)
         command.add_argument("--rows", type=int, default=rows)
+        command.add_argument("--trees", type=int, default=100)
         if run in (peers, splits):
             command.add_argument("folder")
         if run is peers:

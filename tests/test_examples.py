@@ -46,13 +46,20 @@ def test_metasearch_is_above_the_best_single_system_on_made_systems(metasearch, 
     assert outcome.comparison["map"].difference > 0
     assert outcome.comparison["disagreement"].difference < 0
     assert len(outcome.chosen) == metasearch.FOLDS
-    assert "disagreement" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    for name in ("map", "disagreement"):
+        assert name in printed
+        assert f"{abs(outcome.comparison[name].difference):.4f}"[:5] in printed
 
 
-def test_metasearch_learns_nothing_from_the_queries_it_is_tested_on(metasearch):
+def test_metasearch_folds_test_each_query_once_and_never_train_on_it(metasearch):
     task = metasearch.make_systems(n_queries=12, n_docs=60, n_systems=3)
+    tested = []
     for train, test in metasearch.folds(task.qid):
         assert not set(task.qid[train]) & set(task.qid[test])
+        assert set(task.qid[train]) | set(task.qid[test]) == set(task.qid)
+        tested += np.arange(len(task.qid))[test].tolist()
+    assert sorted(tested) == list(range(len(task.qid)))  # every row is tested once
 
 
 def test_metasearch_reads_from_trec_files_what_was_written_to_them(metasearch, tmp_path):

@@ -262,6 +262,7 @@ def sweeps_go_on_until_the_gap_is_as_small(estimator):
     loose, tight = (fitted(estimator, few(), tol=tol) for tol in (0.1, 1e-5))
     assert tight.gap_ <= 1e-5 < loose.gap_ <= 0.1
     assert loose.n_iter_ < tight.n_iter_
+    assert fitted(estimator, few(), C="smallest", tol=1e-5).gap_ <= 1e-5
 
 
 @changing("max_iter", SVOR)

@@ -1,0 +1,186 @@
+"""Experiments, benchmarks and the demo run as programs, on small sizes, and print the lines of their figures."""
+
+import os
+import re
+import runpy
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+FOLDERS = ("benchmarks", "experiments")
+NUMBER = r"[-+]?\d[\d.,e+-]*"
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # of peers
+
+
+@pytest.fixture
+def run(monkeypatch, capsys, tmp_path):
+    """Run a program of the project in a folder of its own and return what it prints."""
+
+    def run_program(path, *arguments):
+        program = ROOT / path
+        siblings = {other.stem for other in program.parent.glob("*.py")}
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, "argv", [str(program), *map(str, arguments)])
+            patch.setattr(sys, "path", [str(program.parent), *sys.path])
+            patch.setenv("COLUMNS", "200")
+            patch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]))
+            patch.chdir(tmp_path)
+            for name in siblings & set(sys.modules):
+                patch.delitem(sys.modules, name)
+            try:
+                runpy.run_path(str(program), run_name="__main__")
+            except SystemExit as ended:
+                if ended.code:
+                    pytest.fail(f"{path} ended with {ended.code}")
+            finally:
+                for name in siblings & set(sys.modules):
+                    del sys.modules[name]
+        return capsys.readouterr().out
+
+    return run_program
+
+
+def lines_with(text, *patterns):
+    """Each pattern, in which # is a number, must be in the text; white space is of any width."""
+    for pattern in patterns:
+        parts = (re.escape(part) for part in pattern.split("#"))
+        wanted = NUMBER.join(part.replace(r"\ ", r"[\s│]+") for part in parts)
+        assert re.search(wanted, text), f"{pattern}\n{text}"
+
+
+SMALL = {
+    "blending.py": (["--rows", 200, "--longest", 25], ["25 # # #"]),
+    "exports.py": (
+        ["--trees", 3, "--leaves", 5, "--rows", 40],
+        ["3 trees of 5 leaves", "certify 40 rows", *(f"{name} # # #" for name in ("ranklib", "lightgbm", "scorecard"))],
+    ),
+    "fuzz_models.py": (["--files", 12], ["12 changed files", "refused #", "crashed 0", "slowest # s"]),
+    "imports.py": (
+        ["--trees", 3, "--leaves", 5],
+        [f"{name} # MB # s" for name in ("lightgbm", "xgboost-json", "ranklib")],
+    ),
+    "model_files.py": (["--trees", 3, "--leaves", 4], ["3 trees of 4 leaves", "save # #", "load # #", "# MB"]),
+    "ordinal.py": (
+        ["--train", 200, "--rounds", 3, "--repeat", 1],
+        ["200 rows x 16 features, 10 grades, 3 rounds", "AdaBoostOR # s, plain form # s: # times", "test cost #"],
+    ),
+    "plus.py": (
+        ["--items", 30, "--raters", 20, "--rounds", 3, "--repeat", 1, "--optimal"],
+        [
+            "pairs of 30 items",
+            *(f"{name} # s # ms a round E1 # E2 # loss #" for name in ("RB-C", "RB-D", "RB+ optimal")),
+        ],
+    ),
+    "quantized.py": (
+        ["--millions", 0.002, "--trees", 2, "--leaves", 4],
+        ["MART 2,000 2 # 2 # #", "LambdaMART, twos 2,000 2 # 2 # #"],
+    ),
+    "rankboost_kernels.py": (
+        ["--rows", 600, "--repeat", 1],
+        ["graded", "bipartite", "search by z # ms", "100 rounds # ms", "pairs update # ms", "stored a feature # ms"],
+    ),
+    "rankboost.py": (
+        ["race", "criteria", "all_thresholds", "pairs", "sparse", "--share", 0.001, "--turns", 1],
+        [
+            "podium r / lightgbm, 2 thread(s) # 0.35",
+            "NDCG@10 of podium r on new queries #",
+            "z / r, two grades #",
+            "3 rounds by z, every threshold, 1 thread # s",
+            "both # ns a pair and round",
+            "search, 1 % / 0.5 % #",
+        ],
+    ),
+    "readers.py": (
+        ["--megabytes", 0.2, "--repeat", 1, "--warm"],
+        ["podium # # # # #", "scikit-learn # # 1.0 # #", "first read of a small file: new process # s"],
+    ),
+    "start.py": (["--repeat", 1, "--warm"], ["import podium #", "first evaluate, new process #"]),
+    "measures.py": (
+        ["many", "long", "--queries", 200, "--long", 300, "--rounds", 1],
+        ["200 queries x 100 rows", "podium ndcg@10 # ms", "one query of 300 rows", "scipy kendalltau # ms"],
+    ),
+}
+
+
+def test_every_benchmark_and_experiment_is_run_here():
+    tested = {f"benchmarks/{name}" for name in SMALL} | set(re.findall(r'run\("(\S+\.py)"', Path(__file__).read_text()))
+    tested = {one for one in tested if one.startswith(FOLDERS)}
+    assert tested == {str(path.relative_to(ROOT)) for folder in FOLDERS for path in (ROOT / folder).glob("*.py")}
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_benchmark_prints_its_figures(name, run):
+    arguments, patterns = SMALL[name]
+    lines_with(run(f"benchmarks/{name}", *arguments), *patterns)
+
+
+TINY = ["--rows", 400, "--trees", 2, "--leaves", 4, "--docs", 20, "--repeat", 1]
+
+
+@pytest.mark.parametrize(
+    ("what", "patterns"),
+    [
+        ("train", ["podium #", "lightgbm #"]),
+        ("score", ["podium", "#"]),
+        ("pieces", ["canonical order #", "binning #", "lambdas #", "packing #", "tree #"]),
+        ("categories", ["even categories # # # #", "few frequent ones # # # #"]),
+    ],
+)
+def test_benchmark_of_lambdamart_prints_its_figures(what, patterns, run):
+    pytest.importorskip("lightgbm")
+    more = ["--without", "xgboost", "catboost"] if what in ("train", "score") else []
+    lines_with(run("benchmarks/lambdamart.py", what, *TINY, *more), *patterns)
+
+
+def test_demo_compares_rankboost_with_the_best_feature(run):
+    text = run("examples/demo.py")
+    lines_with(text, "# rounds, # of them used", "ndcg@10 #", "against the best single feature", "∏Z = #", "1. # where")
+    better = re.search(r"at most ∏Z = (0\.\d+)", text)
+    assert float(better[1]) < 0.9
+
+
+def test_experiment_on_forms_of_lambda_checks_its_plain_kernel(run):
+    text = run("experiments/lambda_forms.py", "check")
+    for name in ("query", "none", "pairs", "both"):
+        gaps = re.search(rf"{name}: gradient (\S+), curvature (\S+)", text)
+        assert max(map(float, gaps.groups())) < 1e-5
+
+
+def test_experiment_on_rounded_gradients_prints_the_difference(run):
+    text = run("experiments/lambdamart.py", "quantized", "--seeds", 2, "--rows", 480, "--trees", 3)
+    lines_with(text, "480 made rows, test NDCG@10", "2 seeds # # # #")
+
+
+def test_experiments_on_mq2008_print_the_difference(run, shared_data):
+    pytest.importorskip("lightgbm")
+    folder = shared_data / "mq2008"
+    few = ["--seeds", 1, "--trees", 2]
+    lines_with(run("experiments/lambdamart.py", "peers", *few, folder), "fold 5 # # #", "mean of folds # # #")
+    lines_with(run("experiments/lambdamart.py", "splits", *few, folder), "default λ # # # #", "paper's λ # # # #")
+
+
+def test_experiment_on_ordinal_sets_prints_the_paper_beside(run, shared_data):
+    folder = shared_data / "ordinal"
+    text = run("experiments/ordinal.py", folder, "--sets", "machinecpu", "--splits", 2, "--rounds", 20)
+    lines_with(text, *(f"machinecpu {kind} train # ± # (paper #, # errors) test #" for kind in ("single", "AB.OR")))
+
+
+@pytest.mark.parametrize(
+    ("what", "patterns"),
+    [
+        ("table", ["pyrimidines PRank single train # ± # (paper #)", "pyrimidines PRank AB.OR train #"]),
+        ("variants", ["pyrimidines siprank # ± # prank # ± # (paper #)"]),
+    ],
+)
+def test_experiment_on_ordinal_peers_prints_the_paper_beside(what, patterns, run, shared_data):
+    folder = shared_data / "ordinal"
+    few = ["--sets", "pyrimidines", "--splits", 2, "--rankers", "PRank"]
+    lines_with(run("experiments/ordinal_peers.py", folder, what, *few), *patterns)
+
+
+def test_experiment_on_rankboost_plus_prints_the_paper_beside(run, shared_data):
+    text = run("experiments/rankboost_plus.py", shared_data / "movielens-100k", "--every", 200, "--rounds", 3)
+    lines_with(text, "# tasks", *(f"{name} R1 # (paper #) R2 # (paper #)" for name in ("RB-D", "RB-C", "RB+")))
