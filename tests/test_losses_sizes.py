@@ -94,6 +94,16 @@ def test_the_scores_before_change_no_bit_of_lambdas_of_long_queries_with_ties():
         np.testing.assert_array_equal(loss.derivatives(scores), LambdaLoss(feedback, "ndcg", 4).derivatives(scores))
 
 
+@pytest.mark.parametrize("delta", DELTAS)
+def test_a_constant_added_to_all_scores_changes_no_bit_of_lambdas(delta):
+    feedback = feedback_of((20, FEW_ROWS + 4), 14)
+    scores = np.random.default_rng(15).integers(-40, 40, FEW_ROWS + 24) / 16  # exact beside the constant
+    for normalize in ("none", "both"):
+        loss = LambdaLoss(feedback, delta, 5, normalize=normalize)
+        here = np.array(loss.derivatives(scores))
+        np.testing.assert_array_equal(loss.derivatives(scores + 2.0**30), here)
+
+
 def test_the_highest_grade_may_be_given():
     labels, scores = np.array([0.0, 1.0, 2.0, 1.0]), np.array([0.3, -0.1, 0.2, 0.0])
     feedback = Graded(labels, np.array([0, 4]), np.ones(4), np.ones(1))
