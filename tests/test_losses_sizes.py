@@ -3,8 +3,17 @@
 import numpy as np
 import pytest
 
-from podium.feedback import Graded
-from podium.losses import DELTAS, NORMALIZATIONS, CrossEntropy, LambdaLoss, SumOfLosses, UserLoss, pointwise_loss
+from podium.feedback import Graded, Pairs
+from podium.losses import (
+    DELTAS,
+    NORMALIZATIONS,
+    CrossEntropy,
+    LambdaLoss,
+    PairLoss,
+    SumOfLosses,
+    UserLoss,
+    pointwise_loss,
+)
 from podium.losses.lambdas import ROWS_AT_ONCE, SHORT
 from podium.losses.row_pairs import FEW_ROWS, LANES
 from reference import losses as twin
@@ -169,6 +178,13 @@ def test_cross_entropy_bears_any_score():
     for scores in (np.full(6, 5000.0), np.full(6, -5000.0)):
         zero = CrossEntropy(feedback).derivatives(np.zeros(6), 2)
         np.testing.assert_array_equal(CrossEntropy(feedback).derivatives(scores, 2), zero)
+
+
+def test_losses_of_pairs_and_of_users_begin_at_zero():
+    feedback = feedback_of((5,), 16)
+    pairs = Pairs(np.array([0]), np.array([1]), np.ones(1))
+    losses = [LambdaLoss(feedback), PairLoss(pairs, 5), CrossEntropy(feedback), UserLoss(lambda s, f: (s, s), feedback)]
+    assert [loss.start() for loss in losses] == [0.0] * 4
 
 
 class Constant:
