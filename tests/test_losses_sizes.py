@@ -162,7 +162,8 @@ def test_cross_entropy_equals_the_twin_with_weights_and_the_gamma_of_its_round(s
     feedback, scores = feedback_of(sizes, 11), 3 * np.random.default_rng(12).normal(size=17)
     feedback.labels[[0, 4, 12]], feedback.labels[[1, 5, 13]] = 0.0, 1.0  # counted from 0, and not all alike
     gamma = np.random.default_rng([seed, number]).random(17)
-    found = np.array(CrossEntropy(feedback, seed).derivatives(scores, number))
+    given = (number,) if number else ()  # the first round unless it is said
+    found = np.array(CrossEntropy(feedback, seed).derivatives(scores, *given))
     for query, (a, b) in enumerate(zip(feedback.offsets[:-1], feedback.offsets[1:], strict=True)):
         if b - a > 1:
             expected = twin.cross_entropy(feedback.labels[a:b], scores[a:b], feedback.row_weight[a:b], gamma[a:b])
