@@ -89,6 +89,40 @@ def test_an_error_in_a_helping_thread_reaches_the_caller():
         run_threads(fail_unless_caller, [(0,), (1,)], 2)
 
 
+def test_an_error_of_the_caller_waits_for_calls_under_way():
+    begun, finished = threading.Event(), []
+
+    def fail_if_caller(_):
+        if threading.current_thread() is threading.main_thread():
+            begun.wait(60)
+            raise IndexError
+        begun.set()
+        time.sleep(0.05)
+        finished.append(True)
+
+    with pytest.raises(IndexError):
+        run_threads(fail_if_caller, [(0,), (1,)], 2)
+    assert finished == [True]
+
+
+def test_after_an_error_of_the_caller_no_further_run_of_calls_is_begun():
+    begun, failed, done = threading.Event(), threading.Event(), []
+
+    def fail_if_caller(i):
+        if threading.current_thread() is threading.main_thread():
+            begun.wait(60)
+            failed.set()
+            raise IndexError
+        begun.set()
+        failed.wait(60)
+        time.sleep(0.01)
+        done.append(i)
+
+    with pytest.raises(IndexError):
+        run_threads(fail_if_caller, [(i,) for i in range(64)], 2)
+    assert 0 < len(done) < 56  # eight calls in a run, of which the caller has the first
+
+
 def test_after_an_error_nothing_runs_on():
     running = []
 

@@ -3,8 +3,17 @@
 import numpy as np
 import pytest
 
-from podium.feedback import Graded
-from podium.losses import DELTAS, NORMALIZATIONS, CrossEntropy, LambdaLoss, SumOfLosses, UserLoss, pointwise_loss
+from podium.feedback import Graded, Pairs
+from podium.losses import (
+    DELTAS,
+    NORMALIZATIONS,
+    CrossEntropy,
+    LambdaLoss,
+    PairLoss,
+    SumOfLosses,
+    UserLoss,
+    pointwise_loss,
+)
 from podium.losses.lambdas import ROWS_AT_ONCE, SHORT
 from podium.losses.row_pairs import FEW_ROWS, LANES
 from reference import losses as twin
@@ -94,6 +103,16 @@ def test_the_scores_before_change_no_bit_of_lambdas_of_long_queries_with_ties():
         np.testing.assert_array_equal(loss.derivatives(scores), LambdaLoss(feedback, "ndcg", 4).derivatives(scores))
 
 
+@pytest.mark.parametrize("delta", DELTAS)
+def test_a_constant_added_to_all_scores_changes_no_bit_of_lambdas(delta):
+    feedback = feedback_of((20, FEW_ROWS + 4), 14)
+    scores = np.random.default_rng(15).integers(-40, 40, FEW_ROWS + 24) / 16  # exact beside the constant
+    for normalize in ("none", "both"):
+        loss = LambdaLoss(feedback, delta, 5, normalize=normalize)
+        here = np.array(loss.derivatives(scores))
+        np.testing.assert_array_equal(loss.derivatives(scores + 2.0**30), here)
+
+
 def test_the_highest_grade_may_be_given():
     labels, scores = np.array([0.0, 1.0, 2.0, 1.0]), np.array([0.3, -0.1, 0.2, 0.0])
     feedback = Graded(labels, np.array([0, 4]), np.ones(4), np.ones(1))
@@ -143,7 +162,8 @@ def test_cross_entropy_equals_the_twin_with_weights_and_the_gamma_of_its_round(s
     feedback, scores = feedback_of(sizes, 11), 3 * np.random.default_rng(12).normal(size=17)
     feedback.labels[[0, 4, 12]], feedback.labels[[1, 5, 13]] = 0.0, 1.0  # counted from 0, and not all alike
     gamma = np.random.default_rng([seed, number]).random(17)
-    found = np.array(CrossEntropy(feedback, seed).derivatives(scores, number))
+    given = (number,) if number else ()  # the first round unless it is said
+    found = np.array(CrossEntropy(feedback, seed).derivatives(scores, *given))
     for query, (a, b) in enumerate(zip(feedback.offsets[:-1], feedback.offsets[1:], strict=True)):
         if b - a > 1:
             expected = twin.cross_entropy(feedback.labels[a:b], scores[a:b], feedback.row_weight[a:b], gamma[a:b])
@@ -159,6 +179,13 @@ def test_cross_entropy_bears_any_score():
     for scores in (np.full(6, 5000.0), np.full(6, -5000.0)):
         zero = CrossEntropy(feedback).derivatives(np.zeros(6), 2)
         np.testing.assert_array_equal(CrossEntropy(feedback).derivatives(scores, 2), zero)
+
+
+def test_losses_of_pairs_and_of_users_begin_at_zero():
+    feedback = feedback_of((5,), 16)
+    pairs = Pairs(np.array([0]), np.array([1]), np.ones(1))
+    losses = [LambdaLoss(feedback), PairLoss(pairs, 5), CrossEntropy(feedback), UserLoss(lambda s, f: (s, s), feedback)]
+    assert [loss.start() for loss in losses] == [0.0] * 4
 
 
 class Constant:

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from podium._compiled import JIT_DISABLED
 from podium.binning import as_blocks, bin_features
 from podium.weak.category_split import CategorySplits
-from podium.weak.division import MAX_LEAVES, N_LEAVES, PLACE, STEPS, TASK_FIELDS, _next_leaf
+from podium.weak.division import MAX_LEAVES, N_LEAVES, PLACE, STEPS, TASK_FIELDS, _next_leaf, _take_best
 from podium.weak.grower import TreeGrower
 from podium.weak.histogram import AHEAD, FETCHED, as_lines, fill_histograms, pack, subtract_histograms, unpack
 from podium.weak.regression_tree import Forest, staged_scores
@@ -315,6 +315,42 @@ def test_every_split_of_a_constrained_tree_is_the_best_within_its_bounds(seed, r
             assert tree.gain[node] == pytest.approx(best, rel=1e-6)
         else:
             assert tree.value[~node] == pytest.approx(twin.bounded_value(*own, bounds[node]), rel=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_every_split_by_a_set_below_a_constrained_one_is_the_best_within_its_bounds(seed):
+    X, gradient, curvature = table(seed, 70, 2, missing=0.0)
+    gradient -= X[:, 1] * np.where(X[:, 0] > 2, 1, -0.2)
+    monotone, limits = [0, 1], Limits(1, 0.0)
+    options = {"monotone": monotone, "n_categories": 6, "max_leaves": 8, "exact": True}
+    tree = grow(X, gradient, curvature, limits=limits, **options).tree
+    reached = twin.node_rows(tree, X)
+    bounds = twin.node_bounds(tree, reached, gradient, curvature, 0.0, monotone)
+    assert set(tree.feature) == {0, 1}
+    for node in range(len(tree.feature)):
+        own = X[reached[node]], gradient[reached[node]], curvature[reached[node]]
+        sets = [
+            np.isin(own[0][:, 0], s) for s in twin.sorted_and_single_sets(twin.drawn_sums(own[0][:, 0], *own[1:], 0.0))
+        ]
+        gains = [twin.bounded_gain(*own[1:], s, 0.0, 0, bounds[node]) for s in sets if 0 < s.sum() < len(s)]
+        best = max([*gains, twin.best_bounded_gain(own[0][:, 1:], *own[1:], 0.0, [1], bounds[node])])
+        assert tree.gain[node] == pytest.approx(best, rel=1e-6)
+
+
+@pytest.mark.parametrize("light", [0, 1])
+def test_neither_side_of_a_set_may_weigh_less_than_the_least(light):
+    X = np.repeat([0.0, 1.0], 6)[:, None]
+    curvature, gradient = np.where(X[:, 0] == light, 0.2, 1.0), np.repeat([-1.0, 1.0], 6)
+    for least, n_leaves in ((1.0, 2), (1.5, 1)):
+        assert grow(X, gradient, curvature, limits=Limits(1, least), n_categories=2).tree.n_leaves == n_leaves
+
+
+@pytest.mark.skipif(not JIT_DISABLED, reason="a part of a kernel")
+def test_of_equal_gains_in_several_items_the_first_is_taken():
+    found, split = np.zeros((3, 2, 9)), np.full(9, -1.0)
+    found[:, 0, 0], found[:, 0, 1] = [1.0, 2.0, 2.0], [3, 5, 7]
+    _take_best(found, 3, 0, split)
+    assert split[:2].tolist() == [2.0, 5.0]
 
 
 def test_leaf_values_of_a_constrained_tree_by_squares_are_newtons_where_bounds_leave_them_free():
