@@ -220,7 +220,8 @@ def test_a_stump_used_with_the_other_default_has_that_ones_gain(form):
     distribution = Distribution(Pairs(np.array([1, 0]), np.array([0, 2]), np.array([1.0, 5.0])), 3)
     cumulative = Cumulative(RULES["r"])
     cumulative.add(Stump(0, 0.0, 1), 15.0)
-    found = StumpLearner(bins_of(X, form), cumulative=cumulative).search(distribution.potentials(), distribution)
+    learner = StumpLearner(bins_of(X, form), abstain=1, cumulative=cumulative)
+    found = learner.search(distribution.potentials(), distribution)
     assert found.ranking == Stump(0, 0.0, 1)
     assert found.r == pytest.approx(-4 / 6)
 
