@@ -197,3 +197,11 @@ def test_an_order_holds_only_if_every_row_of_a_level_is_above_every_lower_row(ex
             swapped = ordered.copy()
             swapped[[i, j]] = ordered[[j, i]]
             assert distribution.ordered_by(swapped) == bool(np.all(swapped[better] > swapped[worse])), (i, j)
+
+
+def test_wide_scores_whose_heaviest_pair_is_tied_have_the_right_weights():
+    distribution = Distribution(Pairs(np.array([0, 1]), np.array([1, 2]), np.array([1.0, 3.0])), 3)
+    distribution.update(np.array([0.0, 0.0, -2000.0]))
+    assert distribution.log_loss == pytest.approx(np.log(0.25))
+    np.testing.assert_allclose(distribution.ranking_weights(np.array([1.0, 0.0, 1.0])), [1.0, 0.0, 0.0])
+    np.testing.assert_allclose(distribution.moments(np.array([0.5, 0.0, 9.0]), 1.0), [-0.5, -0.5, 0.25])
