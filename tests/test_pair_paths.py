@@ -175,3 +175,33 @@ def test_two_hundred_times_as_many_rows_of_labels_take_two_hundred_times_as_many
         part = Distribution(Graded(labels, np.array([0, n_rows]), np.ones(n_rows), np.ones(1)), n_rows).parts[0]
         assert len(part.factors.position) == n_rows
         assert LevelTree.of(part.order).sizes.sum() <= n_rows * np.ceil(np.log2(n_rows))
+
+
+def test_values_order_a_sum_of_feedbacks_only_if_they_order_every_part():
+    graded = Graded(np.array([0.0, 1.0, 0.0, 1.0]), np.array([0, 2, 4]), np.ones(4), np.ones(2))
+    both = Distribution(FeedbackSum((graded, Pairs(np.array([2]), np.array([1]), np.ones(1)))), 4)
+    for values, expected in (([0, 1, 2, 3], True), ([1, 2, 0, 3], False), ([1, 0, 2, 3], False), ([0, 1, 1, 2], False)):
+        assert both.ordered_by(np.array(values, float)) == expected
+
+
+@pytest.mark.parametrize("explicit", [False, True])
+def test_an_order_holds_only_if_every_row_of_a_level_is_above_every_lower_row(explicit):
+    labels, offsets = np.array([0.0, 0.0, 1.0, 1.0, 2.0, 0.0, 1.0]), np.array([0, 5, 7])
+    better, worse = np.nonzero((labels[:, None] > labels) & np.equal.outer(*[np.repeat([0, 1], [5, 2])] * 2))
+    graded = Graded(labels, offsets, np.ones(7), np.ones(2))
+    distribution = Distribution(Pairs(better, worse, np.ones(len(better))) if explicit else graded, 7)
+    ordered = np.array([5.0, 4.0, 6.0, 7.0, 8.0, 1.0, 2.0])
+    assert distribution.ordered_by(ordered)
+    for i in range(7):
+        for j in range(7):
+            swapped = ordered.copy()
+            swapped[[i, j]] = ordered[[j, i]]
+            assert distribution.ordered_by(swapped) == bool(np.all(swapped[better] > swapped[worse])), (i, j)
+
+
+def test_wide_scores_whose_heaviest_pair_is_tied_have_the_right_weights():
+    distribution = Distribution(Pairs(np.array([0, 1]), np.array([1, 2]), np.array([1.0, 3.0])), 3)
+    distribution.update(np.array([0.0, 0.0, -2000.0]))
+    assert distribution.log_loss == pytest.approx(np.log(0.25))
+    np.testing.assert_allclose(distribution.ranking_weights(np.array([1.0, 0.0, 1.0])), [1.0, 0.0, 0.0])
+    np.testing.assert_allclose(distribution.moments(np.array([0.5, 0.0, 9.0]), 1.0), [-0.5, -0.5, 0.25])

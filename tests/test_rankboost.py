@@ -350,6 +350,9 @@ def test_generalization_bound_is_theorem_three():
     expected = sum(2 * np.sqrt((capacity * (np.log(2 * k / capacity) + 1) + np.log(18 / delta)) / k) for k in (m, n))
     assert generalization_bound(m, n, T, d, delta) == pytest.approx(expected, rel=1e-12)
     assert generalization_bound(50, 50, 100, 2) == np.inf
+    least = int(np.ceil(capacity / 2))
+    assert np.isfinite(generalization_bound(least, least, T, d, delta))
+    assert generalization_bound(least, least - 1, T, d, delta) == np.inf
     with pytest.raises(PodiumError, match="dimension >= 2"):
         generalization_bound(10, 10, 1, 1)
 

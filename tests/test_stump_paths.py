@@ -200,6 +200,32 @@ def test_a_constraint_holds_for_stumps_used_before_too():
         assert found is None if constraints == [1] else (found.ranking == stump and found.r < 0)
 
 
+@pytest.mark.parametrize("criterion", ["r", "z"])
+def test_a_stump_is_taken_back_no_further_than_its_cumulative_weight(criterion):
+    X, feedback = np.array([[0.0], [1.0]]), Pairs(np.array([1, 0]), np.array([0, 1]), np.array([1.0, 2.0]))
+    distribution, stump = Distribution(feedback, 2), Stump(0, 0.0, 0)
+    best = np.arctanh(1 / 3)
+    for weight, taken in ((0.9 * best, False), (1.1 * best, True)):
+        cumulative = Cumulative(RULES["r"])
+        cumulative.add(stump, weight)
+        learner = StumpLearner(bins_of(X, "dense"), criterion=criterion, cumulative=cumulative)
+        found = learner.search(distribution.potentials(), distribution)
+        assert (found is not None) == taken
+
+
+@forms
+def test_a_stump_used_with_the_other_default_has_that_ones_gain(form):
+    # With q_def = 1 the stump orders one pair rightly and five wrongly, with q_def = 0 it ties the five.
+    X = np.array([[0.0], [1.0], [np.nan]])
+    distribution = Distribution(Pairs(np.array([1, 0]), np.array([0, 2]), np.array([1.0, 5.0])), 3)
+    cumulative = Cumulative(RULES["r"])
+    cumulative.add(Stump(0, 0.0, 1), 15.0)
+    learner = StumpLearner(bins_of(X, form), abstain=1, cumulative=cumulative)
+    found = learner.search(distribution.potentials(), distribution)
+    assert found.ranking == Stump(0, 0.0, 1)
+    assert found.r == pytest.approx(-4 / 6)
+
+
 @forms
 @pytest.mark.parametrize("abstain", [0, 1])
 def test_a_cumulative_stump_is_judged_by_its_own_default(form, abstain):
@@ -228,6 +254,18 @@ def test_the_better_of_two_nearly_equal_stumps_is_taken(criterion):
             Distribution(feedback, 3).potentials(), Distribution(feedback, 3)
         )
         assert found.ranking.feature == expected
+
+
+@forms
+def test_of_equal_stumps_the_lowest_threshold_is_taken_whatever_its_default(form):
+    # Rows 0, 1, 2 have values 0, 1, 2 and row 3 none: x > 0 with q_def = 1 and x > 1 with q_def = 0 are equally good.
+    X = np.array([[0.0], [1.0], [2.0], [np.nan]])
+    better, worse = np.array([2, 1, 3, 2, 2, 1, 3]), np.array([0, 0, 0, 1, 3, 3, 1])
+    distribution = Distribution(Pairs(better, worse, np.ones(7)), 4)
+    found = StumpLearner(bins_of(X, form), criterion="z").search(distribution.potentials(), distribution)
+    assert found.ranking == Stump(0, 0.0, 1)
+    alone = StumpLearner(bins_of(X, form), criterion="z", abstain=0).search(distribution.potentials(), distribution)
+    assert alone.ranking == Stump(0, 1.0, 0)
 
 
 @pytest.mark.parametrize("criterion", ["r", "z"])

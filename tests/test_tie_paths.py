@@ -87,6 +87,23 @@ def test_chunks_of_ties_are_tasks_of_threads(monkeypatch):
     assert tasks == {"_move": (5, 3), "_tied_shares": (2, 3)}
 
 
+def test_ties_change_by_no_more_than_the_bound_on_the_change_of_weights():
+    # A step along another ranking moves weight from pairs that the member ties to pairs that it does not.
+    pairs = Pairs(np.array([0, 1, 2]), np.array([1, 2, 3]), np.array([3.0, 2.0, 5.0]))
+    state, D1 = PlusDistribution(PairOrder.of(pairs, 4), 4), {(1, 0): 0.3, (2, 1): 0.2, (3, 2): 0.5}
+    members = [[1, 0, 0, 0], [1, 1, 0, 0]]
+    for first, second in ((0.1, 0.4), (-0.3, 0.2), (0.5, -0.9), (0.0, 1.5)):
+        etas = np.array([first, second]) + (state.eta if len(state.eta) == 2 else 0.0)
+        state.update(first * np.array(members[0]) if first else 1e-9 * np.array(members[0], float))
+        state.member_edges(state.potentials())
+        before = state._tied[0]
+        state.update(second * np.array(members[1], float))
+        loss = reference.loss_2(D1, members, state.eta)
+        D = {p: w * math.prod(map(reference.omega, members, state.eta, [p] * 2)) / loss for p, w in D1.items()}
+        assert abs(reference.epsilons(D, members[0])[1] - before) <= state._drift[0] + 1e-12
+        np.testing.assert_allclose(state.eta, etas, atol=1e-8)
+
+
 def test_light_pairs_are_right_down_to_the_floor_and_never_lost():
     order = PairOrder.of(Pairs(np.array([0, 1]), np.array([1, 0]), np.ones(2)), 2)
     weights, none = TieWeights(order, 2), (np.zeros((0, 2), np.uint8), np.ones((0, 256)))
@@ -133,6 +150,8 @@ def test_loss_edges_and_best_member_are_right_after_any_steps(seed):
         }
         potentials = state.potentials()
         np.testing.assert_allclose(potentials, plain.potentials(product, n), atol=1e-10)
+        tied = np.array([reference.epsilons(product, f)[1] for f in members])
+        assert np.all(np.abs(tied - state._tied) <= state._drift + 1e-9), "what is not known is bounded"
         slopes = np.array([-reference.slope(product, f, eta) for f, eta in zip(members, etas, strict=True)])
         member, size = state.best_member(potentials, 0.0)
         assert size == pytest.approx(np.abs(slopes).max(), abs=1e-10)
