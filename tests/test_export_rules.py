@@ -8,7 +8,7 @@ import pytest
 
 from peers import peer
 from podium import PodiumError, import_model
-from podium.export import Linear, TreeSum, certify, export_model, sql
+from podium.export import FORMATS, Linear, TreeSum, certify, export_model, sql
 from podium.export.certificate import compare_scores
 from podium.export.ensemble import leaf_tree, split_tree
 from podium.export.sql import DEEPEST, pairwise_sum
@@ -87,6 +87,15 @@ def test_a_linear_model_is_refused_by_solr_for_features_that_count(tmp_path):
     for how in ({}, {"missing": "zero"}):
         with pytest.raises(PodiumError, match="takes a missing 'f1' for 3"):
             exported(Linear(weights, np.array([5.0, 3.0]), 0.0, None, "PreferenceRegression"), tmp_path, "solr", **how)
+
+
+@pytest.mark.parametrize("name", ["lightgbm", "python"])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_constant_is_added_last_as_our_scores_add_it(name, seed):
+    record, X = random_trees(seed, exact=False, n_trees=9)
+    ours = sum(tree.predict(X) for tree in record.trees) + record.base
+    np.testing.assert_array_equal(FORMATS[name].score(record, X), ours)
+    np.testing.assert_array_equal(record.score(X), ours)
 
 
 # LightGBM's text

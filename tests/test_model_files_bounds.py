@@ -315,6 +315,21 @@ def test_arrays_come_back_whatever_the_keys_they_stand_under(keys, tmp_path):
     assert [found[key].tolist() for key in keys] == [[0, 0, 0], [1, 1, 1]]
 
 
+@pytest.mark.parametrize("key", ["$array", "$float", "$", 3, 1.5, None, True], ids=str)
+def test_keys_that_json_or_our_marks_cannot_have_come_back(key, tmp_path):
+    value = {key: {"a": np.inf, "b": -np.inf}, "other": (1, [key])}
+    write_model(tmp_path / "model", {"value": value})
+    assert read_model(tmp_path / "model")["value"] == value
+
+
+@pytest.mark.parametrize("item", [[], ["a"], ["a", 1, 2]], ids=str)
+def test_a_key_in_a_file_has_one_value(item, tmp_path):
+    text = json.dumps({"format": "podium model", "protocol": PROTOCOL, "value": {"$map": [item]}})
+    write_bytes(tmp_path / "model", pack({"model.json": text.encode()}))
+    with pytest.raises(FormatError, match="its mapping must be a list of keys with their values"):
+        read_model(tmp_path / "model")
+
+
 # Writing
 
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from peers import peer
+
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = ("benchmarks", "experiments")
 NUMBER = r"[-+]?\d[\d.,e+-]*"
@@ -130,7 +132,7 @@ TINY = ["--rows", 400, "--trees", 2, "--leaves", 4, "--docs", 20, "--repeat", 1]
     ],
 )
 def test_benchmark_of_lambdamart_prints_its_figures(what, patterns, run):
-    pytest.importorskip("lightgbm")
+    peer("lightgbm")
     more = ["--without", "xgboost", "catboost"] if what in ("train", "score") else []
     lines_with(run("benchmarks/lambdamart.py", what, *TINY, *more), *patterns)
 
@@ -155,7 +157,7 @@ def test_experiment_on_rounded_gradients_prints_the_difference(run):
 
 
 def test_experiments_on_mq2008_print_the_difference(run, shared_data):
-    pytest.importorskip("lightgbm")
+    peer("lightgbm")
     folder = shared_data / "mq2008"
     few = ["--seeds", 1, "--trees", 2]
     lines_with(run("experiments/lambdamart.py", "peers", *few, folder), "fold 5 # # #", "mean of folds # # #")

@@ -1,0 +1,124 @@
+"""Checkpoints belong to one fit: its data, whatever their order, and its parameters; and they never get shorter."""
+
+import numpy as np
+import pytest
+
+from podium import FormatError, PodiumError, RankBoost
+from podium.dataset import RankingData
+from podium.model_file import read_model, write_model
+from podium.rankers.story import Checkpoint, fingerprint, from_columns, to_columns
+from podium.rounds import Round
+from podium.weak.feature import ScaledFeature
+from podium.weak.stump import Stump
+
+pytestmark = [
+    pytest.mark.plain,
+    pytest.mark.filterwarnings("ignore:overflow encountered in scalar"),  # hashes wrap around on purpose
+]
+PARAMETERS = {"learning_rate": 0.5, "criterion": "r"}
+
+
+def arrays():
+    """Return what a fit is given, all parts of it."""
+    rng = np.random.default_rng(0)
+    return {
+        "X": rng.integers(0, 9, (12, 3)) * 1.0, "y": rng.integers(0, 3, 12), "qid": np.repeat([1, 2, 3], 4),
+        "sample_weight": np.arange(1.0, 13.0), "query_weight": {1: 1.0, 2: 2.0, 3: 3.0},
+        "pairs": ([0, 1, 5], [2, 3, 6], [1.0, 2.0, 3.0]),
+    }  # fmt: skip
+
+
+def mark(parameters=PARAMETERS, **changes):
+    return fingerprint(RankingData.from_arrays(**(arrays() | changes)), parameters)
+
+
+def with_other(name, place):
+    values = arrays()[name]
+    values[place] = values[place] + 1
+    return {name: values}
+
+
+CHANGES = [
+    *(with_other("X", place) for place in ((0, 0), (7, 1), (11, 2))),
+    *(with_other("y", place) for place in (0, 5, 11)),
+    *(with_other("sample_weight", place) for place in (0, 11)),
+    with_other("query_weight", 2),
+    {"qid": np.repeat([1, 2, 3], [3, 5, 4])},
+    {"qid": np.repeat([1, 2], 6), "query_weight": None},
+    {"query_weight": None},
+    {"sample_weight": None},
+    {"y": None, "sample_weight": None, "query_weight": None},
+    {"pairs": None},
+    {"pairs": ([0, 1, 5], [2, 3, 7], [1.0, 2.0, 3.0])},
+    {"pairs": ([0, 1, 4], [2, 3, 6], [1.0, 2.0, 3.0])},
+    {"pairs": ([0, 1, 5], [2, 3, 6], [1.0, 2.0, 4.0])},
+]
+
+
+@pytest.mark.parametrize("changes", CHANGES, ids=lambda changes: "-".join(changes))
+def test_other_data_have_another_fingerprint(changes):
+    assert mark(**changes) != mark()
+
+
+@pytest.mark.parametrize("parameters", [{}, {"learning_rate": 0.5}, PARAMETERS | {"criterion": "z"}], ids=str)
+def test_other_parameters_have_another_fingerprint(parameters):
+    assert mark(parameters) != mark()
+
+
+def test_the_same_data_in_another_order_have_the_same_fingerprint():
+    given, order = arrays(), np.random.default_rng(1).permutation(12)
+    place = np.argsort(order)
+    better, worse, weight = given["pairs"]
+    moved = {name: given[name][order] for name in ("X", "y", "qid", "sample_weight")}
+    assert mark(**moved, pairs=(place[better], place[worse], weight)) == mark()
+    assert mark(dict(reversed(PARAMETERS.items()))) == mark()
+
+
+def rounds(count):
+    return [Round(Stump(i % 3, float(i), 1), 0.5, 0.9, 0.1) for i in range(count)]
+
+
+def test_a_checkpoint_of_another_fit_is_refused(tmp_path):
+    Checkpoint(tmp_path / "file", "one", 3).save(rounds(2))
+    assert Checkpoint(tmp_path / "file", "one", 3).rounds == rounds(2)
+    with pytest.raises(PodiumError, match="belongs to other data or other parameters"):
+        Checkpoint(tmp_path / "file", "two", 3)
+
+
+def test_a_checkpoint_is_written_when_it_gets_longer_alone(tmp_path, monkeypatch):
+    written = []
+    monkeypatch.setattr(
+        "podium.rankers.story.write_model",
+        lambda path, content: (written.append(len(content["rounds"]["alpha"])), write_model(path, content)),
+    )
+    checkpoint = Checkpoint(tmp_path / "file", "one", 3)
+    for count in (0, 2, 2, 1, 3, 2):
+        checkpoint.save(rounds(count))
+    again = Checkpoint(tmp_path / "file", "one", 3)
+    for count in (1, 3, 4):
+        again.save(rounds(count))
+    assert written == [2, 3, 4]
+    assert len(read_model(tmp_path / "file")["rounds"]["alpha"]) == 4
+
+
+@pytest.mark.parametrize(("low", "high", "fine"), [(0.0, 1.0, True), (1.0, 1.0, False), (1.0, 0.0, False)])
+def test_a_scaled_feature_has_a_low_below_its_high(low, high, fine):
+    columns = to_columns([Round(ScaledFeature(0, 0.0, 1.0, 0), 0.5, 0.9, 0.1)])
+    columns |= {"low": np.array([low]), "high": np.array([high])}
+    if fine:
+        assert len(from_columns(columns, "file", 1)) == 1
+    else:
+        with pytest.raises(FormatError, match="a low that is not below its high"):
+            from_columns(columns, "file", 1)
+
+
+def test_a_fit_goes_on_from_its_own_checkpoint_and_refuses_that_of_another(tmp_path):
+    given, path = arrays(), tmp_path / "file"
+    del given["pairs"]
+    half = RankBoost(2, checkpoint=path).fit(**given)
+    whole = RankBoost(4, checkpoint=path).fit(**given)
+    assert whole.rounds_[:2] == half.rounds_
+    assert whole.rounds_ == RankBoost(4).fit(**given).rounds_
+    for changes, parameters in (({"sample_weight": None}, {}), ({}, {"learning_rate": 0.5})):
+        with pytest.raises(PodiumError, match="belongs to other data or other parameters"):
+            RankBoost(4, checkpoint=path, **parameters).fit(**(given | changes))
