@@ -158,14 +158,14 @@ def test_experiment_on_rounded_gradients_prints_the_difference(run):
 
 def test_experiments_on_mq2008_print_the_difference(run, shared_data):
     peer("lightgbm")
-    folder = shared_data / "mq2008"
+    folder = shared_data("mq2008")
     few = ["--seeds", 1, "--trees", 2]
     lines_with(run("experiments/lambdamart.py", "peers", *few, folder), "fold 5 # # #", "mean of folds # # #")
     lines_with(run("experiments/lambdamart.py", "splits", *few, folder), "default λ # # # #", "paper's λ # # # #")
 
 
 def test_experiment_on_ordinal_sets_prints_the_paper_beside(run, shared_data):
-    folder = shared_data / "ordinal"
+    folder = shared_data("ordinal")
     text = run("experiments/ordinal.py", folder, "--sets", "machinecpu", "--splits", 2, "--rounds", 20)
     lines_with(text, *(f"machinecpu {kind} train # ± # (paper #, # errors) test #" for kind in ("single", "AB.OR")))
 
@@ -178,11 +178,11 @@ def test_experiment_on_ordinal_sets_prints_the_paper_beside(run, shared_data):
     ],
 )
 def test_experiment_on_ordinal_peers_prints_the_paper_beside(what, patterns, run, shared_data):
-    folder = shared_data / "ordinal"
+    folder = shared_data("ordinal")
     few = ["--sets", "pyrimidines", "--splits", 2, "--rankers", "PRank"]
     lines_with(run("experiments/ordinal_peers.py", folder, what, *few), *patterns)
 
 
 def test_experiment_on_rankboost_plus_prints_the_paper_beside(run, shared_data):
-    text = run("experiments/rankboost_plus.py", shared_data / "movielens-100k", "--every", 200, "--rounds", 3)
+    text = run("experiments/rankboost_plus.py", shared_data("movielens-100k"), "--every", 200, "--rounds", 3)
     lines_with(text, "# tasks", *(f"{name} R1 # (paper #) R2 # (paper #)" for name in ("RB-D", "RB-C", "RB+")))

@@ -84,7 +84,7 @@ def measured(data, scores, measure):
 @pytest.fixture(scope="module")
 def fold(shared_data):
     """A fold of MQ2008, of whose training queries every other one is taken."""
-    train, test = (read_letor(shared_data / "mq2008" / "Fold1" / f"{part}.txt.gz") for part in ("train", "test"))
+    train, test = (read_letor(shared_data("mq2008") / "Fold1" / f"{part}.txt.gz") for part in ("train", "test"))
     chosen = np.isin(train.qid, np.unique(train.qid)[::2])
     return train._replace(X=train.X[chosen], y=train.y[chosen], qid=train.qid[chosen], docid=None), test
 
@@ -131,7 +131,7 @@ def test_pairs_of_a_person_tell_the_order_of_the_others(name):
 @pytest.fixture(scope="module")
 def boston(shared_data):
     """Features and ten grades of equal counts, 300 rows to learn from."""
-    with gzip.open(shared_data / "ordinal" / "boston.csv.gz", "rt") as file:
+    with gzip.open(shared_data("ordinal") / "boston.csv.gz", "rt") as file:
         content = np.loadtxt(file, delimiter=",", skiprows=1)
     y = np.empty(len(content), int)
     y[np.argsort(content[:, -1], kind="stable")] = 1 + np.arange(len(y)) * 10 // len(y)
