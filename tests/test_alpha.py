@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from podium import PodiumError
 from podium.alpha import RULES, SMOOTHING
 from podium.distribution import Distribution
 from podium.feedback import Graded, Pairs
@@ -117,3 +118,13 @@ def test_numeric_search_takes_few_evaluations(monkeypatch):
     monkeypatch.setattr(distribution, "moments", lambda *given: calls.append(given) or moments(*given))
     RULES["numeric"](found_of(h, distribution), distribution)
     assert len(calls) <= 12
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("low", [-0.5, 0.0, 1.0])
+def test_the_rule_by_r_takes_spans_of_1_but_for_rounding_and_refuses_wider_ones(low):
+    distribution = Distribution(Pairs(np.array([1]), np.array([0]), np.ones(1)), 3)
+    found = Found(None, np.array([low, low + 1 + 4e-16, low + 0.5]), 0.5)
+    assert RULES["r"](found, distribution) == pytest.approx(math.atanh(0.5))
+    with pytest.raises(PodiumError, match="whose values span at most 1"):
+        RULES["r"](found._replace(values=np.array([low, low + 1.001, low])), distribution)

@@ -294,6 +294,22 @@ def test_parameters_of_stumps_are_heard(train):
 
 
 @both
+@pytest.mark.parametrize("abstain", [0, 1])
+def test_a_fixed_default_is_that_of_features_without_missing_values_too(kind, abstain, train):
+    assert not np.isnan(train.X).any()
+    assert {done.abstain for done in fit(kind(3, abstain=abstain), train).rounds_} == {abstain}
+
+
+def test_no_round_of_a_checkpoint_is_written_twice(train, tmp_path, monkeypatch):
+    lengths = []
+    monkeypatch.setattr(
+        "podium.rankers.story.write_model", lambda path, content: lengths.append(len(content["rounds"]["Z"]))
+    )
+    fit(RankBoost(20, checkpoint=tmp_path / "fit.checkpoint"), train)
+    assert lengths == [10, 20]
+
+
+@both
 def test_weights_of_rows_move_the_quantiles_of_thresholds(kind):
     # Rows from 32 on weigh next to nothing, so that the third quartile of the others is a threshold.
     X = np.arange(64.0)[:, None]
