@@ -83,3 +83,12 @@ def test_weights_are_tried_again_after_any_other_changed():
     assert weights.tolist() == [1.0, 1.0, 1.0]
     assert good == 3.0
     assert search.seen == [0, 1, 2, 0, 1, 2, 0, 1, 2]  # and two more once nothing was better
+
+
+@pytest.mark.parametrize("measure", ["ndcg", "pair_loss"])
+@pytest.mark.parametrize("signs", [(1, -1), (-1, 1), (-1, -1)])
+def test_rankers_upside_down_are_blended_as_well_where_weights_may_be_negative(signs, measure):
+    (one, two), y, qid = table(8, 2)
+    here = blend([one, two], y, qid=qid, measure=measure, positive=False)
+    there = blend([signs[0] * one, signs[1] * two], y, qid=qid, measure=measure, positive=False)
+    assert there.value == pytest.approx(here.value, abs=1e-9)
