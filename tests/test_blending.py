@@ -127,6 +127,16 @@ def test_curve_follows_the_options_of_the_measure(measure, options, function, ru
 
 
 @pytest.mark.plain
+def test_rows_of_two_queries_with_the_same_scores_stay_apart():
+    one, two = np.array([3.0, 0.0, 1.0, 1.0, 0.0, 2.0]), np.array([2.0, 3.0, 1.0, 1.0, 1.0, 0.0])
+    y, qid, offsets = np.array([0.0, 1.0, 2.0, 1.0, 2.0, 0.0]), np.array([0, 0, 0, 1, 1, 1]), np.array([0, 3, 6])
+    function, rules = twin_of("ndcg", y)
+    middles, means = plain.curve(one, two, y, offsets, function, **rules)
+    curve = blend_curve(one, two, y, qid=qid, measure="ndcg")
+    np.testing.assert_allclose(at(curve, middles), means, rtol=0, atol=1e-12)
+
+
+@pytest.mark.plain
 def test_a_sum_over_places_is_taken_only_where_the_rules_are_those_of_the_sum():
     for name in ("ndcg@3", "map@2", "mrr", "err"):
         assert has_profiles(parse_measure(name), Rules())
@@ -166,11 +176,11 @@ def test_edges_are_the_crossings_that_change_the_mean_each_once(measure, data, a
 @pytest.mark.plain
 @pytest.mark.parametrize("measure", ["ndcg", "map", "err", "pair_loss"])
 def test_the_order_of_queries_and_rows_changes_no_bit_of_a_curve(measure):
-    (one, two), y, qid = tied(9, 6, 6, 3)
+    (one, two), y, qid = tied(9, 14, 6, 3)
     curve = blend_curve(one, two, y, qid=qid, measure=measure)
-    for seed in range(3):
+    for seed in range(6):
         rows = np.random.default_rng(seed).permutation(len(y))
-        names = np.random.default_rng(seed).permutation(6)[qid]
+        names = np.random.default_rng(seed).permutation(14)[qid]
         other = blend_curve(one[rows], two[rows], y[rows], qid=names[rows], measure=measure)
         assert curve.edges.tolist() == other.edges.tolist()
         assert curve.values.tolist() == other.values.tolist()

@@ -1,5 +1,7 @@
 """The search for weights of several rankers, step by step."""
 
+from itertools import permutations
+
 import numpy as np
 import pytest
 
@@ -83,3 +85,31 @@ def test_weights_are_tried_again_after_any_other_changed():
     assert weights.tolist() == [1.0, 1.0, 1.0]
     assert good == 3.0
     assert search.seen == [0, 1, 2, 0, 1, 2, 0, 1, 2]  # and two more once nothing was better
+
+
+@pytest.mark.parametrize("measure", ["ndcg", "pair_loss"])
+@pytest.mark.parametrize("signs", [(1, -1), (-1, 1), (-1, -1)])
+def test_rankers_upside_down_are_blended_as_well_where_weights_may_be_negative(signs, measure):
+    (one, two), y, qid = table(8, 2)
+    here = blend([one, two], y, qid=qid, measure=measure, positive=False)
+    there = blend([signs[0] * one, signs[1] * two], y, qid=qid, measure=measure, positive=False)
+    assert there.value == pytest.approx(here.value, abs=1e-9)
+
+
+def test_one_step_from_either_of_two_rankers_upside_down_finds_the_best_of_all():
+    (one, two), y, qid = table(8, 2)
+    best = blend([one, two], y, qid=qid, measure="ndcg", positive=False).value
+    judge, rows = combination._gate([-one, -two], y, qid, None, "ndcg", None, {})
+    search = combination._Search(judge, rows, positive=False)
+    for weights, number in (([1.0, 0.0], 1), ([0.0, 1.0], 0)):
+        assert search.good(search.step(np.array(weights), number)) == pytest.approx(best, abs=1e-9)
+
+
+def test_changes_of_several_queries_at_one_point_add_up_alike_in_any_order():
+    sums = set()
+    for changes in permutations([0.1, 0.2, 0.3, 0.7, -0.4]):
+        found = [line.Changes(0.0, np.array([0.25]), np.array([change])) for change in changes]
+        edges, values = line._mean_of(found, np.zeros(5), np.ones(5))
+        assert edges.tolist() == [0.0, 0.25, 1.0]
+        sums.add(values[1])
+    assert len(sums) == 1
