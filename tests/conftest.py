@@ -8,6 +8,7 @@ import pytest
 
 import profiles
 
+pytest.register_assert_rewrite("parameters")  # before the search for doctests imports it
 profiles.settings.load_profile(os.environ.get("PODIUM_PROFILE", "steady"))
 
 SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"

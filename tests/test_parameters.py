@@ -6,10 +6,7 @@ from importlib import import_module
 import pytest
 
 import podium
-
-pytest.register_assert_rewrite("parameters")
-
-from parameters import EFFECTS  # noqa: E402 (asserts in it are to be rewritten)
+from parameters import EFFECTS
 
 for part in ("shared", "trees", "lambdas", "stumps", "ordinal"):
     import_module(f"parameters.{part}")
