@@ -96,6 +96,19 @@ def test_tie_rule_takes_the_lowest_feature_direction_one_and_the_lowest_threshol
 
 
 @pytest.mark.plain
+@pytest.mark.parametrize("first", [0, 1])
+def test_features_with_and_without_missing_values_are_compared_by_their_cost(first):
+    """The first of two features of equal cost; of two of different cost the cheaper one, wherever it stands."""
+    grades, gap = np.array([0, 0, 1, 1, 2, 2]), np.array([np.nan, 0.0, 1, 1, 2, 2])
+    whole = grades.astype(float)
+    for other, best in ((whole, 0), (np.roll(whole, 1), first)):
+        X = np.column_stack([gap, other] if first == 0 else [other, gap])
+        stump, found = search(X, grades, np.ones((6, 2)))
+        assert stump.feature == best
+        np.testing.assert_array_equal(found, grades)
+
+
+@pytest.mark.plain
 def test_infinite_values_are_parted_like_others():
     X = np.array([[-np.inf], [0.0], [np.inf]])
     stump, found = search(X, np.array([0, 1, 2]), np.ones((3, 2)))

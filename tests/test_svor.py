@@ -217,3 +217,36 @@ def test_features_are_scaled_to_mean_0_and_deviation_1_and_what_is_missing_to_0(
     expected = [[-1.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
     np.testing.assert_array_equal(scaling.apply(features), expected)
     assert np.all(np.isfinite(scaling.apply(np.array([[np.inf, -np.inf, 1e300]]))))
+
+
+@pytest.mark.plain
+def test_the_first_bias_is_that_of_the_heavier_side():
+    rows, grades, _ = sample(12, 12, 3)
+    for above, below, bias in ((2.0, 1.0, 1.0), (1.0, 2.0, -1.0)):
+        own = np.where(np.arange(2) < grades[:, None], above, below)
+        assert ExtendedMachine(rows, grades, own, "rbf", 0.5, 1e6, seed=0).bias == bias
+
+
+@pytest.mark.plain
+def test_a_larger_price_starts_from_the_scaled_solution_of_the_smaller():
+    rows, grades, weights = sample(12, 12)
+    machine = ExtendedMachine(rows, grades, weights, "rbf", 0.5, 1e6, seed=0)
+    machine.solve(0.01, 1e-3, 50)
+    before = {name: getattr(machine, name).copy() for name in ("alpha", "sums", "offsets", "values")}
+    assert np.any(before["alpha"] == 0.01 * weights)
+    machine.solve(0.04, 1e-3, 0)
+    for name, values in before.items():
+        np.testing.assert_allclose(getattr(machine, name), 4 * values, rtol=1e-12)
+
+
+@pytest.mark.plain
+def test_half_of_the_step_of_the_multiplier_is_taken_between_sweeps():
+    rows, grades, weights = sample(13, 12)
+    whole, parts = (ExtendedMachine(rows, grades, weights, "rbf", 0.5, 1e6, seed=0) for _ in range(2))
+    whole.solve(1.0, 0.0, 2)
+    first = parts.bias
+    parts.solve(1.0, 0.0, 1)
+    parts.bias = first + 0.5 * (parts.bias - first)
+    parts.solve(1.0, 0.0, 1)
+    np.testing.assert_array_equal(parts.alpha, whole.alpha)
+    assert parts.bias == whole.bias
