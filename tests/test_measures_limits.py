@@ -281,3 +281,12 @@ def test_k_has_up_to_nine_digits():
     assert value("ndcg@999999999", [1.0, 0.0], [0.0, 1.0]) == 1 / math.log2(3)
     with pytest.raises(PodiumError, match="k must be a whole number"):
         parse_measure("ndcg@1000000000")
+
+
+@pytest.mark.parametrize("base", DEFINITIONS)
+def test_the_perfect_ranking_is_better_than_the_reversed_one_in_the_direction_of_the_measure(base):
+    name = f"{base}@2" if DEFINITIONS[base].takes_k == "must" else base
+    labels = [0.0, 3.0, 1.0, 0.0, 2.0]
+    perfect, reverse = value(name, labels, labels), value(name, labels, [-label for label in labels])
+    assert (perfect > reverse) == parse_measure(name).higher_is_better
+    assert perfect != reverse
