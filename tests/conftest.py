@@ -1,11 +1,13 @@
 """The profile of Hypothesis, and fixtures that several test files share."""
 
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+import podium
 import profiles
 
 pytest.register_assert_rewrite("parameters")  # before the search for doctests imports it
@@ -24,3 +26,15 @@ def shared_data() -> Callable[[str], Path]:
         return SHARED_DATA / name
 
     return find
+
+
+@pytest.fixture
+def read(tmp_path):
+    """Import a model of another program: a text, or a document as JSON."""
+
+    def of(content, **options):
+        text = content if isinstance(content, str) else json.dumps(content)
+        (tmp_path / "model").write_text(text)
+        return podium.import_model(tmp_path / "model", **options)
+
+    return of
