@@ -244,3 +244,13 @@ def test_kinds_of_labels_with_an_order_of_their_own(name, ordered, own):
     assert (found is not None) == own
     if own:
         assert found.tolist() == ["low", "high"]
+
+
+@pytest.mark.plain
+def test_the_largest_cost_is_taken_and_the_first_above_it_named():
+    X, y = [[1.0], [2.0], [3.0]], ["a", "b", "c"]
+    costs = np.array([[0.0, 5e99, 1e100], [5e99, 0, 5e99], [1e100, 5e99, 0]])
+    assert ORStump().fit(X, y, sample_cost=costs).predict(X).tolist() == y
+    costs[0, 2] = costs[2, 0] = 2e100
+    with pytest.raises(PodiumError, match=r"must be at most 1e\+100; row 0 \(of grade 'a'\) has 2e\+100 for .* 'c'"):
+        ORStump().fit(X, y, sample_cost=costs)

@@ -108,6 +108,12 @@ def test_thresholds_that_coincide_or_are_infinite_are_read(tmp_path):
     assert load(tmp_path / "model").predict(X).tolist() == [1] * 6
 
 
+@pytest.mark.parametrize("ranker", [PRank(epochs=3), SVOR(0.1)], ids=lambda r: type(r).__name__)
+def test_thresholds_of_a_file_are_all_there(ranker, tmp_path):
+    fitted, _ = saved(ranker, tmp_path / "model")
+    assert load(tmp_path / "model").thresholds_.tolist() == fitted.thresholds_.tolist()
+
+
 @pytest.mark.parametrize("direction", [0, 2])
 def test_cut_points_need_a_direction(direction, tmp_path):
     ranker = OrdinalThresholds(RankBoost(n_estimators=2), folds=None)

@@ -346,3 +346,31 @@ def test_equal_rows_stand_in_one_fold_and_as_many_rows_as_folds_are_enough():
 def test_parameters_out_of_bounds_are_refused_by_name(ranker, name):
     with pytest.raises(PodiumError, match=f"'{name}'|{name} must"):
         ranker.fit(*sample(21, 20))
+
+
+@pytest.mark.parametrize(
+    ("ranker", "expected"),
+    [
+        (AdaBoostOR(), {"n_estimators": 1000, "cost": "absolute", "early_stopping_rounds": None, "random_state": 0}),
+        (BaggingOR(), {"n_estimators": 100, "cost": "absolute", "random_state": 0}),
+        (ORBoost(), {"n_estimators": 1000, "variant": "all-margins", "learning_rate": 1.0, "max_bins": 255}),
+        (PRank(), {"variant": "siprank", "epochs": 2000, "random_state": 0}),
+        (
+            SVOR(),
+            {"C": 1.0, "kernel": "perceptron", "gamma": None, "target_error": 0.3, "tol": 1e-3, "random_state": 0},
+        ),
+        (SVOR(), {"max_iter": 2000, "cache_size": 500}),
+        (OrdinalThresholds(), {"folds": 5}),
+        (ExtendedBinary(), {"encoding": "one-hot"}),
+    ],
+    ids=lambda given: type(given).__name__,
+)
+def test_defaults_are_those_of_the_docs(ranker, expected):
+    assert {name: ranker.get_params()[name] for name in expected} == expected
+
+
+def test_costs_and_weights_are_given_by_name_alone():
+    X, y = sample(22)
+    for booster in ROUNDS:
+        with pytest.raises(TypeError, match="positional argument"):
+            clone(booster).fit(X, y, ASYMMETRIC[y])
