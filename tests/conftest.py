@@ -9,23 +9,16 @@ import pytest
 
 import podium
 import profiles
+from real_data import find_data
 
 pytest.register_assert_rewrite("parameters")  # before the search for doctests imports it
 profiles.settings.load_profile(os.environ.get("PODIUM_PROFILE", "steady"))
 
-SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
-
 
 @pytest.fixture(scope="session")
 def shared_data() -> Callable[[str], Path]:
-    """Return where a real data set or file is, beside the checkout; they may not be passed on, so it may be missing."""
-
-    def find(name: str) -> Path:
-        if not (SHARED_DATA / name).exists():
-            pytest.skip(f"{name} is not among the data sets beside this checkout; its terms forbid shipping it")
-        return SHARED_DATA / name
-
-    return find
+    """`find_data`: where a real data set is; the test is skipped where it is not."""
+    return find_data
 
 
 @pytest.fixture

@@ -2,10 +2,10 @@
 
 import pytest
 
-from conftest import shared_data
 from peers import peer
 from profiles import EXAMPLES, NIGHTLY_FACTOR, examples, settings
 from quick import choose, uses
+from real_data import find_data
 
 TEXTS = {
     "tests/test_a.py": "from podium.losses.pairs import pull",
@@ -68,8 +68,7 @@ def test_a_missing_peer_fails_unless_peers_are_declared_missing(monkeypatch):
 
 def test_a_data_set_that_is_missing_from_the_folder_skips(tmp_path, monkeypatch):
     (tmp_path / "there").mkdir()
-    monkeypatch.setattr("conftest.SHARED_DATA", tmp_path)
-    find = shared_data.__wrapped__()
-    assert find("there") == tmp_path / "there"
+    monkeypatch.setattr("real_data.FOLDER", tmp_path)
+    assert find_data("there") == tmp_path / "there"
     with pytest.raises(pytest.skip.Exception, match="mq2008"):
-        find("mq2008")
+        find_data("mq2008")
