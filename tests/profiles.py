@@ -12,7 +12,9 @@ EXAMPLES = 100
 NIGHTLY_FACTOR = 10
 
 settings.register_profile("steady", max_examples=EXAMPLES, deadline=None, derandomize=True)  # the same ones in each run
-settings.register_profile("nightly", max_examples=EXAMPLES * NIGHTLY_FACTOR, deadline=None, print_blob=True)
+settings.register_profile(
+    "nightly", max_examples=EXAMPLES * NIGHTLY_FACTOR, deadline=None, derandomize=False, print_blob=True
+)
 
 
 def examples(number: int, plain: int | None = None, **options: Any) -> settings:
