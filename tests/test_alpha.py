@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.optimize import brentq
 
 from podium import PodiumError
-from podium.alpha import RULES, SMOOTHING
-from podium.distribution import Distribution
+from podium.alpha import RULES, SMOOTHING, _zero_of_slope
+from podium.distribution import Distribution, Moments, RankingWeights
 from podium.feedback import Graded, Pairs
 from podium.weak import Found
 from profiles import examples
@@ -128,3 +129,42 @@ def test_the_rule_by_r_takes_spans_of_1_but_for_rounding_and_refuses_wider_ones(
     assert RULES["r"](found, distribution) == pytest.approx(math.atanh(0.5))
     with pytest.raises(PodiumError, match="whose values span at most 1"):
         RULES["r"](found._replace(values=np.array([low, low + 1.001, low])), distribution)
+
+
+def moments_of(weights, differences, calls):
+    """ln Z(α) of pairs that weigh so much and differ so much in h, with its slope and square, without overflow."""
+
+    def moments(alpha):
+        calls.append(alpha)
+        powers = np.log(weights) - alpha * differences
+        shares = np.exp(powers - powers.max())
+        shares /= shares.sum()
+        return Moments(0.0, float(-shares @ differences), float(shares @ differences**2))
+
+    return moments
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("steep", [1.0, 30.0, 1e3, 1e6])
+@pytest.mark.parametrize("wrong", [0.3, 1e-3, 1e-9])
+def test_the_zero_of_a_slope_has_all_its_digits_however_steep(steep, wrong):
+    weights, differences = np.array([1.0 - wrong, 0.5 * wrong, 0.5 * wrong]), np.array([1.0, -steep, -0.5 * steep])
+    moments, calls = moments_of(weights, differences, []), []
+    low, high = -40.0, 40.0
+    expected = brentq(lambda alpha: moments(alpha).slope, low, high, xtol=1e-300, rtol=1e-15, maxiter=1000)
+    found = _zero_of_slope(moments_of(weights, differences, calls), low, high)
+    assert found == pytest.approx(expected, rel=1e-13)
+    assert len(calls) < 100
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("sign", [1, -1])
+def test_weights_of_rounding_alone_give_no_alpha_beyond_the_largest(sign):
+    class Nearly:
+        """A distribution under which the pairs ordered wrongly weigh next to nothing."""
+
+        def ranking_weights(self, values):
+            return RankingWeights(*((1e-20, 0.0, 1.0) if sign > 0 else (1.0, 0.0, 1e-20)))
+
+    alpha = RULES["z"](Found(None, np.array([0.0, 1.0]), 1.0), Nearly())
+    assert abs(alpha) == pytest.approx(LIMIT, rel=1e-12)
