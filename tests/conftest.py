@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 import podium
 import profiles
+from podium import cli
 from real_data import find_data
 
 pytest.register_assert_rewrite("parameters")  # before the search for doctests imports it
@@ -31,3 +33,21 @@ def read(tmp_path):
         return podium.import_model(tmp_path / "model", **options)
 
     return of
+
+
+@pytest.fixture
+def command_line(monkeypatch, capsys, tmp_path):
+    """Run the command line in an empty folder; return exit code, output and error output."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["podium", *map(str, arguments)])
+        try:
+            cli.main()
+            code = 0
+        except SystemExit as stop:
+            code = stop.code or 0
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return call

@@ -1,7 +1,6 @@
 """The commands as a newcomer runs them: tables, JSON, and one sentence with exit code 2 on bad input."""
 
 import json
-import sys
 import warnings
 
 import numpy as np
@@ -14,23 +13,11 @@ LETOR = "2 qid:1 1:0.5 2:3\n0 qid:1 1:0.1 2:4\n1 qid:2 1:0.9 # docid = b\n0 qid:
 
 
 @pytest.fixture
-def run(monkeypatch, capsys, tmp_path):
-    """Run the command line in an empty folder; return exit code, output and error output."""
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["podium", *map(str, arguments)])
-        try:
-            cli.main()
-            code = 0
-        except SystemExit as stop:
-            code = stop.code or 0
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
+def run(command_line, tmp_path):
+    """Run the command line in a folder with a data file and scores."""
     (tmp_path / "data.txt").write_text(LETOR)
     (tmp_path / "scores.txt").write_text("0.9\n0.1\n0.2\n0.8\n")
-    return call
+    return command_line
 
 
 def test_data_says_what_there_is_to_learn(run):

@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import sys
 import warnings
 
 import numpy as np
@@ -27,25 +26,13 @@ QUICK = ["--set", "n_estimators=3", "--quiet"]
 
 
 @pytest.fixture
-def run(monkeypatch, capsys, tmp_path):
-    """Run the command line in a folder of small files; return exit code, output and error output."""
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["podium", *map(str, arguments)])
-        try:
-            cli.main()
-            code = 0
-        except SystemExit as stop:
-            code = stop.code or 0
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
+def run(command_line, tmp_path):
+    """Run the command line in a folder of small files."""
     files = {"data.txt": LETOR, "plain.txt": PLAIN, "data.csv": CSV, "table": CSV, "scores": "3\n1\n2\n1\n1\n2\n"}
     files |= {"other": "1\n2\n3\n3\n2\n1\n", "sizes": "3\n3\n", "one": "6\n", "short": "3\n2\n"}
     for name, text in files.items():
         (tmp_path / name).write_text(text)
-    return call
+    return command_line
 
 
 @pytest.fixture

@@ -55,6 +55,7 @@ def stump_dimension(n_features: int, n_grades: int) -> int:
     """
 
     def excess(m: int) -> float:
+        """Logarithm of 2^m over the labelings of m examples."""
         ways = math.log(2 * n_features * n_grades) + (n_grades - 1) * math.log1p(m / (n_grades - 1))
         return m * math.log(2) - ways
 
