@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 import random
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 
 TABLE = Path(__file__).parent / "table"
+EQUIVALENT = Path(__file__).parent / "equivalent.toml"
+"""Made faults that no test can tell from the library, and why."""
 SOURCE = Path(__file__).parents[2] / "src" / "podium"
 OPERATORS = (
     *(f"ReplaceBinaryOperator_{a}" for a in ("Add_Sub", "Sub_Add", "Mul_Div", "Div_Mul", "FloorDiv_Mul", "Pow_Mul")),
@@ -88,10 +90,10 @@ def function_names(source: str, bodies: bool = False) -> dict[int, str]:
     return names
 
 
-def read_faults() -> list[Fault]:
-    """Return the faults of all tables."""
-    tables = (tomllib.loads(path.read_text("utf-8")) for path in sorted(TABLE.glob("*.toml")))
-    return [Fault(**row) for table in tables for row in table["fault"]]
+def read_faults(*paths: Path) -> list[Fault]:
+    """Return the faults of some tables, by default of all that are written by hand."""
+    tables = (tomllib.loads(path.read_text("utf-8")) for path in paths or sorted(TABLE.glob("*.toml")))
+    return [Fault(**row) for table in tables for row in table.get("fault", [])]
 
 
 def make_faults(modules: list[str], sample: int, seed: int = 0) -> list[Fault]:
@@ -108,7 +110,8 @@ def _sample_of(module: str, size: int, seed: int) -> list[Fault]:
             first, before, after = _difference(source, changed)
             if first in lines and not _in_docstring(source, first):
                 faults[before, after] = Fault(module, before, after, name)
-    found = [faults[key] for key in sorted(faults)]
+    reasons = {fault.key: fault.equivalent for fault in read_faults(EQUIVALENT)}
+    found = [replace(faults[key], equivalent=reasons.get(faults[key].key, "")) for key in sorted(faults)]
     return random.Random(f"{seed} {module}").sample(found, min(size, len(found)))
 
 
