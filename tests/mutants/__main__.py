@@ -58,7 +58,7 @@ def main() -> int:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="mutants", description=__doc__)
-    parser.add_argument("modules", nargs="*", help="modules or folders below src/podium; all by default, generated: some")
+    parser.add_argument("modules", nargs="*", help="modules or folders below src/podium")
     parser.add_argument("--generated", action="store_true", help="faults that cosmic-ray's operators make")
     parser.add_argument("--sample", type=int, default=12, help="generated faults of each module")
     parser.add_argument("--workers", type=int, default=2)
@@ -182,7 +182,7 @@ def _outcome(fault: Fault) -> str:
 
 
 def report(faults: list[Fault], least: float, all_explained: bool) -> int:
-    """Print killed and survived by module, then each survivor; return 1 if too many survived, or one without a reason."""
+    """Print killed and survived by module, then each survivor; return 1 if too many survived, or for no reason."""
     outcomes = {fault: _outcome(fault) for fault in faults}
     for module in sorted({fault.module for fault in faults}):
         counts = Counter(outcomes[fault] for fault in faults if fault.module == module)
