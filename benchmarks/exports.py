@@ -12,7 +12,7 @@ import numpy as np
 
 from podium.export import FORMATS, TreeSum, certify, export_model
 from podium.export.ensemble import split_tree
-from podium.weak.regression_tree import RegressionTree
+from podium.trees.regression_tree import RegressionTree
 
 N_FEATURES = 136
 

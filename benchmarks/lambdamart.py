@@ -23,14 +23,14 @@ from rich.console import Console
 from rich.table import Table
 
 from podium.binning import bin_features
-from podium.dataset import RankingData
-from podium.feedback import Graded
+from podium.data.feedback import Graded
+from podium.data.ranking_data import RankingData
 from podium.losses import LambdaLoss
 from podium.measures import measure_queries
 from podium.rankers.lambdamart import LambdaMART
-from podium.weak.grower import TreeGrower
-from podium.weak.histogram import pack
-from podium.weak.split import Limits
+from podium.trees.grower import TreeGrower
+from podium.trees.histogram import pack
+from podium.trees.split import Limits
 
 CASES = [
     *((rows, leaves, 120, threads) for rows in (30_000, 300_000) for leaves in (10, 31, 255) for threads in (1, 2)),

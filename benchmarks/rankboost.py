@@ -27,10 +27,10 @@ from rich.table import Table
 
 from podium import RankBoost, RankingData, evaluate, make_search
 from podium.binning import bin_features
-from podium.distribution import Distribution
-from podium.feedback import feedback_of
-from podium.weak import Found
-from podium.weak.stump import StumpLearner
+from podium.data.feedback import feedback_of
+from podium.pairs.distribution import Distribution
+from podium.pairs.weak_ranking import Found
+from podium.stumps.stump import StumpLearner
 
 OUT = Path(__file__).resolve().parent / "out"
 DOUBLINGS = (1, 2, 4, 8, 16)

@@ -14,11 +14,11 @@ import time
 import numpy as np
 import scipy.sparse as sp
 
-from podium.alpha import RULES
 from podium.binning import bin_features
-from podium.distribution import Distribution
-from podium.feedback import Graded, Pairs
-from podium.weak.stump import StumpLearner
+from podium.data.feedback import Graded, Pairs
+from podium.pairs.alpha import RULES
+from podium.pairs.distribution import Distribution
+from podium.stumps.stump import StumpLearner
 
 ROWS = 300_000
 

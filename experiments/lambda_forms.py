@@ -28,7 +28,7 @@ from lambdamart import read_fold, shuffled
 from numba import njit
 
 from podium import MART, LambdaMART, evaluate
-from podium.feedback import Graded
+from podium.data.feedback import Graded
 from podium.losses import NORMALIZATIONS, LambdaLoss
 from podium.readers import read_qrels, read_run
 

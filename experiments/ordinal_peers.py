@@ -27,7 +27,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from podium import MART, SVOR, AdaBoostOR, ORBoost, OrdinalThresholds, PRank
-from podium.rankers.ordinal.svor import C_GRID
+from podium.rankers.svor import C_GRID
 
 PAPER = {  # training cost, test cost and its standard error: single, boosted
     "pyrimidines": {"PRank": (0.46, 1.57, 0.07, 0.27, 1.42, 0.07), "SVOR": (2.44, 2.63, 0.10, 0.18, 1.36, 0.05)},

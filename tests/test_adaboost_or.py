@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from peers import peer
 from podium import AdaBoostOR, FormatError, ORStump, PodiumError, PRank, VectorSimilarity, load
 from podium.model_file import read_model, write_model
-from podium.rankers.ordinal.votes import Votes, vote_of_stumps
+from podium.ordinal.votes import Votes, vote_of_stumps
 from tables import graded_table
 
 RANKERS = [
@@ -62,7 +62,7 @@ def test_row_order_changes_no_bit_where_rows_differ_in_costs_alone(table):
 @pytest.mark.parametrize("ranker", RANKERS[:5], ids=lambda r: str(r).replace("\n", ""))
 def test_thread_count_changes_no_bit(ranker, table, monkeypatch):
     monkeypatch.setattr("podium._compiled.CELLS_WORTH_THREADS", 0)
-    monkeypatch.setattr("podium.rankers.ordinal.votes.ROWS_PER_TASK", 32)
+    monkeypatch.setattr("podium.ordinal.votes.ROWS_PER_TASK", 32)
     X, y = table
     one, two = (clone(ranker).set_params(n_jobs=n).fit(X, y).predict_rank(X) for n in (1, 3))
     np.testing.assert_array_equal(one, two)

@@ -1,4 +1,4 @@
-"""Tests of podium.alpha: the closed forms, the numeric minimum, and perfect rankings."""
+"""Tests of podium.pairs.alpha: the closed forms, the numeric minimum, and perfect rankings."""
 
 import math
 
@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 
 from podium import PodiumError
-from podium.alpha import RULES, SMOOTHING, _zero_of_slope
-from podium.distribution import Distribution, Moments, RankingWeights
-from podium.feedback import Graded, Pairs
-from podium.weak import Found
+from podium.data.feedback import Graded, Pairs
+from podium.pairs.alpha import RULES, SMOOTHING, _zero_of_slope
+from podium.pairs.distribution import Distribution, Moments, RankingWeights
+from podium.pairs.weak_ranking import Found
 from profiles import examples
 from reference import rankboost as twin
 

@@ -8,8 +8,8 @@ from sklearn.linear_model import LogisticRegression
 
 from podium import AdaBoostOR, BaggingOR, FormatError, ORStump, PodiumError, PRank, load
 from podium.model_file import read_model, write_model
-from podium.rankers.ordinal.bagging import draw_rows, drawn_data
-from podium.rankers.ordinal.base import OrdinalData
+from podium.rankers.bagging import draw_rows, drawn_data
+from podium.rankers.ordinal_ranker import OrdinalData
 from reference import ordinal as twin
 from tables import graded_table
 

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from podium import load
 from podium._validation import FormatError, NoPairsError, PodiumError
-from podium.dataset import RankingData
-from podium.feedback import feedback_of
+from podium.data.feedback import feedback_of
+from podium.data.ranking_data import RankingData
 from podium.model_file import read_model, write_model
+from podium.pairs.feature_loss import RankingLoss
 from podium.rankers import baselines
 from podium.rankers.baselines import NearestNeighbor, PreferenceRegression, VectorSimilarity
-from podium.rankers.feature_loss import RankingLoss
 from profiles import examples
 from reference import baselines as twin
 

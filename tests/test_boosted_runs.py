@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from podium import PodiumError, RankBoost, RankBoostPlus, load, make_search
+from podium.boosting.rounds import EvaluationSet, Monitor, Round
 from podium.model_file import read_model
+from podium.pairs.weak_ranking import Found
+from podium.plus.plus_search import EfficientLearner
 from podium.rankers.story import from_columns, to_columns
-from podium.rounds import EvaluationSet, Monitor, Round
-from podium.weak import Found
-from podium.weak.feature import ScaledFeature
-from podium.weak.plus_search import EfficientLearner
-from podium.weak.stump import Stump, StumpLearner
+from podium.stumps.scaled_feature import ScaledFeature
+from podium.stumps.stump import Stump, StumpLearner
 from rankboost_data import story
 
 pytestmark = pytest.mark.plain
@@ -240,7 +240,7 @@ def test_the_progress_bar_counts_the_rounds():
 
 
 def test_an_evaluation_set_sums_its_rounds_over_rows_in_any_order(train):
-    from podium.dataset import RankingData
+    from podium.data.ranking_data import RankingData
     from podium.measures import parse_measure
 
     order = np.random.default_rng(3).permutation(len(train.y))

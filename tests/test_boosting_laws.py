@@ -6,14 +6,14 @@ import pytest
 from podium import RankBoost
 from podium._magnitudes import LARGEST
 from podium._validation import PodiumError
-from podium.dataset import RankingData
-from podium.feedback import Graded
+from podium.data.feedback import Graded
+from podium.data.ranking_data import RankingData
 from podium.losses import CrossEntropy, LambdaLoss
 from podium.measures import measure_queries
 from podium.rankers.lambdamart import MART, LambdaMART
 from podium.rankers.tree_categories import find_categories
-from podium.rankers.tree_rounds import Sampler
-from podium.weak.grower import TreeGrower
+from podium.trees.grower import TreeGrower
+from podium.trees.tree_boosting import Sampler
 from reference import trees as twin
 
 pytestmark = [

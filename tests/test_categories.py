@@ -20,7 +20,7 @@ from podium import (
     VectorSimilarity,
     load,
 )
-from podium.categories import MOST, Categories, categorical_columns
+from podium.data.categories import MOST, Categories, categorical_columns
 
 pandas = peer("pandas")
 polars = peer("polars")

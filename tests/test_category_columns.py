@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from peers import peer
 from podium._validation import PodiumError, check_features
 from podium.binning import as_blocks, bin_features
-from podium.categories import MOST, Categories, read_column, read_features
+from podium.data.categories import MOST, Categories, read_column, read_features
 
 pandas = peer("pandas")
 polars = peer("polars")

@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 
 from podium._compiled import JIT_DISABLED
 from podium.binning import as_blocks, bin_features
-from podium.weak.category_split import CategorySplits
-from podium.weak.category_walk import tables_of
-from podium.weak.grower import TreeGrower, beats
-from podium.weak.regression_tree import Forest
-from podium.weak.split import Limits, Split
+from podium.trees.category_split import CategorySplits
+from podium.trees.category_walk import tables_of
+from podium.trees.grower import TreeGrower, beats
+from podium.trees.regression_tree import Forest
+from podium.trees.split import Limits, Split
 from profiles import examples
 from reference import trees as twin
 
@@ -99,7 +99,7 @@ def test_a_forest_of_both_kinds_of_trees_adds_them_up(monkeypatch):
     expected = [sum(tree.value[twin.leaf(tree, row)] for tree in trees) for row in X]
     np.testing.assert_allclose(Forest.of(trees).score(X), expected, rtol=1e-12)
     whole = Forest.of(trees).score(X)
-    monkeypatch.setattr("podium.weak.regression_tree.ROWS_PER_TASK", 40)
+    monkeypatch.setattr("podium.trees.regression_tree.ROWS_PER_TASK", 40)
     np.testing.assert_array_equal(Forest.of(trees).score(X, n_threads=2), whole)
 
 
@@ -128,9 +128,9 @@ def test_of_equal_gains_the_first_feature_wins_whatever_its_kind():
 @pytest.mark.skipif(JIT_DISABLED, reason="plain kernels run on one thread")
 @pytest.mark.parametrize("exact", [False, True])
 def test_threads_change_no_bit_of_a_tree_with_sets(exact, monkeypatch):
-    monkeypatch.setattr("podium.weak.grower.SHARED_CELLS", 1)
-    monkeypatch.setattr("podium.weak.grower.SHARED_ROWS", 100)
-    monkeypatch.setattr("podium.weak.grower.processors", lambda: 8)
+    monkeypatch.setattr("podium.trees.grower.SHARED_CELLS", 1)
+    monkeypatch.setattr("podium.trees.grower.SHARED_ROWS", 100)
+    monkeypatch.setattr("podium.trees.grower.processors", lambda: 8)
     X, gradient, curvature = table(8, 600, 40, numbers=20)
     one, three = (grow(X, gradient, curvature, 40, 5.0, exact=exact, n_threads=n)[0].tree for n in (1, 3))
     assert len(one.sets)

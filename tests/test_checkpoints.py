@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from podium import FormatError, PodiumError, RankBoost
-from podium.dataset import RankingData
+from podium.boosting.rounds import Round
+from podium.data.ranking_data import RankingData
 from podium.model_file import read_model, write_model
 from podium.rankers.story import Checkpoint, fingerprint, from_columns, to_columns
-from podium.rounds import Round
-from podium.weak.feature import ScaledFeature
-from podium.weak.stump import Stump
+from podium.stumps.scaled_feature import ScaledFeature
+from podium.stumps.stump import Stump
 
 pytestmark = [
     pytest.mark.plain,

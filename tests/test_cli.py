@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 from peers import peer
-from podium import cli, cli_files, dataset
+from podium import cli
+from podium.cli import files as cli_files
+from podium.data import ranking_data
 
 LETOR = "2 qid:1 1:0.5 2:3\n0 qid:1 1:0.1 2:4\n1 qid:2 1:0.9 # docid = b\n0 qid:2 1:0.2 2:1\n"
 
@@ -88,7 +90,7 @@ def test_a_csv_file_of_grades_needs_no_queries(run, tmp_path):
 
 
 def test_one_query_is_said_by_an_empty_qid_and_warned_of_otherwise(run, tmp_path, monkeypatch):
-    monkeypatch.setattr(dataset, "MANY_ROWS", 3)
+    monkeypatch.setattr(ranking_data, "MANY_ROWS", 3)
     (tmp_path / "plain.txt").write_text("1 1:3\n0 1:2\n0 1:1\n1 1:4\n0 1:5\n")
     warnings.simplefilter("always")
     command = ["evaluate", "plain.txt", "--feature", "1", "-m", "pair_loss"]

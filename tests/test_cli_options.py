@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from peers import peer
-from podium import NearestNeighbor, RankBoost, cli, cli_files, evaluate, load, read_letor
+from podium import NearestNeighbor, RankBoost, cli, evaluate, load, read_letor
 from podium._validation import PodiumError
+from podium.cli import files
 from podium.report import export_report
 from reference.foreign_files import LAMBDAMART, RANKBOOST, WEIGHTS
 
@@ -163,7 +164,7 @@ def test_format_label_and_qid_say_how_any_file_is_read(run, content, tmp_path):
     ],
 )
 def test_the_ending_names_the_format(name, kind, tmp_path):
-    assert cli_files._format_of(tmp_path / name) == kind
+    assert files._format_of(tmp_path / name) == kind
 
 
 def test_a_packed_csv_file_is_read_by_its_ending(content, tmp_path):
@@ -318,7 +319,7 @@ def test_an_undefined_mean_is_null_in_json(content, tmp_path):
 
 
 def test_warnings_are_lines_of_error_output(run, monkeypatch, tmp_path):
-    monkeypatch.setattr("podium.dataset.MANY_ROWS", 3)
+    monkeypatch.setattr("podium.data.ranking_data.MANY_ROWS", 3)
     (tmp_path / "plain.txt").write_text(PLAIN.replace("\n2 ", "\n1 ").replace("2 1:0.5", "1 1:0.5"))
     warnings.simplefilter("always")
     code, out, err = run("evaluate", "plain.txt", "scores", "-m", "mrr")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from podium.dataset import RankingData, group_rows, hash_features
+from podium.data.ranking_data import RankingData, group_rows, hash_features
 
 pytestmark = pytest.mark.plain
 

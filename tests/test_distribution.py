@@ -1,4 +1,4 @@
-"""Tests of podium.distribution: D, π and Z, factored and explicit, against plain sums over pairs."""
+"""Tests of podium.pairs.distribution: D, π and Z, factored and explicit, against plain sums over pairs."""
 
 import itertools
 import math
@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from podium._validation import NoPairsError, PodiumError
-from podium.distribution import Distribution
-from podium.distribution.pairs import CHUNK
-from podium.feedback import FeedbackSum, Graded, Pairs
+from podium.data.feedback import FeedbackSum, Graded, Pairs
+from podium.pairs.distribution import Distribution
+from podium.pairs.explicit_part import CHUNK
 from profiles import examples
 from reference import rankboost as twin
 
@@ -243,7 +243,7 @@ def test_thread_count_changes_no_bit_of_graded_feedback(size):
 
 @pytest.mark.parametrize("size", [0.1, 1e4])
 def test_thread_count_changes_no_bit_of_explicit_pairs(size, monkeypatch):
-    monkeypatch.setattr("podium.distribution.pairs.CHUNK", 500)
+    monkeypatch.setattr("podium.pairs.explicit_part.CHUNK", 500)
     rng = np.random.default_rng(3)
     feedback = Pairs(rng.integers(0, 50, 3000), rng.integers(50, 99, 3000), rng.random(3000))
     answers = []
@@ -260,7 +260,7 @@ def test_chunks_of_pairs_add_up(size, monkeypatch):
     rng = np.random.default_rng(3)
     feedback = Pairs(rng.integers(0, 50, 3000), rng.integers(50, 99, 3000), rng.random(3000))
     whole = Distribution(feedback, 99)
-    monkeypatch.setattr("podium.distribution.pairs.CHUNK", 500)
+    monkeypatch.setattr("podium.pairs.explicit_part.CHUNK", 500)
     chunked = Distribution(feedback, 99)
     assert chunked.update(steps(99, size, 1)) == pytest.approx(whole.update(steps(99, size, 1)), rel=1e-12)
     np.testing.assert_allclose(chunked.potentials(), whole.potentials(), atol=1e-14)

@@ -12,7 +12,7 @@ from peers import peer
 from podium import LambdaMART, PodiumError
 from podium._compiled import JIT_DISABLED
 from podium.export import FORMATS, TreeSum, certify, export_model
-from podium.weak.regression_tree import RegressionTree
+from podium.trees.regression_tree import RegressionTree
 from profiles import examples
 from test_exports import random_tree
 

@@ -12,8 +12,8 @@ from podium.export import FORMATS, Linear, TreeSum, certify, export_model, sql
 from podium.export.certificate import compare_scores
 from podium.export.ensemble import leaf_tree, split_tree
 from podium.export.sql import DEEPEST, pairwise_sum
-from podium.export.trees import LARGEST
-from podium.weak.regression_tree import RegressionTree
+from podium.export.tree_text import LARGEST
+from podium.trees.regression_tree import RegressionTree
 from reference import exports as read
 from test_export_files import Page
 from test_exports import random_trees

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from peers import peer
 from podium.export import FORMATS, Linear, TreeSum, certify, export_model
 from podium.export.ensemble import leaf_tree, split_tree
-from podium.weak.regression_tree import RegressionTree
+from podium.trees.regression_tree import RegressionTree
 from profiles import examples
 from reference import exports as read
 
@@ -289,7 +289,7 @@ def test_a_dump_has_the_fields_of_xgboost(tmp_path):
 
 def test_thresholds_in_solr_are_the_wanted_ones_after_its_slack_or_just_above():
     from podium.export.solr import as_read
-    from podium.export.trees import nearest_float32
+    from podium.export.tree_text import nearest_float32
 
     rng = np.random.default_rng(0)
     usual = np.concatenate([rng.normal(size=10000) * 10.0 ** rng.integers(-2, 9, 10000), [0.0, 1e-6, 0.1, 3e38]])

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from podium._validation import NoPairsError, PodiumError
-from podium.dataset import RankingData
-from podium.feedback import FeedbackSum, Graded, Pairs, feedback_of, summarize
+from podium.data.feedback import FeedbackSum, Graded, Pairs, feedback_of, summarize
+from podium.data.ranking_data import RankingData
 from reference import rankboost as twin
 
 pytestmark = pytest.mark.plain

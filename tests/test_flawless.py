@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from podium import AdaBoostOR, ORBoost, RankBoost, RankBoostPlus
-from podium.distribution import Distribution
-from podium.feedback import Graded, Pairs
-from podium.rounds import FLAWLESS
-from podium.weak import Found
+from podium.boosting.rounds import FLAWLESS
+from podium.data.feedback import Graded, Pairs
+from podium.pairs.distribution import Distribution
+from podium.pairs.weak_ranking import Found
 
 pytestmark = pytest.mark.plain
 

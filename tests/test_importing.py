@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import podium
 from peers import peer
 from podium import FormatError, PodiumError, import_model
-from podium.importing.trees import at_most_as_float32, below_as_float32
+from podium.importing.foreign_trees import at_most_as_float32, below_as_float32
 from profiles import examples
 from reference.foreign import ZERO, lightgbm_goes_left, lightgbm_text
 

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from podium import FormatError
-from podium.importing.trees import Splits, code_set, make_tree, to_whole_number, to_whole_numbers
+from podium.importing.foreign_trees import Splits, code_set, make_tree, to_whole_number, to_whole_numbers
 from podium.importing.ubjson import read_ubjson
 from reference.foreign import ZERO, lightgbm_text, ranklib_trees
 from reference.foreign_files import LAMBDAMART
@@ -124,7 +124,7 @@ def test_names_of_the_caller_replace_those_of_the_file(read):
 
 @pytest.mark.parametrize("rows", [1, 3, 7, 8])
 def test_sparse_rows_are_read_part_by_part(rows, read, monkeypatch):
-    monkeypatch.setattr("podium.importing.record.DENSE_ROWS", rows)
+    monkeypatch.setattr("podium.importing.foreign_model.DENSE_ROWS", rows)
     X = np.random.default_rng(0).integers(-1, 3, (7, 2)) * 1.0
     for text in (
         lightgbm_text("decision_type=4"),
@@ -171,7 +171,7 @@ def test_random_forests_of_ranklib_are_divided_by_their_bags(read):
 
 
 def test_the_most_weights_of_ranklib(read, monkeypatch):
-    monkeypatch.setattr("podium.importing.ranklib.MOST_WEIGHTS", 5)
+    monkeypatch.setattr("podium.importing.ranklib_model.MOST_WEIGHTS", 5)
     assert read("## AdaRank\n5:1").n_features_in_ == 5
     with pytest.raises(FormatError, match="may have 5 features; got 6"):
         read("## AdaRank\n6:1")

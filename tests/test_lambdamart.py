@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from podium import NoPairsError, ORStump, PodiumError, RankBoost, load, make_search
-from podium.dataset import RankingData
+from podium.data.ranking_data import RankingData
 from podium.measures import measure_queries
 from podium.rankers.lambdamart import MART, LambdaMART
 from reference import losses as twin
@@ -46,8 +46,8 @@ def test_row_order_query_order_and_threads_change_no_bit(ranker, table, monkeypa
     for name, least in (("_compiled.CELLS_WORTH_THREADS", 0), ("weak.regression_tree.ROWS_PER_TASK", 50)):
         monkeypatch.setattr(f"podium.{name}", least)
     for name in ("SHARED_CELLS", "SHARED_ROWS"):  # so that threads share out what small data have
-        monkeypatch.setattr(f"podium.weak.grower.{name}", 1)
-    monkeypatch.setattr("podium.weak.grower.processors", lambda: 8)
+        monkeypatch.setattr(f"podium.trees.grower.{name}", 1)
+    monkeypatch.setattr("podium.trees.grower.processors", lambda: 8)
     X, y, qid = table
     rng = np.random.default_rng(1)
     shuffled, names = rng.permutation(240), rng.permutation(20)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from podium.weak.leaf_values import newton_values
-from podium.weak.regression_tree import RegressionTree
+from podium.trees.leaf_values import newton_values
+from podium.trees.regression_tree import RegressionTree
 
 pytestmark = pytest.mark.plain
 

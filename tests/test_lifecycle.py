@@ -10,8 +10,8 @@ import pytest
 from sklearn.base import clone
 
 from podium import MART, AdaBoostOR, LambdaMART, ORBoost, PodiumError, RankBoost, RankBoostPlus, load, make_search
+from podium.boosting.rounds import EvaluationSet, Monitor
 from podium.model_file import read_model, write_model
-from podium.rounds import EvaluationSet, Monitor
 
 TREES = {"max_leaves": 4, "min_child_samples": 3, "learning_rate": 0.5}
 BOOSTED = {

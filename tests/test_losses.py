@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from podium._validation import PodiumError
-from podium.feedback import Graded, Pairs
+from podium.data.feedback import Graded, Pairs
 from podium.losses import (
     DELTAS,
     NORMALIZATIONS,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from podium.feedback import Graded, Pairs
+from podium.data.feedback import Graded, Pairs
 from podium.losses import (
     DELTAS,
     NORMALIZATIONS,

@@ -194,7 +194,7 @@ def test_own_losses_and_weak_learners_are_bounded():
 
     class Steep:
         def search(self, potentials, distribution):
-            from podium.weak import Found
+            from podium.pairs.weak_ranking import Found
 
             return Found(None, 1e200 * potentials, 1.0)
 

@@ -11,7 +11,7 @@ from podium._validation import PodiumError
 from podium.measures import DEFINITIONS, measure_many, measure_queries, parse_measure, ranked, ranknet, ties
 from podium.measures import pairwise as pairs
 from podium.measures.conventions import Rules
-from podium.measures.record import discounts, measure_ranking
+from podium.measures.measure import discounts, measure_ranking
 from reference import measures as twin
 
 pytestmark = pytest.mark.plain

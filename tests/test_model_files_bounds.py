@@ -29,7 +29,7 @@ from podium.model_file import (
 from podium.model_file.archive import LONGEST_ENTRY, pack, unpack
 from podium.model_file.arrays import from_npy, to_npy
 from podium.rankers.tree_file import from_columns, to_columns
-from podium.weak.regression_tree import RegressionTree
+from podium.trees.regression_tree import RegressionTree
 
 pytestmark = pytest.mark.plain
 SAMPLES = Path(__file__).parent / "data" / "models" / f"protocol-{PROTOCOL}"

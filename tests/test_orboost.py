@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from podium import FormatError, ORBoost, PodiumError, load
-from podium.distribution.margins import Margins, ordered_thresholds
 from podium.model_file import read_model, write_model
+from podium.ordinal.margins import Margins, ordered_thresholds
 from reference.ordinal_peers import best_thresholds, margin_loss, orboost
 
 
@@ -147,7 +147,7 @@ def test_margins_are_flawless_where_every_row_that_asks_is_on_its_side():
 @pytest.mark.parametrize("n_grades", [2, 3, 5])
 def test_threads_of_orboost_change_no_bit(n_grades, monkeypatch):
     monkeypatch.setattr("podium._compiled.CELLS_WORTH_THREADS", 0)
-    monkeypatch.setattr("podium.model.ROWS_PER_TASK", 7)
+    monkeypatch.setattr("podium.stumps.additive_model.ROWS_PER_TASK", 7)
     X, y = sample(13, 40, n_grades)
     X = np.hstack([X, np.random.default_rng(0).integers(0, 5, (40, 9))])
     for max_bins in (None, 4):

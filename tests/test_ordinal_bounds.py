@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from podium import AdaBoostOR, PodiumError, PRank
-from podium.rankers.ordinal.bounds import margin_gap, rounds_gap, stump_dimension
-from podium.rankers.ordinal.costs import cost_steps, costs_of_steps
+from podium.ordinal.bounds import margin_gap, rounds_gap, stump_dimension
+from podium.ordinal.costs import cost_steps, costs_of_steps
 
 
 def noisy(n_rows, seed=0, n_grades=3):

@@ -7,9 +7,9 @@ import pytest
 
 from peers import peer
 from podium import AdaBoostOR, ORStump, PodiumError
-from podium.rankers.ordinal.base import OrdinalData
-from podium.rankers.ordinal.costs import cost_matrix, costs_are_convex
-from podium.rankers.ordinal.grades import _own_order, check_grades
+from podium.ordinal.costs import cost_matrix, costs_are_convex
+from podium.ordinal.grades import _own_order, check_grades
+from podium.rankers.ordinal_ranker import OrdinalData
 from tables import graded_table
 
 

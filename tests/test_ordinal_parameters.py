@@ -155,7 +155,7 @@ def test_rounds_of_orboost_go_on_after_all_grades_are_right_and_widen_margins():
 def test_rounds_of_orboost_end_once_the_loss_is_next_to_nothing(monkeypatch):
     X = np.array([[0.0, 0], [0, 1], [1, 0], [1, 1]])
     whole = ORBoost(25).fit(X, [0, 1, 1, 2])
-    monkeypatch.setattr("podium.rankers.ordinal.orboost.LEAST_LOSS", 1e-3)
+    monkeypatch.setattr("podium.rankers.orboost.LEAST_LOSS", 1e-3)
     model = ORBoost(25).fit(X, [0, 1, 1, 2])
     assert model.stop_reason_ == "the loss has fallen to nothing"
     assert [done.alpha for done in model.rounds_] == [done.alpha for done in whole.rounds_[: len(model.rounds_)]]

@@ -6,9 +6,9 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podium.distribution.steps import StepWeights
-from podium.rankers.ordinal.costs import cost_steps, costs_of_steps
-from podium.weak.ordinal_stump import OrdinalStump, OrdinalStumpLearner
+from podium.ordinal.costs import cost_steps, costs_of_steps
+from podium.ordinal.ordinal_stump import OrdinalStump, OrdinalStumpLearner
+from podium.ordinal.step_weights import StepWeights
 from profiles import examples
 from reference import ordinal as twin
 
@@ -132,8 +132,8 @@ def test_neighbouring_floats_are_parted():
 @pytest.mark.parametrize("n_threads", [1, 2, 3, 5, 9])
 @pytest.mark.parametrize(("block", "cells"), [(16, 2**22), (3, 2**22), (16, 1), (16, 2 * 13)])
 def test_the_best_feature_is_found_wherever_it_stands_in_blocks_and_threads(n_threads, block, cells, monkeypatch):
-    monkeypatch.setattr("podium.weak.ordinal_stump.BLOCK", block)
-    monkeypatch.setattr("podium.weak.ordinal_stump.BLOCK_CELLS", cells)
+    monkeypatch.setattr("podium.ordinal.ordinal_stump.BLOCK", block)
+    monkeypatch.setattr("podium.ordinal.ordinal_stump.BLOCK_CELLS", cells)
     rng = np.random.default_rng(block)
     grades = np.repeat(np.arange(6), 2)
     for place in range(8):

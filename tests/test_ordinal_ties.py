@@ -7,11 +7,11 @@ import pytest
 import scipy.sparse as sp
 
 from podium import SVOR, AdaBoostOR, ORBoost, OrdinalThresholds, ORStump, PRank, RankBoost
-from podium.rankers.ordinal.base import OrdinalData
-from podium.rankers.ordinal.orboost import ScoredSet
-from podium.rankers.ordinal.votes import Votes, vote_of_stumps
-from podium.weak.ordinal_stump import OrdinalStump
-from podium.weak.ordinal_svm import ExtendedMachine
+from podium.ordinal.ordinal_stump import OrdinalStump
+from podium.ordinal.support_vectors import ExtendedMachine
+from podium.ordinal.votes import Votes, vote_of_stumps
+from podium.rankers.orboost import ScoredSet
+from podium.rankers.ordinal_ranker import OrdinalData
 
 pytestmark = pytest.mark.plain
 
@@ -77,7 +77,7 @@ def stumps_at_values(rng, n_stumps, n_features, n_grades):
 @pytest.mark.parametrize("rows_per_task", [1, 3, 20, 21, 1024])
 @pytest.mark.parametrize("n_grades", [2, 5])
 def test_votes_of_stumps_equal_those_in_turn_at_thresholds_and_beyond_all_values(rows_per_task, n_grades, monkeypatch):
-    monkeypatch.setattr("podium.rankers.ordinal.votes.ROWS_PER_TASK", rows_per_task)
+    monkeypatch.setattr("podium.ordinal.votes.ROWS_PER_TASK", rows_per_task)
     rng = np.random.default_rng(n_grades)
     X = rng.choice([-np.inf, -1.0, 1.0, 2.0, np.inf, np.nan], (21, 4))
     stumps, weights = stumps_at_values(rng, 30, 4, n_grades), rng.random(30)

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from podium.distribution import Distribution
-from podium.distribution.factors import LevelOrder, _exponentials
-from podium.distribution.pairs import PairsPart
-from podium.distribution.steps import StepWeights
-from podium.feedback import FeedbackSum, Graded, Pairs
-from podium.weak.level_tree import LevelTree
+from podium.data.feedback import FeedbackSum, Graded, Pairs
+from podium.ordinal.step_weights import StepWeights
+from podium.pairs.distribution import Distribution
+from podium.pairs.explicit_part import PairsPart
+from podium.pairs.factors import LevelOrder, _exponentials
+from podium.stumps.level_tree import LevelTree
 
 pytestmark = pytest.mark.plain
 
@@ -97,7 +97,7 @@ def test_chunks_of_pairs_change_nothing_but_rounding(kind, span, monkeypatch):
     step = span * np.random.default_rng(5).random(40)
     answers = []
     for chunk in (10**6, 200, 50, 9, 1):
-        monkeypatch.setattr("podium.distribution.pairs.CHUNK", chunk)
+        monkeypatch.setattr("podium.pairs.explicit_part.CHUNK", chunk)
         distribution = Distribution(feedback, 40)
         answers.append([distribution.update(step), *np.concatenate(distribution.masses())])
         np.testing.assert_allclose(answers[-1], answers[0], rtol=1e-9, atol=1e-13)
@@ -105,7 +105,7 @@ def test_chunks_of_pairs_change_nothing_but_rounding(kind, span, monkeypatch):
 
 @pytest.mark.parametrize(("chunk", "most"), [(10**6, 1), (100, 2), (20, 12), (1, 16)])
 def test_pairs_are_cut_into_at_most_sixteen_runs_of_a_size_that_threads_do_not_change(chunk, most, monkeypatch):
-    monkeypatch.setattr("podium.distribution.pairs.CHUNK", chunk)
+    monkeypatch.setattr("podium.pairs.explicit_part.CHUNK", chunk)
     rng = np.random.default_rng(0)
     pairs = Pairs(rng.integers(0, 60, 259), rng.integers(60, 80, 259), rng.random(259))
     runs = PairsPart(pairs, 80)._chunks()

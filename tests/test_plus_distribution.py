@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from podium import NoPairsError, make_preferences
 from podium.binning import bin_features
-from podium.distribution.listed import listed_pairs
-from podium.distribution.ties import TieWeights, pack, tie_tables
-from podium.feedback import Graded, Pairs
-from podium.weak.independence import IndependentSet, PairGraph
-from podium.weak.plus import PlusDistribution
-from podium.weak.plus_search import EfficientLearner, distinct_stumps
+from podium.data.feedback import Graded, Pairs
+from podium.plus.independence import IndependentSet, PairGraph
+from podium.plus.pair_list import listed_pairs
+from podium.plus.plus_distribution import PlusDistribution
+from podium.plus.plus_search import EfficientLearner, distinct_stumps
+from podium.plus.tied_pairs import TieWeights, pack, tie_tables
 from profiles import examples
 from reference import rankboost as plain
 from reference import rankboost_plus as reference

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from podium import PRank
-from podium.rankers.ordinal.base import OrdinalData
-from podium.weak.perceptron import pocket_perceptron
+from podium.ordinal.perceptron import pocket_perceptron
+from podium.rankers.ordinal_ranker import OrdinalData
 from reference.ordinal_peers import ranking_perceptron
 
 
@@ -41,7 +41,7 @@ def test_the_perceptron_equals_its_plain_form(single, seed):
 def test_draws_in_batches_are_the_draws_at_once(draws, monkeypatch):
     rows, grades, costs = sample(2)
     whole = pocket_perceptron(rows, grades, costs, False, 8, 2)
-    monkeypatch.setattr("podium.weak.perceptron.DRAWS", draws)
+    monkeypatch.setattr("podium.ordinal.perceptron.DRAWS", draws)
     found = pocket_perceptron(rows, grades, costs, False, 8, 2)
     assert (found.weights.tolist(), found.thresholds.tolist()) == (whole.weights.tolist(), whole.thresholds.tolist())
 

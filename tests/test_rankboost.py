@@ -12,10 +12,10 @@ from podium import (
     make_preferences,
     make_search,
 )
+from podium.boosting.rounds import Monitor
 from podium.measures import pair_losses
-from podium.rounds import Monitor
-from podium.weak import Found
-from podium.weak.stump import StumpLearner
+from podium.pairs.weak_ranking import Found
+from podium.stumps.stump import StumpLearner
 from rankboost_data import columns_of, small_data, story
 from reference import rankboost as reference
 

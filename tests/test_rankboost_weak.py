@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 from peers import peer
 from podium import PodiumError, RankBoost, load, make_search
-from podium.weak import Found
+from podium.pairs.weak_ranking import Found
 from rankboost_data import columns_of, small_data, story
 from reference import rankboost as reference
 

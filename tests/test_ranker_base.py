@@ -12,7 +12,7 @@ from peers import peer
 from podium import FormatError, PodiumError, RankBoost, VectorSimilarity, evaluate, load
 from podium.model_file import read_model, write_model
 from podium.rankers import RANKERS, Ranker
-from podium.rankers.base import check_rounds_before
+from podium.rankers.ranker import check_rounds_before
 
 pytestmark = [
     pytest.mark.plain,

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from podium import FormatError, read_pairs, read_qrels, read_query_sizes, read_run
-from podium.readers import blocks, read_weights, spans
+from podium.readers import line_blocks, read_weights, spans
 from profiles import examples
 from reference import readers as twin
 
@@ -37,7 +37,7 @@ rows = st.lists(
 @given(rows, st.sampled_from([" ", "\t", "  "]), st.sampled_from(["\n", "\r\n", "\r", "\n\n"]), st.integers(1, 60))
 def test_a_run_equals_its_split_lines(write, rows, blank, end, block_bytes):
     lines = [blank.join([qid, "Q0", docid, "7", score, "mine"]) for qid, docid, score in rows]
-    with patch.object(blocks, "BLOCK_BYTES", block_bytes):
+    with patch.object(line_blocks, "BLOCK_BYTES", block_bytes):
         run = read_run(write(end.join(lines)))
     assert run.qid.tolist() == [row[0] for row in rows]
     assert run.docid.tolist() == [row[1] for row in rows]
@@ -168,7 +168,7 @@ REFUSALS = {
 def test_a_wrong_line_is_named(write, case, block_bytes):
     reader, data, sentence = REFUSALS[case]
     path = write(data)
-    with patch.object(blocks, "BLOCK_BYTES", block_bytes), pytest.raises(FormatError) as caught:
+    with patch.object(line_blocks, "BLOCK_BYTES", block_bytes), pytest.raises(FormatError) as caught:
         reader(path)
     assert str(caught.value) == f"{path}{sentence}."
 

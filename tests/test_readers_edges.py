@@ -12,7 +12,7 @@ from podium import FormatError, PodiumError, read_csv, read_letor, read_pairs, r
 from podium._compiled import JIT_DISABLED
 from podium._memory import enough_memory
 from podium._validation import SizeError
-from podium.readers import blocks, letor, read_query_sizes, read_weights
+from podium.readers import letor, line_blocks, read_query_sizes, read_weights
 
 pytestmark = pytest.mark.plain
 LETOR = "2 qid:10 1:0.03 2:0.4 # docid = GX001\n0 qid:10 2:0.5 # docid = GX002\n"
@@ -30,7 +30,7 @@ def write(tmp_path):
 
 def in_blocks(size, reader, path, **options):
     """Read with blocks of few bytes and stores of few entries."""
-    with patch.object(blocks, "BLOCK_BYTES", size), patch.object(letor, "STORE_ENTRIES", 1):
+    with patch.object(line_blocks, "BLOCK_BYTES", size), patch.object(letor, "STORE_ENTRIES", 1):
         return reader(path, **options)
 
 
@@ -38,7 +38,7 @@ def in_blocks(size, reader, path, **options):
 def test_only_large_files_on_a_terminal_get_a_bar_by_themselves(write, monkeypatch, capsys, large, terminal):
     path = write(LETOR)
     size = path.stat().st_size
-    monkeypatch.setattr(blocks, "PROGRESS_BYTES", size - 1 if large else size)
+    monkeypatch.setattr(line_blocks, "PROGRESS_BYTES", size - 1 if large else size)
     monkeypatch.setattr("sys.stderr.isatty", lambda: terminal)
     read_letor(path)
     assert ("reading file.txt" in capsys.readouterr().err) == (large and terminal)
@@ -97,7 +97,7 @@ def test_rows_of_all_stores_and_blocks_stand_in_their_order(write, sparse, size)
     X = np.where(rng.random((60, 12)) < 0.4, rng.integers(1, 99, (60, 12)), 0).astype(float)
     X[7] = 0.0
     lines = [f"{i % 3} " + " ".join(f"{j + 1}:{x:g}" for j, x in enumerate(row) if x) for i, row in enumerate(X)]
-    with patch.object(letor, "STORE_ENTRIES", 50), patch.object(blocks, "BLOCK_BYTES", size):
+    with patch.object(letor, "STORE_ENTRIES", 50), patch.object(line_blocks, "BLOCK_BYTES", size):
         table = read_letor(write("\n".join(lines)), sparse=sparse)
     found = table.X.toarray() if sparse else table.X
     np.testing.assert_array_equal(found, X[:, : found.shape[1]])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from podium import FormatError, PodiumError, read_letor
 from podium._validation import SizeError
-from podium.readers import blocks, letor
+from podium.readers import letor, line_blocks
 from profiles import examples
 from reference import readers as twin
 
@@ -67,7 +67,7 @@ def write(tmp_path):
 
 
 def read_in_pieces(path, block_bytes, **options):
-    with patch.object(blocks, "BLOCK_BYTES", block_bytes), patch.object(letor, "STORE_ENTRIES", 7):
+    with patch.object(line_blocks, "BLOCK_BYTES", block_bytes), patch.object(letor, "STORE_ENTRIES", 7):
         return read_letor(path, **options)
 
 
@@ -345,7 +345,7 @@ def test_a_bar_is_shown_on_stderr_when_asked_for_only(write, capsys):
 
 @pytest.mark.plain
 def test_a_large_file_gets_a_bar_on_a_terminal(write, monkeypatch, capsys):
-    monkeypatch.setattr(blocks, "PROGRESS_BYTES", 10)
+    monkeypatch.setattr(line_blocks, "PROGRESS_BYTES", 10)
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     read_letor(write(GOOD))
     assert "reading file.txt" in capsys.readouterr().err

@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from podium import MART, AdaBoostOR, ExtendedBinary, ORBoost, ORStump, PodiumError, PRank, load
-from podium.rankers.ordinal.extended_binary import (
+from podium.rankers.extended_binary import (
     ReversedOrdinal,
     extend,
     extended_features,

@@ -1,4 +1,4 @@
-"""Tests of podium.weak: stumps and scaled features, against trying every one of them."""
+"""Tests of podium.pairs.weak_ranking: stumps and scaled features, against trying every one of them."""
 
 import math
 from dataclasses import replace
@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from podium._validation import PodiumError
-from podium.alpha import RULES
 from podium.binning import bin_features
-from podium.distribution import Distribution
-from podium.feedback import FeedbackSum, Graded, Pairs
-from podium.weak import Found
-from podium.weak.crossing import CrossingWeights
-from podium.weak.feature import FeatureLearner, ScaledFeature
-from podium.weak.stump import Cumulative, Stump, StumpLearner
+from podium.data.feedback import FeedbackSum, Graded, Pairs
+from podium.pairs.alpha import RULES
+from podium.pairs.distribution import Distribution
+from podium.pairs.weak_ranking import Found
+from podium.stumps.crossing import CrossingWeights
+from podium.stumps.scaled_feature import FeatureLearner, ScaledFeature
+from podium.stumps.stump import Cumulative, Stump, StumpLearner
 from profiles import examples
 from reference import rankboost as twin
 

@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from podium.alpha import RULES
 from podium.binning import bin_features
-from podium.distribution import Distribution
-from podium.feedback import FeedbackSum, Graded, Pairs
-from podium.model import AdditiveModel
-from podium.weak.crossing import CrossingWeights
-from podium.weak.feature import FeatureLearner, ScaledFeature
-from podium.weak.stump import Cumulative, Stump, StumpLearner
-from podium.weak.sums import SCALE, sums_above
+from podium.data.feedback import FeedbackSum, Graded, Pairs
+from podium.pairs.alpha import RULES
+from podium.pairs.distribution import Distribution
+from podium.stumps.additive_model import AdditiveModel
+from podium.stumps.crossing import CrossingWeights
+from podium.stumps.cut_sums import SCALE, sums_above
+from podium.stumps.scaled_feature import FeatureLearner, ScaledFeature
+from podium.stumps.stump import Cumulative, Stump, StumpLearner
 
 pytestmark = pytest.mark.plain
 forms = pytest.mark.parametrize("form", ["dense", "columns", "sparse"])
@@ -74,7 +74,7 @@ def test_nodes_around_the_sizes_that_choose_a_way_have_the_right_weights(form, b
 @pytest.mark.parametrize("by_difference", [False, True])
 @pytest.mark.parametrize("small", [4, 256])
 def test_score_windows_of_wide_queries_have_the_right_weights(form, by_difference, small, monkeypatch):
-    monkeypatch.setattr("podium.weak.block_walk.SMALL", small)
+    monkeypatch.setattr("podium.stumps.block_walk.SMALL", small)
     rng = np.random.default_rng(0)
     X = make_features(rng, 13, 2)
     for span in (250.0, 2000.0):
@@ -84,7 +84,7 @@ def test_score_windows_of_wide_queries_have_the_right_weights(form, by_differenc
 @pytest.mark.parametrize("small", [0, 6, 7, 20])
 @pytest.mark.parametrize("n_features", [1, 4, 5, 8, 9, 17])
 def test_any_number_of_features_is_walked_or_summed_by_code(small, n_features, monkeypatch):
-    monkeypatch.setattr("podium.weak.block_walk.SMALL", small)
+    monkeypatch.setattr("podium.stumps.block_walk.SMALL", small)
     rng = np.random.default_rng(n_features)
     X = make_features(rng, 13, n_features, n_values=3)
     for by_difference in (False, True):
@@ -147,9 +147,9 @@ def tasks(monkeypatch):
         return run_threads(function, calls, n_threads)
 
     for module in ("graded", "factors", "pairs", "ties"):
-        monkeypatch.setattr(f"podium.distribution.{module}.run_threads", run)
+        monkeypatch.setattr(f"podium.pairs.distribution.{module}.run_threads", run)
     for module in ("sums", "block_walk", "column_walk", "crossing"):
-        monkeypatch.setattr(f"podium.weak.{module}.run_threads", run)
+        monkeypatch.setattr(f"podium.pairs.weak_ranking.{module}.run_threads", run)
     return seen
 
 
@@ -163,8 +163,8 @@ KERNELS = {
 
 @pytest.mark.parametrize(("form", "criterion"), KERNELS)
 def test_every_kernel_has_several_tasks_and_threads_that_change_no_bit(form, criterion, tasks, monkeypatch):
-    monkeypatch.setattr("podium.weak.block_walk.SMALL", 8)
-    monkeypatch.setattr("podium.distribution.pairs.CHUNK", 9)
+    monkeypatch.setattr("podium.stumps.block_walk.SMALL", 8)
+    monkeypatch.setattr("podium.pairs.explicit_part.CHUNK", 9)
     rng = np.random.default_rng(0)
     X = make_features(rng, 40, 37)
     feedback = FeedbackSum((graded_of(rng, [4, 12, 7, 9, 8], 3), pairs_of(rng, 40)))
@@ -328,7 +328,7 @@ def test_no_scaled_feature_is_found_where_the_best_is_no_better_than_chance():
 
 @pytest.mark.parametrize("rows_per_task", [1, 7, 8192])
 def test_scores_are_the_sum_of_the_weak_rankings_in_tasks_of_any_size(rows_per_task, monkeypatch):
-    monkeypatch.setattr("podium.model.ROWS_PER_TASK", rows_per_task)
+    monkeypatch.setattr("podium.stumps.additive_model.ROWS_PER_TASK", rows_per_task)
     rng = np.random.default_rng(0)
     X = make_features(rng, 40, 3, n_values=9)
     X[3, 0], X[4, 0] = np.inf, -np.inf

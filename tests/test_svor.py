@@ -8,10 +8,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
 from podium import SVOR
-from podium.rankers.ordinal.costs import cost_steps
-from podium.rankers.ordinal.scaling import Scaling
-from podium.rankers.ordinal.svor import C_GRID
-from podium.weak.ordinal_svm import KERNELS, ExtendedMachine, bias_step, diagonal_of, fill_kernel
+from podium.ordinal.costs import cost_steps
+from podium.ordinal.scaling import Scaling
+from podium.ordinal.support_vectors import KERNELS, ExtendedMachine, bias_step, diagonal_of, fill_kernel
+from podium.rankers.svor import C_GRID
 from reference.ordinal_peers import extended_machine, kernel_value
 
 each_kernel = pytest.mark.parametrize("kernel", sorted(KERNELS))

@@ -5,10 +5,10 @@ import pytest
 from sklearn.base import clone
 
 from podium import SVOR, PodiumError, PRank
-from podium.rankers.ordinal.base import OrdinalData
-from podium.rankers.ordinal.scaling import Scaling
-from podium.rankers.ordinal.svor import C_GRID, normalized_cost
-from podium.weak.ordinal_svm import ExtendedMachine
+from podium.ordinal.scaling import Scaling
+from podium.ordinal.support_vectors import ExtendedMachine
+from podium.rankers.ordinal_ranker import OrdinalData
+from podium.rankers.svor import C_GRID, normalized_cost
 from reference.ordinal_peers import kernel_value
 
 pytestmark = pytest.mark.plain
@@ -58,7 +58,7 @@ def test_vast_features_are_refused_by_rankers_that_compute_with_them_and_cut_whe
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "perceptron"])
 @pytest.mark.parametrize("rows_at_once", [1, 7, 19, 20, 512])
 def test_scores_of_svor_are_sums_of_kernel_values(kernel, rows_at_once, monkeypatch):
-    monkeypatch.setattr("podium.rankers.ordinal.svor.ROWS_AT_ONCE", rows_at_once)
+    monkeypatch.setattr("podium.rankers.svor.ROWS_AT_ONCE", rows_at_once)
     X, y = sample(15, 20, 3)
     model = SVOR(0.5, kernel=kernel, gamma=0.3).fit(X, y)
     rows = ((X - model.means_) / model.deviations_).tolist()
@@ -90,7 +90,7 @@ def test_tol_max_iter_and_cache_size_of_svor_are_heeded(monkeypatch):
             super().__init__(*given)
             machines.append(self)
 
-    monkeypatch.setattr("podium.rankers.ordinal.svor.ExtendedMachine", Kept)
+    monkeypatch.setattr("podium.rankers.svor.ExtendedMachine", Kept)
     X, y = sample(17, 40)
     loose, tight = (SVOR(0.1, tol=tol).fit(X, y) for tol in (1e-1, 1e-5))
     assert tight.gap_ <= 1e-5 < loose.gap_ <= 1e-1

@@ -5,7 +5,7 @@ import pytest
 
 from podium import RankBoost
 from podium._validation import FormatError, PodiumError
-from podium.categories import MOST, Categories
+from podium.data.categories import MOST, Categories
 from podium.rankers.tree_categories import category_arrays, find_categories, from_lists, to_lists
 
 pytestmark = pytest.mark.plain

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podium.weak.tree_shape import is_shape_of_trees, join_children, left_sides, tree_depths, tree_roots
+from podium.trees.tree_shape import is_shape_of_trees, join_children, left_sides, tree_depths, tree_roots
 from profiles import examples
 from reference import trees as twin
 

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from podium._compiled import JIT_DISABLED, atomic_add, atomic_load, compiled
 from podium.binning import as_blocks, bin_features
-from podium.weak.division import DONE, OVER, REMAINING, lead
-from podium.weak.grower import TreeGrower
-from podium.weak.histogram import FETCHED, as_lines, fill_histograms, pack, subtract_histograms, unpack
-from podium.weak.leaf_values import newton_values
-from podium.weak.regression_tree import Forest, RegressionTree, rounded_down
-from podium.weak.split import Limits
+from podium.trees.division import DONE, OVER, REMAINING, lead
+from podium.trees.grower import TreeGrower
+from podium.trees.histogram import FETCHED, as_lines, fill_histograms, pack, subtract_histograms, unpack
+from podium.trees.leaf_values import newton_values
+from podium.trees.regression_tree import Forest, RegressionTree, rounded_down
+from podium.trees.split import Limits
 from profiles import examples
 from reference import trees as twin
 
@@ -222,8 +222,8 @@ def test_rows_and_features_may_be_chosen():
 def helpers(monkeypatch):
     """Let threads help with the smallest trees and leaves."""
     for name in ("SHARED_CELLS", "SHARED_ROWS"):
-        monkeypatch.setattr(f"podium.weak.grower.{name}", 1)
-    monkeypatch.setattr("podium.weak.grower.processors", lambda: 8)
+        monkeypatch.setattr(f"podium.trees.grower.{name}", 1)
+    monkeypatch.setattr("podium.trees.grower.processors", lambda: 8)
 
 
 needs_threads = pytest.mark.skipif(JIT_DISABLED, reason="plain kernels run on one thread")
@@ -285,8 +285,8 @@ def test_a_helper_that_fails_ends_the_growth_with_its_error(monkeypatch):
         late.append(True)
         desks[-1][DONE] = 2**60
 
-    monkeypatch.setattr("podium.weak.grower.help_leader", fail)
-    monkeypatch.setattr("podium.weak.grower.lead", lambda *arguments: (helping.wait(60), lead(*arguments)))
+    monkeypatch.setattr("podium.trees.grower.help_leader", fail)
+    monkeypatch.setattr("podium.trees.grower.lead", lambda *arguments: (helping.wait(60), lead(*arguments)))
     watch = Timer(60, release)  # a leader that waits for ever would hang all tests
     watch.start()
     with pytest.raises(MemoryError, match="no room"):
@@ -301,7 +301,7 @@ def test_an_error_of_the_leader_ends_the_growth(monkeypatch):
         raise MemoryError("no room")
 
     X, gradient, curvature = table(8, 400, 30)
-    monkeypatch.setattr("podium.weak.grower.lead", fail)
+    monkeypatch.setattr("podium.trees.grower.lead", fail)
     with pytest.raises(MemoryError, match="no room"):
         grow(X, gradient, curvature, n_threads=3)
 
@@ -310,8 +310,8 @@ def test_large_trees_grow_in_several_calls(monkeypatch):
     X, gradient, curvature = table(8, 200)
     whole = grow(X, gradient, curvature, max_leaves=9).tree
     calls = []
-    monkeypatch.setattr("podium.weak.grower.lead", lambda *arguments: (calls.append(1), lead(*arguments)))
-    monkeypatch.setattr("podium.weak.grower.CELLS_PER_CALL", 3 * X.size)
+    monkeypatch.setattr("podium.trees.grower.lead", lambda *arguments: (calls.append(1), lead(*arguments)))
+    monkeypatch.setattr("podium.trees.grower.CELLS_PER_CALL", 3 * X.size)
     np.testing.assert_array_equal(grow(X, gradient, curvature, max_leaves=9).tree.value, whole.value)
     assert len(calls) > 2
 
@@ -324,7 +324,7 @@ def test_an_interrupt_is_heard_after_a_call(monkeypatch):
         assert len(calls) == 1
         raise_signal(SIGINT)
 
-    monkeypatch.setattr("podium.weak.grower.lead", interrupt)
+    monkeypatch.setattr("podium.trees.grower.lead", interrupt)
     before = signal(SIGINT, default_int_handler)  # where tests run in the background, it may be ignored
     try:
         with pytest.raises(KeyboardInterrupt):
@@ -336,10 +336,10 @@ def test_an_interrupt_is_heard_after_a_call(monkeypatch):
 @pytest.mark.parametrize("max_depth", [3, 4, 5])
 def test_room_is_made_where_the_last_leaves_need_none(max_depth, monkeypatch):
     X, gradient, curvature = table(14, 90, 3, levels=50)
-    monkeypatch.setattr("podium.weak.grower.FIRST_SLOTS", 8)
+    monkeypatch.setattr("podium.trees.grower.FIRST_SLOTS", 8)
     one = grow(X, gradient, curvature, max_leaves=255, max_depth=max_depth).tree
     assert (one.n_leaves > 8) == (max_depth > 3)
-    monkeypatch.setattr("podium.weak.grower.FIRST_SLOTS", 255)
+    monkeypatch.setattr("podium.trees.grower.FIRST_SLOTS", 255)
     np.testing.assert_array_equal(
         one.value, grow(X, gradient, curvature, max_leaves=255, max_depth=max_depth).tree.value
     )
@@ -348,7 +348,7 @@ def test_room_is_made_where_the_last_leaves_need_none(max_depth, monkeypatch):
 def test_room_is_made_for_more_leaves(monkeypatch):
     X, gradient, curvature = table(13, 200)
     one = grow(X, gradient, curvature, max_leaves=40).tree
-    monkeypatch.setattr("podium.weak.grower.FIRST_SLOTS", 2)
+    monkeypatch.setattr("podium.trees.grower.FIRST_SLOTS", 2)
     two = grow(X, gradient, curvature, max_leaves=40).tree
     assert one.n_leaves == 40
     np.testing.assert_array_equal(one.value, two.value)
@@ -437,7 +437,7 @@ def test_forest_adds_up_the_trees_of_every_storage(kind, monkeypatch):
     )
     np.testing.assert_allclose(Forest.of(trees).score(given), expected, rtol=1e-12)
     whole = Forest.of(trees).score(given)
-    monkeypatch.setattr("podium.weak.regression_tree.ROWS_PER_TASK", 40)
+    monkeypatch.setattr("podium.trees.regression_tree.ROWS_PER_TASK", 40)
     np.testing.assert_array_equal(Forest.of(trees).score(given, n_threads=2), whole)
 
 

@@ -8,12 +8,12 @@ import scipy.sparse as sp
 
 from podium._compiled import JIT_DISABLED
 from podium.binning import as_blocks, bin_features
-from podium.weak.category_split import CategorySplits
-from podium.weak.division import MAX_LEAVES, N_LEAVES, PLACE, STEPS, TASK_FIELDS, _next_leaf, _take_best
-from podium.weak.grower import TreeGrower
-from podium.weak.histogram import AHEAD, FETCHED, as_lines, fill_histograms, pack, subtract_histograms, unpack
-from podium.weak.regression_tree import Forest, staged_scores
-from podium.weak.split import Limits
+from podium.trees.category_split import CategorySplits
+from podium.trees.division import MAX_LEAVES, N_LEAVES, PLACE, STEPS, TASK_FIELDS, _next_leaf, _take_best
+from podium.trees.grower import TreeGrower
+from podium.trees.histogram import AHEAD, FETCHED, as_lines, fill_histograms, pack, subtract_histograms, unpack
+from podium.trees.regression_tree import Forest, staged_scores
+from podium.trees.split import Limits
 from reference import trees as twin
 
 pytestmark = [
@@ -56,7 +56,7 @@ def keys_of(n):
 
 @pytest.mark.parametrize(("n", "n_planes"), [(100, 1), (101, 2)])
 def test_many_rows_have_an_integer_for_gradients_and_one_for_curvatures(n, n_planes, monkeypatch):
-    monkeypatch.setattr("podium.weak.histogram.LARGE", 100)
+    monkeypatch.setattr("podium.trees.histogram.LARGE", 100)
     rng = np.random.default_rng(0)
     gradient, curvature = rng.normal(size=n), rng.random(n)
     packed = pack(gradient, curvature, keys_of(n), 3)
@@ -73,7 +73,7 @@ def test_many_rows_have_an_integer_for_gradients_and_one_for_curvatures(n, n_pla
 def test_a_tree_of_two_integers_a_row_is_that_of_one(monkeypatch):
     X, gradient, curvature = table(1, missing=0.0)
     packed = grow(X, gradient, curvature, max_leaves=5)
-    monkeypatch.setattr("podium.weak.histogram.LARGE", 59)
+    monkeypatch.setattr("podium.trees.histogram.LARGE", 59)
     two = grow(X, gradient, curvature, max_leaves=5)
     np.testing.assert_array_equal(two.rows, packed.rows)
     np.testing.assert_allclose(two.tree.gain, packed.tree.gain, rtol=1e-4)
@@ -84,7 +84,7 @@ def test_a_tree_of_two_integers_a_row_is_that_of_one(monkeypatch):
 @pytest.mark.parametrize("spread", [0.0, -50.0])
 def test_sums_are_packed_anew_where_rounding_makes_them_overflow(spread, sign, monkeypatch):
     """Without anything kept free for the rounding, it takes half of all sums beyond the highest number."""
-    monkeypatch.setattr("podium.weak.histogram.SPREAD", spread)
+    monkeypatch.setattr("podium.trees.histogram.SPREAD", spread)
     rng = np.random.default_rng(0)
     gradient, curvature = sign * rng.random(40), rng.random(40)
     for salt in range(12):
@@ -149,10 +149,10 @@ def test_only_histograms_of_used_words_in_the_range_are_filled_and_subtracted(fi
 def shared_items(monkeypatch):
     """Let tasks have several items in the smallest trees, which one thread does when no helper comes."""
     for name in ("SHARED_CELLS", "SHARED_ROWS"):
-        monkeypatch.setattr(f"podium.weak.grower.{name}", 1)
-    monkeypatch.setattr("podium.weak.grower.processors", lambda: 8)
-    monkeypatch.setattr("podium.weak.grower.JIT_DISABLED", False)
-    monkeypatch.setattr("podium.weak.grower.run_beside", lambda function, *others: function())
+        monkeypatch.setattr(f"podium.trees.grower.{name}", 1)
+    monkeypatch.setattr("podium.trees.grower.processors", lambda: 8)
+    monkeypatch.setattr("podium.trees.grower.JIT_DISABLED", False)
+    monkeypatch.setattr("podium.trees.grower.run_beside", lambda function, *others: function())
 
 
 @pytest.mark.usefixtures("shared_items")
@@ -180,7 +180,7 @@ def test_tasks_of_several_items_find_the_first_of_equal_gains_and_the_drawn_feat
 def test_threads_that_help_grow_the_tree_of_one(monkeypatch):
     from podium._compiled import run_beside
 
-    monkeypatch.setattr("podium.weak.grower.run_beside", run_beside)
+    monkeypatch.setattr("podium.trees.grower.run_beside", run_beside)
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-4)
     try:
@@ -377,7 +377,7 @@ def test_rows_are_scored_alike_in_tasks_of_any_size(n, kind, monkeypatch):
     given, forest = sp.csr_array(np.nan_to_num(X[:n])) if kind == "sparse" else X[:n], Forest.of(trees)
     expected = [0.5 + sum(tree.value[twin.leaf(tree, row)] for tree in trees) for row in X[:n]]
     for size in (4096, 7):
-        monkeypatch.setattr("podium.weak.regression_tree.ROWS_PER_TASK", size)
+        monkeypatch.setattr("podium.trees.regression_tree.ROWS_PER_TASK", size)
         for n_threads in (1, 3):
             np.testing.assert_allclose(forest.score(given, n_threads, 0.5), expected, rtol=1e-12)
 

@@ -20,9 +20,9 @@ from podium._validation import (
     check_scores,
     check_weight,
 )
-from podium.categories import Categories
-from podium.rankers.ordinal.costs import cost_matrix
-from podium.rankers.ordinal.grades import check_grades
+from podium.data.categories import Categories
+from podium.ordinal.costs import cost_matrix
+from podium.ordinal.grades import check_grades
 
 pytestmark = pytest.mark.plain
 

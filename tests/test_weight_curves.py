@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from podium import PodiumError, PreferenceRegression, evaluate, lambda_symmetry, weight_curves
-from podium.feedback import Pairs
+from podium.data.feedback import Pairs
 from podium.losses import PairLoss
 
 pytestmark = pytest.mark.plain

@@ -10,12 +10,12 @@ import scipy.sparse as sp
 from rich.table import Table
 
 from podium._validation import Array, check_labels, check_queries
-from podium.dataset import RankingData
+from podium.data.feedback import FeedbackSummary, summarize
+from podium.data.ranking_data import RankingData
 from podium.evaluation.results import plain_text, table_of
 from podium.export import ExportReport, certify
-from podium.feedback import FeedbackSummary, summarize
 from podium.rankers import Ranker
-from podium.weak.regression_tree import dense_rows
+from podium.trees.regression_tree import dense_rows
 
 SHOWN = 8
 """Labels and feature names listed before the rest is only counted."""

@@ -20,7 +20,7 @@ from mutants.runner import PROJECT, WORK, Copy
 from mutants.tests_of import KIND, TestMap
 
 RESULTS = WORK / "results.json"
-GENERATED = ("measures", "alpha", "distribution", "losses", "rankers/ordinal", "weak/ordinal", "weak/perceptron")
+GENERATED = ("measures", "pairs", "losses", "ordinal", "rankers/adaboost_or", "rankers/orboost", "rankers/orstump")
 """Modules that operators are tried on if none are named."""
 KILLED, SURVIVED, NO_TESTS = "killed", "survived", "no test"
 NOTICED = {1, 2, 3, None}

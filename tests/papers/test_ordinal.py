@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from sklearn.ensemble import AdaBoostClassifier
 
 from podium import AdaBoostOR, ORStump
-from podium.rankers.ordinal.costs import cost_steps, costs_of_steps
-from podium.rankers.ordinal.votes import Votes
+from podium.ordinal.costs import cost_steps, costs_of_steps
+from podium.ordinal.votes import Votes
 from reference import ordinal as twin
 
 

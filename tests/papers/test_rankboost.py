@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from podium.alpha import RULES
 from podium.binning import bin_features
-from podium.distribution import Distribution
-from podium.feedback import Graded, Pairs
-from podium.weak.stump import Stump, StumpLearner
+from podium.data.feedback import Graded, Pairs
+from podium.pairs.alpha import RULES
+from podium.pairs.distribution import Distribution
+from podium.stumps.stump import Stump, StumpLearner
 from reference import rankboost as twin
 
 NAN = np.nan

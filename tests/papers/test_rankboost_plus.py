@@ -8,12 +8,12 @@ import pytest
 from scipy.optimize import minimize
 
 from podium import RankBoost
-from podium.distribution import Distribution
-from podium.distribution.listed import listed_pairs
-from podium.feedback import Pairs
+from podium.data.feedback import Pairs
 from podium.measures import pair_losses
+from podium.pairs.distribution import Distribution
+from podium.plus.pair_list import listed_pairs
+from podium.plus.plus_distribution import PlusDistribution
 from podium.rankers.rankboost_plus import RankBoostPlus, exponential_losses, slope_bound
-from podium.weak.plus import PlusDistribution
 
 # Proposition 1: the subsets of {a, b, c}; a subset stands below every proper superset: 19 pairs.
 SUBSETS = [frozenset(s) for k in range(4) for s in combinations("abc", k)]

@@ -20,8 +20,8 @@ from podium import (
     ORStump,
     PRank,
 )
-from podium.rankers.ordinal.base import OrdinalData
-from podium.rankers.ordinal.svor import C_GRID
+from podium.rankers.ordinal_ranker import OrdinalData
+from podium.rankers.svor import C_GRID
 from reference.ordinal_peers import kernel_value, ranking_perceptron
 
 LOPSIDED = np.array([[0.0, 1, 2, 9], [5, 0, 1, 2], [9, 4, 0, 3], [9, 9, 9, 0]])
@@ -154,7 +154,7 @@ def the_scores_are_those_of_a_clone(estimator, monkeypatch):
     alone = clone(base).fit(X, y + 1)
     np.testing.assert_array_equal(model.estimator_.predict(X), alone.predict(X))
     assert not hasattr(base, "rounds_")
-    monkeypatch.setattr("podium.rankers.ordinal.thresholds.MART", lambda: MART(7, max_leaves=2))
+    monkeypatch.setattr("podium.rankers.ordinal_thresholds.MART", lambda: MART(7, max_leaves=2))
     assert len(fitted(estimator, estimator=None, folds=None).estimator_.trees_) == 7
 
 

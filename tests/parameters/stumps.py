@@ -8,7 +8,7 @@ import pytest
 from parameters import changing, fitted, table
 from podium import NearestNeighbor, PodiumError, RankBoost, RankBoostPlus
 from podium.binning import bin_features
-from podium.weak import Found
+from podium.pairs.weak_ranking import Found
 from rankboost_data import columns_of
 from reference import rankboost as plain
 from reference import rankboost_plus as plus

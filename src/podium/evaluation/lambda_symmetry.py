@@ -21,8 +21,8 @@ import numpy as np
 
 from podium._compiled import SCORE
 from podium._validation import Array, PodiumError, check_choice, check_labels, check_queries, check_scores
-from podium.dataset import group_rows
-from podium.feedback import Graded
+from podium.data.feedback import Graded
+from podium.data.ranking_data import group_rows
 from podium.losses import DELTAS, LambdaLoss
 from podium.losses.lambdas import NORMALIZATIONS
 

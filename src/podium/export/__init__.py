@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from podium._validation import Array, PodiumError, check_choice
-from podium.export import lightgbm_text, onnx_model, python_code, ranklib, scorecard, solr, sql, xgboost_json
+from podium.export import lightgbm_text, onnx_model, python_code, ranklib_text, scorecard, solr, sql, xgboost_json
 from podium.export.certificate import Change, ExportReport, compare_scores
 from podium.export.ensemble import Exported, Linear, TreeSum
-from podium.export.trees import LARGEST, Rules, why_elsewhere
-from podium.export.trees import feature_names as names_of
+from podium.export.tree_text import LARGEST, Rules, why_elsewhere
+from podium.export.tree_text import feature_names as names_of
 from podium.model_file import check_writable, write_bytes
 
 __all__ = [
@@ -77,7 +77,9 @@ ROWS_AT_ONCE = 8192
 FLOAT32 = "it adds up in float32"
 BOTH = (TreeSum, Linear)
 FORMATS: dict[str, Format] = {
-    "ranklib": Format(ranklib.write, ranklib.score, FLOAT32, ranklib.rules, missing=ranklib.MISSING),
+    "ranklib": Format(
+        ranklib_text.write, ranklib_text.score, FLOAT32, ranklib_text.rules, missing=ranklib_text.MISSING
+    ),
     "xgboost-json": Format(
         xgboost_json.write, xgboost_json.score, FLOAT32, xgboost_json.rules, missing=xgboost_json.MISSING
     ),

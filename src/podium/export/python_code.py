@@ -8,9 +8,9 @@ import numpy as np
 
 from podium._validation import Array
 from podium._version import __version__
-from podium.export import steps
+from podium.export import step_functions
 from podium.export.ensemble import Exported, Linear, TreeSum
-from podium.export.trees import OURS, feature_names, other_way
+from podium.export.tree_text import OURS, feature_names, other_way
 
 HEAD = '''"""Scores of a {name}, written by Podium {version}."""
 {imports}
@@ -101,16 +101,16 @@ def _sum(row):
 
 def write(record: Exported) -> str:
     """Return the module."""
-    by_steps = isinstance(record, TreeSum) and steps.is_stumps(record)
+    by_steps = isinstance(record, TreeSum) and step_functions.is_stumps(record)
     imports = "\nfrom bisect import bisect_left\n" if by_steps else ""
     names = _tuple(map(repr, feature_names(record)))
     head = HEAD.format(name=record.name, version=__version__, imports=imports, features=names)
     if isinstance(record, Linear):
         pairs = zip(record.weights.tolist(), record.missing.tolist(), strict=True)
         body = LINEAR.format(cells=_tuple(_literal(pair) for pair in pairs), constant=_literal(record.intercept))
-    elif steps.is_stumps(record):
-        rows = [(s.feature, s.thresholds.tolist(), s.values.tolist(), s.missing) for s in steps.steps(record)]
-        body = STEPS.format(cells=_tuple(map(_literal, rows)), constant=_literal(steps.constant(record)))
+    elif step_functions.is_stumps(record):
+        rows = [(s.feature, s.thresholds.tolist(), s.values.tolist(), s.missing) for s in step_functions.steps(record)]
+        body = STEPS.format(cells=_tuple(map(_literal, rows)), constant=_literal(step_functions.constant(record)))
     else:
         body = _trees(record)
     return head + body
@@ -119,7 +119,7 @@ def write(record: Exported) -> str:
 def score(record: Exported, X: Array) -> Array:
     """Score rows as the module does."""
     if isinstance(record, TreeSum):
-        return steps.score(record, X) if steps.is_stumps(record) else OURS.score(record, X)
+        return step_functions.score(record, X) if step_functions.is_stumps(record) else OURS.score(record, X)
     rows = X.astype(np.float64)
     total = np.full(len(rows), record.intercept)
     for column, weight, missing in zip(rows.T, record.weights, record.missing, strict=True):

@@ -16,10 +16,10 @@ import numpy as np
 
 from podium._validation import Array, PodiumError, check_choice
 from podium._version import __version__
-from podium.export import steps
+from podium.export import step_functions
 from podium.export.ensemble import TreeSum
-from podium.export.trees import feature_names
-from podium.model import StepFunction
+from podium.export.tree_text import feature_names
+from podium.stumps.additive_model import StepFunction
 
 LAYOUTS = ("csv", "html")
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")
@@ -50,7 +50,7 @@ def write(record: TreeSum, layout: str = "csv") -> str:
 
 def check(record: TreeSum) -> None:
     """Refuse trees of more than one split."""
-    if not steps.is_stumps(record):
+    if not step_functions.is_stumps(record):
         number = next(i for i, tree in enumerate(record.trees) if len(tree.feature) > 1)
         raise PodiumError(
             f"A scorecard holds models of stumps, but tree {number + 1} of this {record.name} has "
@@ -61,7 +61,7 @@ def check(record: TreeSum) -> None:
 def score(record: TreeSum, X: Array) -> Array:
     """Score rows by adding up points; no range holds -inf alone, so that it counts as the lowest number."""
     largest = np.finfo(np.float64).max
-    return steps.score(record, np.clip(X.astype(np.float64), -largest, largest))
+    return step_functions.score(record, np.clip(X.astype(np.float64), -largest, largest))
 
 
 def lines(step: StepFunction) -> Iterator[Line]:
@@ -79,9 +79,9 @@ def _csv(record: TreeSum) -> str:
     names = [f"'{name}" if name.startswith(FORMULA) else name for name in feature_names(record)]
     table = csv.writer(out, lineterminator="\n")
     table.writerow(["feature", "kind", "above", "up_to", "points"])
-    if steps.constant(record):
-        table.writerow(["", "constant", "", "", repr(steps.constant(record))])
-    for step in steps.steps(record):
+    if step_functions.constant(record):
+        table.writerow(["", "constant", "", "", repr(step_functions.constant(record))])
+    for step in step_functions.steps(record):
         for line in lines(step):
             ends = [repr(end) if math.isfinite(end) else "" for end in line[:2]]
             kind = "missing" if math.isnan(line.above) else "range"
@@ -91,11 +91,11 @@ def _csv(record: TreeSum) -> str:
 
 def _html(record: TreeSum) -> str:
     """Return a page, features with the widest range of points first."""
-    found = sorted(steps.steps(record), key=lambda step: -_spread(step))
+    found = sorted(step_functions.steps(record), key=lambda step: -_spread(step))
     largest = max((abs(line.points) for step in found for line in lines(step)), default=0.0) or 1.0
     digits = min(max(3 - math.floor(math.log10(largest)), 0), 12)
     title = f"Scorecard of {html.escape(record.name)}"
-    start = steps.constant(record)
+    start = step_functions.constant(record)
     parts = [_feature(step, feature_names(record)[step.feature], largest, digits) for step in found]
     return (
         f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{title}</title>\n'

@@ -13,12 +13,12 @@ from typing import Any, TypeVar
 import numpy as np
 
 from podium._validation import Array, PodiumError
-from podium.export import steps
+from podium.export import step_functions
 from podium.export.ensemble import Exported, Linear, TreeSum
-from podium.export.trees import Rules, feature_names, finite, other_way
-from podium.model import StepFunction
-from podium.weak.regression_tree import RegressionTree
-from podium.weak.tree_shape import left_sides
+from podium.export.tree_text import Rules, feature_names, finite, other_way
+from podium.stumps.additive_model import StepFunction
+from podium.trees.regression_tree import RegressionTree
+from podium.trees.tree_shape import left_sides
 
 Term = TypeVar("Term")
 RULES = Rules(finite, np.float64, np.float64)
@@ -55,10 +55,10 @@ def score(record: Exported, X: Array) -> Array:
     if isinstance(record, Linear):
         filled = np.where(np.isnan(rows), record.missing, rows)
         terms = [np.full(len(rows), record.intercept), *(record.weights * filled).T]
-    elif steps.is_stumps(record):
-        limited = [replace(step, thresholds=finite(step.thresholds)) for step in steps.steps(record)]
-        found = [steps.step_values(step, rows[:, step.feature]) for step in limited]
-        terms = _with_constant(record, np.full(len(rows), steps.constant(record)), found)
+    elif step_functions.is_stumps(record):
+        limited = [replace(step, thresholds=finite(step.thresholds)) for step in step_functions.steps(record)]
+        found = [step_functions.step_values(step, rows[:, step.feature]) for step in limited]
+        terms = _with_constant(record, np.full(len(rows), step_functions.constant(record)), found)
     else:
         terms = RULES.values(record.with_base_as_tree(), rows)
     return pairwise_sum(terms, lambda one, two: one + two)
@@ -84,15 +84,15 @@ def _linear(record: Linear, names: list[str]) -> list[str]:
 
 def _trees(record: TreeSum, names: list[str]) -> list[str]:
     """Return the terms of a sum of trees."""
-    if steps.is_stumps(record):
-        found = [_step(step, names) for step in steps.steps(record)]
-        return _with_constant(record, _number(steps.constant(record)), found)
+    if step_functions.is_stumps(record):
+        found = [_step(step, names) for step in step_functions.steps(record)]
+        return _with_constant(record, _number(step_functions.constant(record)), found)
     return [_tree(record, tree, names) for tree in record.with_base_as_tree().trees]
 
 
 def _with_constant(record: TreeSum, constant: Term, found: list[Term]) -> list[Term]:
     """Return the terms of step functions, and the constant if it is not 0 or stands alone."""
-    return [constant, *found] if steps.constant(record) or not found else found
+    return [constant, *found] if step_functions.constant(record) or not found else found
 
 
 def _step(step: StepFunction, names: list[str]) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 
 from podium._validation import Array, PodiumError
 from podium.export.ensemble import TreeSum
-from podium.export.trees import (
+from podium.export.tree_text import (
     LARGEST,
     Rules,
     check_missing_as_zero,
@@ -23,7 +23,7 @@ from podium.export.trees import (
     nearest_float32,
     nested,
 )
-from podium.weak.regression_tree import RegressionTree
+from podium.trees.regression_tree import RegressionTree
 
 MISSING = ("child", "zero", "right", "absent")
 

@@ -7,9 +7,9 @@ from os import PathLike
 from pathlib import Path
 
 from podium._validation import FormatError, check_choice
+from podium.importing.foreign_model import Columns, Imported, Reading
 from podium.importing.lightgbm import read_lightgbm
-from podium.importing.ranklib import read_ranklib
-from podium.importing.record import Columns, Imported, Reading
+from podium.importing.ranklib_model import read_ranklib
 from podium.importing.xgboost import read_xgboost
 from podium.importing.xgboost_dump import read_xgboost_dump
 

@@ -7,7 +7,7 @@ from os import PathLike
 from typing import Any
 
 from podium._validation import Array, FormatError
-from podium.importing.trees import to_numbers, to_whole_number, to_whole_numbers
+from podium.importing.foreign_trees import to_numbers, to_whole_number, to_whole_numbers
 
 
 def read_json(data: bytes | str, path: str | PathLike[str]) -> Any:

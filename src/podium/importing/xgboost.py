@@ -17,11 +17,11 @@ from podium._compiled import ROW, SCORE
 from podium._validation import Array, FormatError
 from podium.export.ensemble import TreeSum
 from podium.importing.document import Part, read_json
-from podium.importing.record import Columns, Imported, Reading, given_names
-from podium.importing.trees import Splits, below_as_float32, code_set, make_tree, to_numbers
+from podium.importing.foreign_model import Columns, Imported, Reading, given_names
+from podium.importing.foreign_trees import Splits, below_as_float32, code_set, make_tree, to_numbers
 from podium.importing.ubjson import read_ubjson
 from podium.model_file import MOST_FEATURES
-from podium.weak.regression_tree import RegressionTree
+from podium.trees.regression_tree import RegressionTree
 
 
 def _logit(share: float) -> float:

@@ -16,10 +16,10 @@ from podium._compiled import ROW, SCORE
 from podium._validation import FormatError
 from podium.export.ensemble import TreeSum
 from podium.importing.document import read_json
-from podium.importing.record import Columns, Imported, Reading
-from podium.importing.trees import Splits, below_as_float32, code_set, make_tree, to_numbers, to_whole_numbers
+from podium.importing.foreign_model import Columns, Imported, Reading
+from podium.importing.foreign_trees import Splits, below_as_float32, code_set, make_tree, to_numbers, to_whole_numbers
 from podium.model_file import MOST_FEATURES
-from podium.weak.regression_tree import RegressionTree
+from podium.trees.regression_tree import RegressionTree
 
 
 def read_xgboost_dump(data: bytes, path: str | PathLike[str], columns: Columns) -> Imported:

@@ -30,12 +30,12 @@ from podium._compiled import (
     run_threads,
 )
 from podium._validation import Array
-from podium.feedback import Graded, Pairs
+from podium.data.feedback import Graded, Pairs
 from podium.losses.row_pairs import FEW_ROWS, LANES, add_all_pairs, add_pairs, clear_sums, fill_square, sum_of_sizes
 from podium.measures.binary import relevance
 from podium.measures.conventions import Relevant, Rules
 from podium.measures.graded import custom_gains, scaled_gains_and_best, stop_probabilities
-from podium.measures.record import RowValues, labels_and_best
+from podium.measures.measure import RowValues, labels_and_best
 from podium.measures.swaps import STATE_ROWS, SWAPS, place_units
 from podium.measures.ties import as_given, sort_descending
 

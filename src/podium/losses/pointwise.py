@@ -11,7 +11,7 @@ import numpy as np
 from podium._compiled import SCORE
 from podium._magnitudes import LARGEST, check_within
 from podium._validation import Array, PodiumError
-from podium.feedback import Feedback, Graded
+from podium.data.feedback import Feedback, Graded
 from podium.measures.conventions import Rules
 from podium.measures.graded import LARGE, above, exp2_gains, origins
 from podium.measures.ties import as_given

@@ -14,7 +14,7 @@ import numpy as np
 
 from podium._compiled import SCORE, compiled_argument, compiled_part
 from podium.measures.conventions import DIVIDE_BY_REACHABLE, DIVIDE_BY_ROWS, Relevant, Rules
-from podium.measures.record import Definition, Kernel, Rows, values_alone
+from podium.measures.measure import Definition, Kernel, Rows, values_alone
 from podium.measures.ties import Array, Ranking
 
 

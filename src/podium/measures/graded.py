@@ -11,7 +11,7 @@ import numpy as np
 from podium._compiled import SCORE, compiled, compiled_argument, compiled_part
 from podium._validation import PodiumError
 from podium.measures.conventions import SHORT_IS_ZERO, Rules
-from podium.measures.record import Definition, Rows, values_alone
+from podium.measures.measure import Definition, Rows, values_alone
 from podium.measures.ties import Array, Ranking
 
 LARGE = 1000.0

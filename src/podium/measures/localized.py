@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from podium._compiled import compiled, compiled_argument, compiled_part
+from podium.measures.measure import Definition, Kernel
 from podium.measures.pairwise import comparable_pairs, descending_places, inversions, tied_pairs
-from podium.measures.record import Definition, Kernel
 from podium.measures.ties import Array
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from podium._compiled import ROW, SCORE, compiled, compiled_argument, compiled_part
 from podium._validation import NoPairsError, PodiumError
 from podium.measures.conventions import Rules
-from podium.measures.record import Definition, Kernel
+from podium.measures.measure import Definition, Kernel
 from podium.measures.ties import BY_GRADES, Array, Ranking, sort_descending
 
 QUADRATIC_LIMIT = 400

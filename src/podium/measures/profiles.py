@@ -19,7 +19,7 @@ import numpy as np
 from podium._compiled import SCORE, compiled
 from podium.measures.conventions import DIVIDE_BY_REACHABLE, SHORT_AS_IS, Rules
 from podium.measures.graded import add_row
-from podium.measures.record import Measure
+from podium.measures.measure import Measure
 from podium.measures.ties import Array
 
 

@@ -11,8 +11,8 @@ import numpy as np
 from podium._compiled import compiled_argument
 from podium._validation import PodiumError
 from podium.measures.conventions import Rules
+from podium.measures.measure import Definition, Rows
 from podium.measures.pairwise import comparable_pairs
-from podium.measures.record import Definition, Rows
 from podium.measures.ties import Array, Ranking
 
 LARGEST = 1e150

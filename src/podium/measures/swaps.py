@@ -23,7 +23,7 @@ from podium._validation import PodiumError
 from podium.measures.binary import relevance
 from podium.measures.conventions import Relevant, Rules
 from podium.measures.graded import custom_gains, scaled_gains_and_best, stop_probabilities
-from podium.measures.record import RowValues, discounts
+from podium.measures.measure import RowValues, discounts
 from podium.measures.ties import Array, ranked
 
 STATE_ROWS = 2

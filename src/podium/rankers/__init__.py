@@ -5,21 +5,21 @@ from __future__ import annotations
 from os import PathLike
 
 from podium.model_file import read_model
-from podium.rankers.base import Ranker
+from podium.rankers.adaboost_or import AdaBoostOR
+from podium.rankers.bagging import BaggingOR
 from podium.rankers.baselines import NearestNeighbor, PreferenceRegression, VectorSimilarity
+from podium.rankers.extended_binary import ExtendedBinary
 from podium.rankers.imported import ImportedLinear, ImportedTrees, import_model
 from podium.rankers.lambdamart import MART, LambdaMART
 from podium.rankers.model_content import fitted_ranker
-from podium.rankers.ordinal.adaboost_or import AdaBoostOR
-from podium.rankers.ordinal.bagging import BaggingOR
-from podium.rankers.ordinal.extended_binary import ExtendedBinary
-from podium.rankers.ordinal.orboost import ORBoost
-from podium.rankers.ordinal.orstump import ORStump
-from podium.rankers.ordinal.prank import PRank
-from podium.rankers.ordinal.svor import SVOR
-from podium.rankers.ordinal.thresholds import OrdinalThresholds
+from podium.rankers.orboost import ORBoost
+from podium.rankers.ordinal_thresholds import OrdinalThresholds
+from podium.rankers.orstump import ORStump
+from podium.rankers.prank import PRank
 from podium.rankers.rankboost import RankBoost, generalization_bound
 from podium.rankers.rankboost_plus import RankBoostPlus, exponential_losses
+from podium.rankers.ranker import Ranker
+from podium.rankers.svor import SVOR
 
 __all__ = [
     "MART",

@@ -24,12 +24,12 @@ from podium._magnitudes import check_within
 from podium._validation import Array, FormatError, PodiumError
 from podium.binning.blocks import Matrix
 from podium.binning.columns import DenseReader, SparseReader
-from podium.dataset import RankingData
+from podium.data.feedback import feedback_of
+from podium.data.ranking_data import RankingData
 from podium.export import Linear
-from podium.feedback import feedback_of
 from podium.model_file import check_column, check_real, check_whole, to_whole
-from podium.rankers.base import Ranker, name_tuple
-from podium.rankers.feature_loss import RankingLoss, average, lowest_first, spread
+from podium.pairs.feature_loss import RankingLoss, average, lowest_first, spread
+from podium.rankers.ranker import Ranker, name_tuple
 
 LARGEST = 1e100
 """Values are cut to ±LARGEST: squares of them, summed over any number of rows, are still finite."""

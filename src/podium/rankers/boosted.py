@@ -12,16 +12,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from podium._compiled import thread_count
 from podium._validation import Array, PodiumError
-from podium.dataset import RankingData
+from podium.boosting.rounds import AlphaRule, Monitor, Round, boost, evaluation_sets, repeat
+from podium.data.ranking_data import RankingData
 from podium.export import TreeSum
 from podium.export.ensemble import stump_tree
 from podium.measures import parse_measure
-from podium.model import AdditiveModel
 from podium.model_file import check_whole
-from podium.rankers.base import Ranker, check_rounds_before, name_tuple
+from podium.rankers.ranker import Ranker, check_rounds_before, name_tuple
 from podium.rankers.story import Checkpoint, check_checkpoint, fingerprint, from_columns, to_columns
-from podium.rounds import AlphaRule, Monitor, Round, boost, evaluation_sets, repeat
-from podium.weak.stump import Stump
+from podium.stumps.additive_model import AdditiveModel
+from podium.stumps.stump import Stump
 
 NOT_MARKED = ("n_estimators", "n_jobs", "verbose", "checkpoint", "eval_metric", "early_stopping_rounds")
 """Parameters that do not change a round, so that a checkpoint serves fits that differ in them."""

@@ -18,23 +18,23 @@ from podium._frames import to_array
 from podium._magnitudes import check_within
 from podium._validation import Array, PodiumError
 from podium.binning import as_blocks, bin_features
-from podium.categories import Categories
-from podium.dataset import RankingData, warn_of_one_query
+from podium.boosting.rounds import Monitor, evaluation_sets
+from podium.data.categories import Categories
+from podium.data.ranking_data import RankingData, warn_of_one_query
 from podium.export import TreeSum
 from podium.losses import Loss
 from podium.measures import parse_measure
 from podium.model_file import check_real, check_whole
-from podium.rankers.base import Ranker, check_rounds_before, name_tuple
 from podium.rankers.model_content import inner_ranker
+from podium.rankers.ranker import Ranker, check_rounds_before, name_tuple
 from podium.rankers.tree_categories import category_arrays, find_categories, from_lists, to_lists
 from podium.rankers.tree_file import from_columns, to_columns
-from podium.rankers.tree_rounds import Sampler, TreeRound, boost_trees
-from podium.rounds import Monitor, evaluation_sets
-from podium.weak.category_split import CategorySplits
-from podium.weak.grower import TreeGrower
-from podium.weak.leaf_values import newton_values
-from podium.weak.regression_tree import Forest, RegressionTree, staged_scores
-from podium.weak.split import Limits
+from podium.trees.category_split import CategorySplits
+from podium.trees.grower import TreeGrower
+from podium.trees.leaf_values import newton_values
+from podium.trees.regression_tree import Forest, RegressionTree, staged_scores
+from podium.trees.split import Limits
+from podium.trees.tree_boosting import Sampler, TreeRound, boost_trees
 
 
 class Start(NamedTuple):

@@ -12,14 +12,14 @@ import numpy as np
 
 from podium._compiled import ROW, SCORE, thread_count
 from podium._validation import Array, FormatError, PodiumError
-from podium.dataset import RankingData
+from podium.data.ranking_data import RankingData
 from podium.export.ensemble import Linear, TreeSum
 from podium.importing import Columns, Imported, Reading, read_foreign
 from podium.model_file import MOST_FEATURES, check_column, check_real, check_whole, to_whole
-from podium.rankers.base import Ranker, name_tuple
 from podium.rankers.boosted_trees import gain_shares
+from podium.rankers.ranker import Ranker, name_tuple
 from podium.rankers.tree_file import from_columns, to_columns
-from podium.weak.regression_tree import Forest, RegressionTree
+from podium.trees.regression_tree import Forest, RegressionTree
 
 LARGEST_FLOAT32 = float(np.finfo(np.float32).max)
 """Values beyond ± this count as it where a program reads features as float32, so that scores are finite."""

@@ -9,8 +9,8 @@ from typing import Any
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from podium._validation import PodiumError
-from podium.dataset import RankingData
-from podium.feedback import CONTRADICTIONS, Graded, feedback_of
+from podium.data.feedback import CONTRADICTIONS, Graded, feedback_of
+from podium.data.ranking_data import RankingData
 from podium.losses import (
     DELTAS,
     NORMALIZATIONS,

@@ -12,7 +12,7 @@ from podium._validation import Array, FormatError, PodiumError
 from podium.model_file import Unfitted, check_whole
 
 if TYPE_CHECKING:
-    from podium.rankers.base import Ranker
+    from podium.rankers.ranker import Ranker
 
 Kind = TypeVar("Kind", bound="Ranker")
 

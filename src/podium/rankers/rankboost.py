@@ -14,17 +14,17 @@ from sklearn.utils.validation import check_is_fitted
 from podium._compiled import thread_count, threads_for
 from podium._magnitudes import check_within
 from podium._validation import Array, PodiumError
-from podium.alpha import RULES, SMOOTHING
 from podium.binning import bin_features, candidate_thresholds
-from podium.dataset import RankingData, warn_of_one_query
-from podium.distribution import LOG_LARGEST, Distribution
-from podium.feedback import CONTRADICTIONS, PAIR_WEIGHTS, feedback_of
+from podium.boosting.rounds import Round
+from podium.data.feedback import CONTRADICTIONS, PAIR_WEIGHTS, feedback_of
+from podium.data.ranking_data import RankingData, warn_of_one_query
+from podium.pairs.alpha import RULES, SMOOTHING
+from podium.pairs.distribution import LOG_LARGEST, Distribution
+from podium.pairs.weak_ranking import Found, WeakLearner
 from podium.rankers.boosted import BoostedRanker
-from podium.rounds import Round
-from podium.weak import Found, WeakLearner
-from podium.weak.feature import FeatureLearner
-from podium.weak.own import OwnLearner
-from podium.weak.stump import Cumulative, StumpLearner
+from podium.stumps.own_learner import OwnLearner
+from podium.stumps.scaled_feature import FeatureLearner
+from podium.stumps.stump import Cumulative, StumpLearner
 
 
 class RankBoost(BoostedRanker):
@@ -56,7 +56,8 @@ class RankBoost(BoostedRanker):
         Value of a stump where the feature is missing (q_def): learned with the threshold, or fixed.
     weak : {"stump", "feature"} or object
         Weak rankings: stumps, the features themselves scaled to [0, 1], or your own weak learner, an object
-        with a method ``search`` (see `podium.weak`); a callable is called with the `RankingData` to make one.
+        with a method ``search`` (see `podium.pairs.weak_ranking`); a callable is called with the `RankingData` to make
+        one.
     learning_rate : float
         Factor on every α.
     max_bins : int or None

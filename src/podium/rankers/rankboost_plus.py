@@ -17,16 +17,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from podium._compiled import threads_for
 from podium._validation import Array
-from podium.alpha import RULES
 from podium.binning import bin_features
-from podium.dataset import RankingData, warn_of_one_query
-from podium.distribution import Distribution
-from podium.distribution.listed import listed_pairs
-from podium.feedback import CONTRADICTIONS, PAIR_WEIGHTS, feedback_of
+from podium.data.feedback import CONTRADICTIONS, PAIR_WEIGHTS, feedback_of
+from podium.data.ranking_data import RankingData, warn_of_one_query
+from podium.pairs.alpha import RULES
+from podium.pairs.distribution import Distribution
+from podium.pairs.weak_ranking import Found
+from podium.plus.pair_list import listed_pairs
+from podium.plus.plus_distribution import PlusDistribution
+from podium.plus.plus_search import EfficientLearner, OptimalLearner
 from podium.rankers.boosted import BoostedRanker
-from podium.weak import Found
-from podium.weak.plus import PlusDistribution
-from podium.weak.plus_search import EfficientLearner, OptimalLearner
 
 SEARCHES = {"efficient": EfficientLearner, "optimal": OptimalLearner}
 

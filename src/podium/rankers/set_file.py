@@ -10,8 +10,8 @@ import numpy as np
 
 from podium._validation import Array, FormatError
 from podium.model_file import to_floats
-from podium.weak.category_split import WORDS
-from podium.weak.regression_tree import RegressionTree
+from podium.trees.category_split import WORDS
+from podium.trees.regression_tree import RegressionTree
 
 
 def sets_to_columns(trees: Sequence[RegressionTree]) -> dict[str, Array]:

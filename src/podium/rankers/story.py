@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from podium._validation import FormatError, PodiumError
-from podium.dataset import RankingData, hash_features
+from podium.boosting.rounds import Round
+from podium.data.ranking_data import RankingData, hash_features
 from podium.model_file import check_writable, read_model, to_floats, to_whole, write_model
-from podium.rounds import Round
-from podium.weak.feature import ScaledFeature
-from podium.weak.stump import Stump
+from podium.stumps.scaled_feature import ScaledFeature
+from podium.stumps.stump import Stump
 
 RANKINGS: dict[type, tuple[str, ...]] = {Stump: ("threshold",), ScaledFeature: ("low", "high")}
 """The weak rankings that a file holds, and the real numbers of each, beside its feature and what it is if missing."""

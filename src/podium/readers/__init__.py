@@ -5,8 +5,8 @@ the line in what it raises.
 """
 
 from podium.readers.letor import read_letor
-from podium.readers.pairs import read_pairs, read_query_sizes, read_weights
 from podium.readers.ranking_table import RankingTable
+from podium.readers.side_files import read_pairs, read_query_sizes, read_weights
 from podium.readers.tables import read_csv, read_parquet
 from podium.readers.trec import Qrels, Run, read_qrels, read_run
 

@@ -12,8 +12,8 @@ import numpy as np
 from podium._compiled import ROW, compiled
 from podium._memory import enough_memory
 from podium._validation import FormatError, PodiumError
-from podium.readers.blocks import PathLike, line_blocks
 from podium.readers.letor_lines import COLUMN, LARGEST_FEATURE, most_entries, parse_block
+from podium.readers.line_blocks import PathLike, line_blocks
 from podium.readers.ranking_table import RankingTable, check_dtype
 from podium.readers.spans import decode, decode_ids
 

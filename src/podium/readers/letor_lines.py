@@ -8,8 +8,8 @@ import numpy as np
 
 from podium._compiled import ROW, SCORE, compiled, compiled_part
 from podium._validation import FormatError
-from podium.readers.blocks import PathLike, line_at, printable
 from podium.readers.decimals import ends_token, is_digit, python_float, read_decimal, token_end
+from podium.readers.line_blocks import PathLike, line_at, printable
 from podium.readers.spans import TOO_LONG, as_array, gather, longest_span, parse_integers
 
 COLUMN = np.int32

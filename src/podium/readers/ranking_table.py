@@ -31,7 +31,7 @@ class RankingTable(NamedTuple):
 
     Examples
     --------
-    >>> from podium.datasets import make_search
+    >>> from podium.data.generators import make_search
     >>> table = make_search(n_queries=3, docs_per_query=10, n_features=5)
     >>> table.X.shape[1], len(table.y) == len(table.qid)
     (5, True)

@@ -12,8 +12,8 @@ import numpy as np
 
 from podium._compiled import ROW, SCORE, compiled, compiled_part
 from podium._validation import FormatError
-from podium.readers.blocks import PathLike, line_at, line_blocks, printable
 from podium.readers.decimals import is_digit, python_float, python_integer, read_decimal
+from podium.readers.line_blocks import PathLike, line_at, line_blocks, printable
 
 _HASH = np.uint64(0xCBF29CE484222325)
 _PRIME = np.uint64(0x100000001B3)

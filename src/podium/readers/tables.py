@@ -14,7 +14,7 @@ import numpy as np
 from podium._compiled import ROW, SCORE
 from podium._memory import enough_memory
 from podium._validation import FormatError, PodiumError, near_matches
-from podium.readers.blocks import PathLike, open_unpacked, refuse_binary
+from podium.readers.line_blocks import PathLike, open_unpacked, refuse_binary
 from podium.readers.ranking_table import RankingTable, check_dtype
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from podium._validation import FormatError
-from podium.readers.blocks import PathLike
+from podium.readers.line_blocks import PathLike
 from podium.readers.spans import Columns, decode, first_repeat, read_columns
 
 _RUN = "query Q0 document rank score tag"

@@ -1,0 +1,1 @@
+"""What rankers learn from: rows, labels, queries, pairs and categories, checked once."""

@@ -1,0 +1,316 @@
+"""Ranking data behind the gate: rows grouped by query in a canonical order, with the way back.
+
+Everything after this module computes on the canonical order, so results cannot depend on the order in which
+rows or queries were given.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from podium._compiled import ROW, SCORE
+from podium._magnitudes import scaled_weights
+from podium._validation import (
+    Array,
+    PairArrays,
+    PodiumError,
+    check_labels,
+    check_pairs,
+    check_queries,
+    check_query_weight,
+    check_weight,
+)
+from podium.data.categories import Categories, read_features
+
+HASH_BLOCK = 2**15
+"""Cells converted to float64 and hashed at a time: a block and its copies stay in the second-level cache."""
+
+MANY_ROWS = 1000
+"""Rows up to which graded labels may be one query without a word."""
+
+MULTIPLIER = np.uint64(0xBF58476D1CE4E5B9)
+"""An odd constant of SplitMix64: multiplying by it is a bijection that spreads low bits upwards."""
+
+
+@dataclass(frozen=True, eq=False)
+class Queries:
+    """Rows grouped by query.
+
+    Attributes
+    ----------
+    ids : ndarray
+        The caller's id of each query.
+    rows : ndarray of int64
+        The caller's row number of each grouped row: ``grouped = given[rows]``.
+    offsets : ndarray of int64
+        Query q has the grouped rows ``offsets[q]`` up to, not including, ``offsets[q + 1]``.
+    keys : ndarray of uint64
+        Hash of each query's contents and of its number among the queries of equal contents; empty where rows were
+        grouped in the caller's order.
+    """
+
+    ids: Array
+    rows: Array
+    offsets: Array
+    keys: Array = field(default_factory=lambda: np.empty(0, np.uint64))
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def sizes(self) -> Array:
+        """Rows of each query."""
+        return np.diff(self.offsets)
+
+    def to_caller(self, values: Array) -> Array:
+        """Put values of grouped rows back into the caller's row order."""
+        given = np.empty_like(values)
+        given[self.rows] = values
+        return given
+
+    def place_keys(self) -> Array:
+        """Hash each grouped row's place in the canonical order: its query's key and its number within the query.
+
+        No two rows have the same key, however equal they are (but for a chance of 2⁻⁶⁴ a pair of rows), and no key
+        depends on the caller's order or on other queries.
+        """
+        within = np.arange(len(self.rows)) - np.repeat(self.offsets[:-1], self.sizes)
+        return _mixed(np.repeat(self.keys, self.sizes) + within.astype(np.uint64))
+
+
+def group_rows(codes: Array, ids: Array) -> Queries:
+    """Group rows by query code, queries in the order of `ids`, rows of a query in the caller's order."""
+    sizes = np.bincount(codes, minlength=len(ids))
+    return Queries(ids, np.argsort(codes, kind="stable").astype(ROW), _offsets(sizes))
+
+
+@dataclass(frozen=True, eq=False)
+class RankingData:
+    """What a ranker learns from, checked once and never changed.
+
+    Attributes
+    ----------
+    features : ndarray or scipy.sparse.csc_array
+        The caller's matrix, *in the caller's row order*, so that no second copy of it is made; grouped row i
+        is ``features[queries.rows[i]]``. NaN, or an absent entry of a sparse matrix, abstains.
+    feature_names : tuple of str or None
+    queries : Queries
+        The canonical order: queries, and rows within a query, by a hash of their contents.
+    labels : ndarray of float64 or None
+        Label of each grouped row.
+    row_weight : ndarray of float64
+        Weight of each grouped row, 1 where none was given.
+    query_weight : ndarray of float64
+        Weight of each query, 1 where none was given.
+    pairs : PairArrays or None
+        Explicit pairs in grouped row numbers, in a canonical order.
+    categories : Categories or None
+        The categories whose codes stand in categorical columns of `features`.
+    queries_given : bool
+        Whether the caller gave queries; all rows are one query otherwise.
+    """
+
+    features: Any
+    feature_names: tuple[str, ...] | None
+    queries: Queries
+    labels: Array | None
+    row_weight: Array
+    query_weight: Array
+    pairs: PairArrays | None
+    categories: Categories | None = None
+    queries_given: bool = True
+
+    @property
+    def weights(self) -> Array:
+        """What each grouped row weighs in all: its own weight times its query's."""
+        return weights_of_rows(self.row_weight, self.query_weight, self.queries.offsets)
+
+    @classmethod
+    def from_arrays(
+        cls,
+        X: Any,
+        y: Any = None,
+        *,
+        qid: Any = None,
+        group: Any = None,
+        pairs: Any = None,
+        sample_weight: Any = None,
+        query_weight: Any = None,
+        categories: Categories | None = None,
+    ) -> RankingData:
+        """Check what the caller gave and put it into the canonical order."""
+        features, names = read_features(X, categories)
+        n_rows = features.shape[0]
+        labels = None if y is None else check_labels(y, n_rows)
+        codes, ids = check_queries(qid, group, n_rows)
+        if labels is None and not (sample_weight is None and query_weight is None):
+            raise PodiumError(
+                "sample_weight and query_weight weigh labels; with pairs alone give weights to the pairs."
+            )
+        weight = check_weight(sample_weight, n_rows, "sample_weight")
+        per_query = check_query_weight(query_weight, codes, ids, group is not None)
+        given_pairs = None if pairs is None else check_pairs(pairs, n_rows)
+        weight, per_query, given_pairs = _within_range(weight, per_query, given_pairs)
+
+        keys = row_keys(features, labels, weight, given_pairs)
+        queries, order = canonical_order(keys, codes, ids, per_query)
+        return cls(
+            features,
+            names,
+            queries,
+            None if labels is None else labels[queries.rows],
+            weight[queries.rows],
+            per_query[order],
+            None if given_pairs is None else _grouped_pairs(given_pairs, queries),
+            categories,
+            qid is not None or group is not None,
+        )
+
+
+def weights_of_rows(row_weight: Array, query_weight: Array, offsets: Array) -> Array:
+    """Return the weight of each grouped row times that of its query: a weight of 2 of either is the row twice."""
+    weights: Array = row_weight * np.repeat(query_weight, np.diff(offsets))
+    return weights
+
+
+def _within_range(rows: Array, queries: Array, pairs: PairArrays | None) -> tuple[Array, Array, PairArrays | None]:
+    """Return all weights scaled down together where they are too large to multiply and square."""
+    if pairs is None:
+        return *scaled_weights(rows, queries, np.zeros(0))[:2], None
+    scaled = scaled_weights(rows, queries, pairs.weight)
+    return scaled.rows, scaled.queries, pairs._replace(weight=scaled.pairs)
+
+
+def warn_of_one_query(labels: Array | None, what: str, advice: str, stacklevel: int = 3) -> None:
+    """Warn that many rows with graded labels are one query, where the caller gave no queries.
+
+    Labels of which at least half are different from each other are amounts, not grades: to order all rows by them
+    is a task of its own (continuous ranking).
+
+    Parameters
+    ----------
+    labels : ndarray or None
+        Of all rows.
+    what : str
+        Whose rows they are, for the message: "of eval_set[0] ", or nothing.
+    advice : str
+        How the caller says that one query is meant, such as "group=[{}]"; the number of rows is put in.
+    stacklevel : int
+        As `warnings.warn` has it; 3 is the caller of the caller.
+    """
+    if labels is None or len(labels) <= MANY_ROWS or 2 * len(np.unique(labels)) >= len(labels):
+        return
+    warnings.warn(
+        f"All {len(labels)} rows {what}are one query, because neither qid nor group was given; give them, or say "
+        f"{advice.format(len(labels))} if one query is meant.",
+        stacklevel=stacklevel,
+    )
+
+
+def canonical_order(keys: Array, codes: Array, ids: Array, query_weight: Array | None = None) -> tuple[Queries, Array]:
+    """Group rows with queries by the sum of their rows' keys and rows by their own key.
+
+    Queries of equal contents go by their weights, those of equal weights too may change places without effect.
+
+    Returns
+    -------
+    queries : Queries
+    order : ndarray of int64
+        The number, in `ids`, of each query in its canonical place.
+    """
+    query_key = np.zeros(len(ids), np.uint64)
+    np.add.at(query_key, codes, _mixed(keys))
+    order = np.lexsort((query_key,) if query_weight is None else (query_weight, query_key)).astype(ROW)
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    rows = np.lexsort((keys, place[codes])).astype(ROW)
+    sizes = np.bincount(codes, minlength=len(ids))[order]
+    return Queries(ids[order], rows, _offsets(sizes), _told_apart(query_key[order])), order
+
+
+def _told_apart(ascending: Array) -> Array:
+    """Hash each of some sorted keys together with its number among the equal ones."""
+    number = np.arange(len(ascending)) - np.searchsorted(ascending, ascending)
+    return _mixed(ascending + _mixed(number.astype(np.uint64)))
+
+
+def row_keys(features: Any, labels: Array | None, weight: Array, pairs: PairArrays | None) -> Array:
+    """Hash each row's features, label, weight and pairs to 64 bits.
+
+    Rows with equal keys are equal in all that a ranker sees (but for a chance of 2⁻⁶⁴ a pair of rows), so
+    their order changes nothing.
+    """
+    keys = hash_features(features)
+    for column in (labels, weight):
+        if column is not None:
+            keys = _mixed(keys + _mixed(_bits(column)))
+    if pairs is None:
+        return keys
+    wins, losses = np.zeros_like(keys), np.zeros_like(keys)
+    stake = _mixed(_bits(pairs.weight))
+    np.add.at(wins, pairs.better, _mixed(keys[pairs.worse] + stake))
+    np.add.at(losses, pairs.worse, _mixed(keys[pairs.better] - stake))
+    return _mixed(keys + _mixed(wins) - _mixed(losses))
+
+
+def hash_features(features: Any) -> Array:
+    """Hash each row of a matrix to 64 bits.
+
+    Equal numbers hash alike in float32, float64 and any layout, and missing ones add nothing, so that a sparse
+    row hashes like the dense one with NaN for what is absent.
+    """
+    keys = np.zeros(features.shape[0], np.uint64)
+    column_keys = _mixed(np.arange(features.shape[1], dtype=np.uint64))
+    if sp.issparse(features):
+        columns = np.repeat(np.arange(features.shape[1]), np.diff(features.indptr))
+        np.add.at(keys, features.indices, _cell_keys(features.data, column_keys[columns]))
+        return _mixed(keys)
+    step = max(1, HASH_BLOCK // features.shape[1])
+    for start in range(0, len(keys), step):
+        cells = _cell_keys(features[start : start + step], column_keys)
+        np.sum(cells, axis=1, out=keys[start : start + step])
+    return _mixed(keys)
+
+
+def _cell_keys(values: Array, column_keys: Array) -> Array:
+    """Hash single cells by value and column; 0 where the value is missing."""
+    cells: Array = _bits(values) ^ column_keys
+    cells ^= cells >> np.uint64(32)  # small whole numbers differ in their upper bits alone
+    cells *= MULTIPLIER
+    cells ^= cells >> np.uint64(29)
+    cells[np.isnan(values)] = 0
+    return cells
+
+
+def _grouped_pairs(pairs: PairArrays, queries: Queries) -> PairArrays:
+    """Renumber pairs to grouped rows and sort them."""
+    place = np.empty_like(queries.rows)
+    place[queries.rows] = np.arange(len(place))
+    better, worse = place[pairs.better], place[pairs.worse]
+    order = np.lexsort((pairs.weight, worse, better))
+    return PairArrays(better[order], worse[order], pairs.weight[order])
+
+
+def _offsets(sizes: Array) -> Array:
+    """Start of each query and, last, the number of rows."""
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(ROW)
+
+
+def _bits(values: Array) -> Array:
+    """View numbers as 64 bits, with -0.0 as 0.0 and every NaN alike."""
+    numbers = np.add(values, 0.0, dtype=SCORE, order="C")
+    numbers[np.isnan(numbers)] = np.nan
+    return numbers.view(np.uint64)
+
+
+def _mixed(keys: Array) -> Array:
+    """Scramble 64-bit keys so that every input bit reaches every output bit (the finaliser of SplitMix64)."""
+    mixed = keys + np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * MULTIPLIER
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return mixed ^ (mixed >> np.uint64(31))

@@ -1,0 +1,1 @@
+"""Grades, costs and votes, and what ordinal rankers are made of."""

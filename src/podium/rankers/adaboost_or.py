@@ -1,0 +1,357 @@
+"""AdaBoost.OR: boosting of any ordinal ranker that heeds costs.
+
+"OR" is Lin and Li (2009), "Combining ordinal preferences by boosting".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from numbers import Integral
+from os import PathLike
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.utils._param_validation import HasMethods, Interval
+from sklearn.utils.validation import check_is_fitted
+
+from podium._compiled import threads_for
+from podium._validation import Array, FormatError, PodiumError, check_seed
+from podium.boosting.rounds import Monitor
+from podium.model_file import check_column, check_whole
+from podium.ordinal.bounds import generalization_gaps, margin_bounds, stump_dimension
+from podium.ordinal.costs import cost_matrix, cost_steps
+from podium.ordinal.grades import grades_of
+from podium.ordinal.step_weights import StepWeights
+from podium.rankers.ordinal_evals import check_eval_sets
+from podium.rankers.ordinal_ranker import OrdinalData, OrdinalRanker
+from podium.rankers.orstump import ORStump
+from podium.rankers.vote_rounds import (
+    LEAST,
+    ROUNDING,
+    AnyRankers,
+    BaseLearner,
+    MeanCost,
+    OrdinalRound,
+    StumpRankers,
+    VotedSet,
+    boost_grades,
+)
+from podium.rankers.voting import VotingRanker, rankers_to_content
+
+
+class AdaBoostOR(VotingRanker):
+    """AdaBoost.OR (OR Algorithm 2): a weighted vote of ordinal rankers, each learned where those before it cost most.
+
+    Each round learns a base ranker r_t with the current cost vectors, weighs it by v_t = ½ ln((1 - ε_t) / ε_t), and
+    raises the costs of what it got wrong. It is AdaBoost on the binary examples "is the grade of x above k?" (OR Lemma
+    2). The prediction is the weighted median of the votes (OR Theorem 4).
+
+    The run ends early where ε_t > 1/2, without that round. A base ranker without any cost, ε_t = 0, would have an
+    infinite weight: it outvotes all others (its weight is 1 more than the sum of theirs), and ends the run. Where the
+    best ORStump has ε_t = 1/2, later rounds would all be the same and weigh nothing: the run ends after that round.
+    Where no round weighs anything, all count alike.
+
+    Parameters
+    ----------
+    estimator : ordinal ranker, optional
+        The base: anything with ``fit(X, y, sample_cost=...)`` and ``predict``. By default ``ORStump()``, which is
+        learned fast: features are sorted once for all rounds.
+    n_estimators : int
+        Rounds.
+    cost : {"absolute", "squared", "zero-one"} or array-like of shape (K, K)
+        What it costs to predict the grade of the column for a row with the grade of the row: V-shaped, 0 where they are
+        equal. By name it is |y - k|, its square, or 1 where they differ.
+    early_stopping_rounds : int, optional
+        Stop when the mean cost of the last evaluation set has not fallen for so many rounds, and predict with the
+        rounds up to its lowest value.
+    random_state : int, RandomState or None
+        Seeds a base with a parameter `random_state`, anew each round.
+    n_jobs : int, optional
+        Threads for stumps and their votes; the model does not depend on their number.
+    verbose : int
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    rounds_ : list of OrdinalRound
+        The story: ``ranker, epsilon, weight`` of each round.
+    best_iteration_ : int
+        Rounds that `predict` uses: all of them, or with early stopping those up to the best cost.
+    bounds_ : ndarray
+        ∏ √(1 - 4 γ²) with γ = 1/2 - ε, after each round: no less than `train_costs_` (OR Theorem 6). `margin_bounds`
+        and `generalization_bounds` are the others of OR section 4.3.
+    train_costs_ : ndarray
+        Training cost after each round, in parts of Σ c[1] + c[K].
+    feature_importances_ : ndarray
+        Share of each feature in the fall of that bound, by the stumps on it; zeros for other bases.
+    evals_result_ : dict
+        ``evals_result_["validation_0"]["cost"]``: the mean cost after each round.
+    stop_reason_ : str
+        Why the fit ended.
+    seed_ : int
+        The seed, drawn where `random_state` is not a number.
+    classes_ : ndarray
+        The labels of the grades, lowest first.
+    costs_convex_ : bool
+        Whether every cost vector is convex: what OR Theorem 1 asks of costs where a binary classifier is not monotone.
+        The votes of ordinal rankers are, so the bound holds for all V-shaped costs.
+    n_features_in_, feature_names_in_
+        As scikit-learn has them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).random((200, 2))
+    >>> y = np.digitize(X.sum(axis=1), [0.7, 1.3])
+    >>> model = AdaBoostOR(n_estimators=50).fit(X, y)
+    >>> model.predict([[0.1, 0.2], [0.5, 0.5], [0.9, 0.8]]).tolist()
+    [0, 1, 2]
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "estimator": [HasMethods(["fit", "predict"]), None],
+        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "cost": OrdinalRanker._cost_constraint,
+        "early_stopping_rounds": [Interval(Integral, 1, None, closed="left"), None],
+        "random_state": ["random_state"],
+        "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
+    }
+
+    rounds_: list[OrdinalRound]
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        n_estimators: int = 1000,
+        *,
+        cost: Any = "absolute",
+        early_stopping_rounds: int | None = None,
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.cost = cost
+        self.early_stopping_rounds = early_stopping_rounds
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(  # type: ignore[override]  # grades stand for themselves: no queries, no pairs
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sample_cost: Any = None,
+        sample_weight: Any = None,
+        eval_set: Sequence[tuple[Any, Any]] | None = None,
+        eval_cost: Sequence[Any] | None = None,
+    ) -> Self:
+        """Learn to grade.
+
+        Parameters
+        ----------
+        X : array, frame, table or sparse matrix of shape (n_rows, n_features)
+            Features. NaN, or an absent entry of a sparse matrix, is missing.
+        y : array-like
+            Grade of each row, of any ordered kind: numbers, strings (sorted), an ordered categorical (its own order).
+        sample_cost : array-like of shape (n_rows, K), optional
+            Instead of `cost`: what each grade costs for each row, grades in the order of ``classes_``.
+        sample_weight : array-like, optional
+            Weight of each row; 2 means the row given twice.
+        eval_set : list of (X, y), optional
+            Further data whose mean cost is measured each round; the last one decides on early stopping.
+        eval_cost : list of array-like, optional
+            Costs of each evaluation set, beside `eval_set`; needed with `sample_cost`.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        data = self._gate(X, y, sample_cost, sample_weight)
+        own_costs = sample_cost is not None
+        evals = check_eval_sets(data, eval_set, eval_cost, self.cost, own_costs, self.early_stopping_rounds)
+        self._run(data, [VotedSet(f"validation_{number}", one) for number, one in enumerate(evals)])
+        self._describe(data)
+        return self
+
+    def _run(self, data: OrdinalData, evals: list[VotedSet]) -> None:
+        """Run the rounds on checked data and keep what was learned."""
+        weights = StepWeights(cost_steps(data.costs), data.grades)
+        training = VotedSet("training", data)
+        monitor: Monitor[OrdinalRound] = Monitor(
+            self.n_estimators, evals, [MeanCost()], self.early_stopping_rounds, self.verbose
+        )
+        seed = check_seed(self.random_state)
+        costs = boost_grades(weights, self._make_learner(data, seed), training, monitor, self.n_estimators)
+        if not monitor.rounds:
+            raise PodiumError(f"Nothing was learned: {monitor.reason}.")
+        largest = float(data.costs[:, 0].sum() + data.costs[:, -1].sum())
+        self.train_costs_ = np.array(costs[: len(monitor.rounds)]) * len(data.grades) / largest
+        self._keep(monitor.rounds, monitor.best_round)
+        self.evals_result_, self.stop_reason_, self.seed_ = monitor.history, monitor.reason, seed
+
+    def _keep(self, rounds: list[OrdinalRound], best_round: int) -> None:
+        """Set what a fit, or a file, gives."""
+        self.rounds_, self.best_iteration_ = rounds, best_round
+        self.bounds_ = np.cumprod([done.factor for done in rounds])
+
+    @property
+    def feature_importances_(self) -> Array:
+        """Share of each feature in the fall of the bound, by the stumps on it."""
+        check_is_fitted(self)
+        falls = np.zeros(self.n_features_in_)
+        for done in self.rounds_[: self.best_iteration_]:
+            if isinstance(done.ranker, ORStump):
+                falls[done.ranker.feature_] -= math.log(max(done.factor, LEAST))
+        return falls / falls.sum() if falls.any() else falls
+
+    def _learn_grades(self, data: OrdinalData) -> None:
+        if self.early_stopping_rounds is not None:
+            raise PodiumError("early_stopping_rounds needs an eval_set, which the base of another ranker cannot have.")
+        self._run(data, [])
+
+    def _make_learner(self, data: OrdinalData, seed: int) -> BaseLearner:
+        """Return what learns the base rankers: fast for stumps."""
+        if self.estimator is None or type(self.estimator) is ORStump:
+            cells = data.features.shape[0] * data.features.shape[1] * len(data.classes)
+            return StumpRankers(self.estimator or ORStump(), data, threads_for(self.n_jobs, cells))
+        return AnyRankers(self.estimator, data, seed)
+
+    def _voters(self) -> tuple[list[Any], Array]:
+        return self._story(self.best_iteration_)
+
+    def _story(self, n_rounds: int) -> tuple[list[Any], Array]:
+        """Return the base rankers of the first rounds and their votes."""
+        rounds = self.rounds_[:n_rounds]
+        return [done.ranker for done in rounds], np.array([done.vote for done in rounds])
+
+    def staged_predict(self, X: Any) -> Iterator[Array]:
+        """Yield the grade of each row after each round, as the labels of the fit have it."""
+        for votes in self._vote_in_turn(self._check_rows(X), *self._story(len(self.rounds_))):
+            yield self.classes_[votes.medians()]
+
+    def margins(self, X: Any, y: Any) -> Array:
+        """Return the margin of each row's binary examples "is the grade above k?": how clearly the vote is right.
+
+        ``ρ_k = z_k Σ_t v_t g_t(x, k) / Σ_t v_t``, g_t(x, k) = 1 where r_t(x) > k and -1 else, z_k the right answer:
+        from -1, all wrong, to 1, all right. The grade is right where all margins are above 0.
+
+        Parameters
+        ----------
+        X, y
+            Rows and their grades, among those of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, K - 1)
+        """
+        features = self._check_rows(X)
+        return self._votes(features).margins(grades_of(y, features.shape[0], self.classes_))
+
+    def margin_bounds(self, theta: float = 0.0) -> Array:
+        """Return, after each round, a bound on the share of training examples with a margin of at most θ.
+
+        ``∏ 2 √(ε_t^{1 - θ} (1 - ε_t)^{1 + θ})`` (Schapire et al. 1998 Theorem 5, extended as OR section 4.3 says): at
+        least Σ w_nk [ρ_nk ≤ θ] / Σ w_nk over the training rows, w_nk = |c_n[k+1] - c_n[k]|. For θ = 0 it is `bounds_`
+        (OR Theorem 6), save after a ranker without error, whose weight is finite here. It falls from round to round
+        where ½ - ε_t is above θ: boosting widens margins.
+
+        Parameters
+        ----------
+        theta : float
+            θ, from 0 to 1.
+        """
+        check_is_fitted(self)
+        epsilon, weight = np.array([(done.epsilon, done.weight) for done in self.rounds_]).T
+        return margin_bounds(epsilon, weight, theta)
+
+    def generalization_bounds(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        theta: float | None = None,
+        delta: float = 0.05,
+        dimension: int | None = None,
+        sample_cost: Any = None,
+        sample_weight: Any = None,
+    ) -> Array:
+        """Return, after each round, a bound on the expected cost of new rows, of which `fit` had a sample of n.
+
+        With probability 1 - δ over samples, and B the largest c[1] + c[K], the expected cost is at most (OR 4.3)
+
+        - without θ, the T-dependent bound: the mean cost of the n rows plus ``B (2 √((d′ (ln(2n/d′) + 1) + ln(18/δ))
+          / n) + √(ln(2/δ) / (2n)))``, ``d′ = 2 (d + 1) (T + 1) log₂(e (T + 1))`` (Freund and Schapire 1997);
+        - with θ, the margin bound: the mean of Σ_k w_k [ρ_k ≤ θ] over the rows plus ``B ((2/θ) √(2 d ln(en/d) / n)
+          + 2 √(ln(2/δ) / (2n)))``, whatever T is (Schapire et al. 1998; constants of Koltchinskii and Panchenko 2002).
+
+        Both are loose, and infinite where rows are too few: they say what the cost hangs on.
+
+        Parameters
+        ----------
+        X, y, sample_cost, sample_weight
+            The training rows as `fit` had them. The weight of a row is taken as a factor of its costs.
+        theta : float, optional
+            θ, above 0 and up to 1, chosen before the rows were seen.
+        delta : float
+            δ.
+        dimension : int, optional
+            VC dimension d ≥ 2 of the base rankers as classifiers of (x, k). That of ORStumps is known: at most the
+            largest m with 2^m ≤ 2 F K (m / (K - 1) + 1)^{K - 1}.
+        """
+        self._check_rows(X)
+        d = self._dimension(dimension)
+        data = OrdinalData.from_arrays(
+            X, y, cost=self.cost, sample_cost=sample_cost, sample_weight=sample_weight, classes=self.classes_
+        )
+        gaps = generalization_gaps(len(data.grades), len(self.rounds_), d, theta, delta)
+        largest = data.costs if sample_cost is not None else cost_matrix(self.cost, self.classes_) * data.weight.max()
+        bounds: Array = self._staged_costs(data, theta) + np.max(largest[:, 0] + largest[:, -1]) * gaps
+        return bounds
+
+    def _staged_costs(self, data: OrdinalData, theta: float | None) -> Array:
+        """Return the mean cost of rows after each round, margins of at most θ counting as wrong where it is given."""
+        steps, every, costs = cost_steps(data.costs), np.arange(len(data.grades)), []
+        for votes in self._vote_in_turn(data.features, *self._story(len(self.rounds_))):
+            if theta is None:
+                costs.append(data.costs[every, votes.medians()].mean())
+            else:
+                costs.append(np.sum(steps, where=votes.margins(data.grades) <= theta) / len(every))
+        return np.array(costs)
+
+    def _dimension(self, given: int | None) -> int:
+        """Return the VC dimension of the base: as given, or that of stumps."""
+        if given is None and not all(type(done.ranker) is ORStump for done in self.rounds_):
+            raise PodiumError("Give dimension: the VC dimension of the base rankers is known for ORStump alone.")
+        found = stump_dimension(self.n_features_in_, len(self.classes_)) if given is None else given
+        if found < 2:
+            raise PodiumError(f"dimension must be at least 2; got {found}.")
+        return int(found)
+
+    def _learned(self) -> dict[str, Any]:
+        base = rankers_to_content([done.ranker for done in self.rounds_])
+        numbers = {name: np.array([getattr(done, name) for done in self.rounds_]) for name in ("epsilon", "weight")}
+        return {
+            **super()._learned(),
+            **base,
+            **numbers,
+            "train_costs": self.train_costs_,
+            "best_iteration": self.best_iteration_,
+        }
+
+    def _restore(self, content: dict[str, Any], path: str | PathLike[str]) -> None:
+        super()._restore(content, path)
+        names = ("epsilon", "weight", "train_costs")
+        rankers = self._restore_rankers(content, path)
+        epsilon, weight, costs = (check_column(content.get(name), path, name, len(rankers)) for name in names)
+        if not np.all((epsilon >= 0) & (epsilon <= 0.5 + ROUNDING) & (weight >= 0)):
+            raise FormatError(path, "a round has an epsilon outside 0 to 0.5, or a weight that is no vote")
+        best = check_whole(content.get("best_iteration"), path, "best_iteration", 1, len(rankers))
+        self.train_costs_ = costs
+        columns = zip(rankers, epsilon.tolist(), weight.tolist(), strict=True)
+        self._keep([OrdinalRound(*column) for column in columns], best)

@@ -1,0 +1,249 @@
+"""What all ordinal rankers share: grades at the gate, costs, predictions in the labels' own kind, scores.
+
+"OR" is Lin and Li (2009), "Combining ordinal preferences by boosting".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from os import PathLike
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import ClassifierMixin
+
+from podium._magnitudes import scaled_weight
+from podium._validation import Array, FormatError, PodiumError, check_weight
+from podium.data.categories import read_features
+from podium.data.ranking_data import hash_features, row_keys
+from podium.model_file import to_floats
+from podium.ordinal.costs import COSTS, cost_matrix, costs_are_convex, row_costs
+from podium.ordinal.grades import check_grades, classes_from_content, classes_to_content, grades_of
+from podium.rankers.model_content import summary_of
+from podium.rankers.ranker import Ranker
+
+
+@dataclass(frozen=True, eq=False)
+class OrdinalData:
+    """What an ordinal ranker learns from, checked once and never changed.
+
+    Rows stand in a canonical order, by a hash of all that is known of them, so that the order in which they were given
+    cannot change a result. Rows of zero weight are left out.
+
+    Attributes
+    ----------
+    features : ndarray or scipy.sparse.csc_array
+        NaN, or an absent entry of a sparse matrix, is missing.
+    feature_names : tuple of str or None
+    grades : ndarray of int64
+        Grade 0 … K-1 of each row.
+    costs : ndarray of float64, shape (n_rows, K)
+        Cost of each grade for each row, times the row's weight.
+    classes : ndarray
+        Label of each grade.
+    convex : bool
+        Whether every cost vector is convex, as OR Theorem 1 needs it.
+    rows : ndarray of int64
+        The caller's number of each row.
+    weight : ndarray of float64
+        Weight of each row, for what is not a sum of costs: quantiles, means and draws of rows.
+    """
+
+    features: Any
+    feature_names: tuple[str, ...] | None
+    grades: Array
+    costs: Array
+    classes: Array
+    convex: bool
+    rows: Array
+    weight: Array
+
+    @classmethod
+    def from_arrays(
+        cls,
+        X: Any,
+        y: Any,
+        *,
+        cost: Any = "absolute",
+        sample_cost: Any = None,
+        sample_weight: Any = None,
+        classes: Array | None = None,
+    ) -> OrdinalData:
+        """Check what the caller gave and put it into the canonical order.
+
+        Parameters
+        ----------
+        X, y, cost, sample_cost, sample_weight
+            As `OrdinalRanker.fit` has them; `sample_cost` goes before `cost`.
+        classes : ndarray, optional
+            Labels of the grades where a fit has set them already.
+        """
+        features, names = read_features(X, None)
+        n_rows = features.shape[0]
+        if classes is None:
+            grades, classes = check_grades(y, n_rows)
+        else:
+            grades = grades_of(y, n_rows, classes)
+        weight = scaled_weight(check_weight(sample_weight, n_rows, "sample_weight"))
+        matrix = cost_matrix(cost, classes)
+        costs = matrix[grades] if sample_cost is None else row_costs(sample_cost, grades, classes)
+        convex = costs_are_convex(matrix if sample_cost is None else costs)
+        keys = row_keys(features, grades.astype(float), weight, None)
+        order = np.lexsort((hash_features(costs), keys))
+        order = order[weight[order] > 0]
+        costs = np.ascontiguousarray((costs * weight[:, None])[order])
+        if not costs.any():
+            raise PodiumError("There is nothing to learn: all costs of rows with a positive weight are zero.")
+        return cls(_take_rows(features, order), names, grades[order], costs, classes, convex, order, weight[order])
+
+    def take(self, rows: Array) -> OrdinalData:
+        """Return some rows, each as often as it is named."""
+        own = {name: getattr(self, name)[rows] for name in ("grades", "costs", "rows", "weight")}
+        return replace(self, features=_take_rows(self.features, rows), **own)
+
+    def require_two_grades(self) -> None:
+        """Refuse rows that all have one grade, which rows of zero weight may have hidden."""
+        if self.grades.min() == self.grades.max():
+            only = self.classes.tolist()[self.grades[0]]
+            raise PodiumError(f"y must have two grades (classes) to tell apart; all rows with a weight have {only!r}.")
+
+
+class OrdinalRanker(ClassifierMixin, Ranker):
+    """Base of all ordinal rankers.
+
+    An ordinal ranker implements ``_learn_grades(data)``, which learns from `OrdinalData` and sets nothing before it
+    has succeeded, and ``_grade(features)``, which returns grades 0 … K-1 of a checked matrix. It may implement
+    ``_score(features)``, real numbers for ranking; without it, these are the ranks 1 … K.
+
+    It has a parameter `cost`. In a file it keeps the labels and what is named in ``_kept``. Its `training_summary_` has
+    the rows of positive weight, and no queries.
+    """
+
+    cost: Any
+    classes_: Array
+    costs_convex_: bool
+
+    _cost_constraint: ClassVar[list[Any]] = [str, "array-like"]
+
+    def fit(  # type: ignore[override]  # grades stand for themselves: no queries, no pairs
+        self, X: Any, y: Any, *, sample_cost: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Learn to grade.
+
+        Parameters
+        ----------
+        X : array, frame, table or sparse matrix of shape (n_rows, n_features)
+            Features. NaN, or an absent entry of a sparse matrix, is missing.
+        y : array-like
+            Grade of each row, of any ordered kind: numbers, strings (sorted), an ordered categorical (its own order).
+        sample_cost : array-like of shape (n_rows, K), optional
+            Instead of `cost`: what each grade costs for each row, grades in the order of ``classes_``.
+        sample_weight : array-like, optional
+            Weight of each row; 2 means the row given twice.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        return self._take(self._gate(X, y, sample_cost, sample_weight))
+
+    def predict(self, X: Any) -> Array:
+        """Return the grade of each row, as the labels of the fit have it."""
+        grades = self._grade(self._check_rows(X))
+        predicted: Array = self.classes_[grades]
+        return predicted
+
+    def predict_rank(self, X: Any) -> Array:
+        """Return a real number for each row to rank it by: higher stands higher.
+
+        On the scale of the ranks 1 … K: a single ranker's rank, an ensemble's weighted mean of ranks.
+        """
+        return self._score(self._check_rows(X))
+
+    def score(self, X: Any, y: Any, sample_cost: Any = None, sample_weight: Any = None) -> float:
+        """Return minus the mean cost of the predicted grades: higher is better, 0 is best.
+
+        Labels must be among those of the fit. Costs are those of `cost`, or `sample_cost` of each row.
+        """
+        features = self._check_rows(X)
+        grades = grades_of(y, features.shape[0], self.classes_)
+        if sample_cost is None:
+            costs = cost_matrix(self.cost, self.classes_)[grades]
+        else:
+            costs = row_costs(sample_cost, grades, self.classes_)
+        weight = scaled_weight(check_weight(sample_weight, len(grades), "sample_weight"))
+        return 0.0 - float(np.average(costs[np.arange(len(grades)), self._grade(features)], weights=weight))
+
+    def _gate(self, X: Any, y: Any, sample_cost: Any, sample_weight: Any) -> OrdinalData:
+        """Return the checked training data."""
+        if sample_cost is not None and not (isinstance(self.cost, str) and self.cost == "absolute"):
+            raise PodiumError(f"sample_cost goes instead of cost: leave cost at its default; got cost={self.cost!r}.")
+        return OrdinalData.from_arrays(X, y, cost=self.cost, sample_cost=sample_cost, sample_weight=sample_weight)
+
+    def _take(self, data: OrdinalData) -> Self:
+        """Learn from checked data and keep what describes it."""
+        self._learn_grades(data)
+        self._describe(data)
+        return self
+
+    def _describe(self, data: OrdinalData) -> None:
+        """Keep what the checked data says of rows, labels, costs and columns."""
+        self.classes_, self.costs_convex_ = data.classes, data.convex
+        self.training_summary_ = summary_of(data.features, data.grades)
+        self.sparse_input_ = sp.issparse(data.features)
+        self.n_features_in_ = data.features.shape[1]
+        if data.feature_names is not None:
+            self.feature_names_in_ = np.array(data.feature_names, object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    def _learn_grades(self, data: OrdinalData) -> None:
+        """Learn from checked data."""
+        raise TypeError(f"{type(self).__name__} must say how it learns.")
+
+    def _grade(self, features: Any) -> Array:
+        """Return the grade 0 … K-1 of each row of a checked matrix."""
+        raise TypeError(f"{type(self).__name__} must say how it grades.")
+
+    def _score(self, features: Any) -> Array:
+        return 1.0 + self._grade(features)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if isinstance(self.cost, str) and self.cost not in COSTS:
+            cost_matrix(self.cost, np.arange(2))
+
+    def _learned(self) -> dict[str, Any]:
+        return {**super()._learned(), "classes": classes_to_content(self.classes_), "costs_convex": self.costs_convex_}
+
+    def _restore(self, content: dict[str, Any], path: str | PathLike[str]) -> None:
+        super()._restore(content, path)
+        convex = content.get("costs_convex")
+        if not isinstance(convex, bool):
+            raise FormatError(path, "costs_convex must be true or false")
+        self.classes_, self.costs_convex_ = classes_from_content(content.get("classes"), path), convex
+        if not isinstance(self.cost, str):
+            try:
+                cost_matrix(self.cost, self.classes_)
+            except (PodiumError, TypeError) as error:
+                raise FormatError(path, f"a parameter cannot be used. {str(error).rstrip('.')}") from None
+
+
+def check_thresholds(values: Any, path: str | PathLike[str], n_grades: int, n_rows: int = 1) -> Array:
+    """Return thresholds of a file, one less than grades in each row: ascending, infinite ones allowed."""
+    flat, n_thresholds = to_floats(values, path, "thresholds"), n_grades - 1
+    if len(flat) != n_rows * n_thresholds:
+        raise FormatError(path, f"thresholds must be {n_rows} times {n_thresholds} numbers; got {len(flat)}")
+    rows = flat.reshape(n_rows, n_thresholds)
+    if np.isnan(rows).any() or not np.all(rows[:, 1:] >= rows[:, :-1]):
+        raise FormatError(path, "thresholds must be numbers that ascend")
+    return rows
+
+
+def _take_rows(features: Any, rows: Array) -> Any:
+    """Return rows of a matrix: a dense one by rows, a sparse one by columns."""
+    if sp.issparse(features):
+        return sp.csc_array(sp.csr_array(features)[rows])
+    return np.ascontiguousarray(features[rows])

@@ -1,0 +1,99 @@
+"""What ensembles of ordinal rankers share: the vote, the base that they learn, and the file that holds it.
+
+"OR" is Lin and Li (2009), "Combining ordinal preferences by boosting".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from copy import copy
+from os import PathLike
+from typing import Any
+
+from sklearn.utils.validation import has_fit_parameter
+
+from podium._compiled import thread_count
+from podium._validation import Array, FormatError, PodiumError
+from podium.ordinal.votes import Votes, vote_of_stumps
+from podium.rankers.model_content import content_of, inner_ranker
+from podium.rankers.ordinal_ranker import OrdinalRanker
+from podium.rankers.orstump import ORStump, stumps_from_content, stumps_to_content
+from podium.rankers.vote_rounds import fitted_stump, grades_by
+
+
+class VotingRanker(OrdinalRanker):
+    """Base of ensembles {(r_t, v_t)}: grades are the weighted medians of the votes, scores their weighted means.
+
+    OR Theorem 4 and Eq. 7, which hold for every way to learn the rankers (OR section 4.1). An ensemble implements
+    ``_voters()`` and has the parameters ``estimator, n_jobs``.
+    """
+
+    estimator: Any
+    n_jobs: int | None
+
+    def _voters(self) -> tuple[list[Any], Array]:
+        """Return the fitted rankers that `predict` asks, and the weight of each."""
+        raise TypeError(f"{type(self).__name__} must say who votes.")
+
+    def _grade(self, features: Any) -> Array:
+        return self._votes(features).medians()
+
+    def _score(self, features: Any) -> Array:
+        return self._votes(features).means()
+
+    def _votes(self, features: Any) -> Votes:
+        """Return the votes of all rankers that count."""
+        rankers, weights = self._voters()
+        if all(type(ranker) is ORStump for ranker in rankers):
+            stumps = [ranker.stump_ for ranker in rankers]
+            return vote_of_stumps(stumps, weights, features, len(self.classes_), thread_count(self.n_jobs))
+        *_, votes = self._vote_in_turn(features, rankers, weights)
+        return votes
+
+    def _vote_in_turn(self, features: Any, rankers: list[Any], weights: Array) -> Iterator[Votes]:
+        """Yield the votes after each ranker: the same object, which grows."""
+        votes = Votes(features.shape[0], len(self.classes_))
+        for ranker, weight in zip(rankers, weights.tolist(), strict=True):
+            votes.add(grades_by(ranker, features, self.classes_), weight)
+            yield votes
+
+    def _check_parameters(self) -> None:
+        """Check parameters, and refuse a base that does not heed costs."""
+        super()._check_parameters()
+        name = type(self).__name__
+        if self.estimator is not None and not has_fit_parameter(self.estimator, "sample_cost"):
+            raise PodiumError(
+                f"estimator must take sample_cost in fit, a cost vector for each row, since {name} changes the "
+                f"costs; {type(self.estimator).__name__} does not: consider ORStump(), or ExtendedBinary around a "
+                "binary classifier that takes sample_weight."
+            )
+        own = getattr(self.estimator, "cost", "absolute")
+        if not (isinstance(own, str) and own == "absolute"):
+            raise PodiumError(f"Give cost to {name}, not to its estimator, whose costs come from it; got {own!r}.")
+
+    def _restore_rankers(self, content: dict[str, Any], path: str | PathLike[str]) -> list[Any]:
+        """Return the rankers that `rankers_to_content` wrote, each of which must give the grades of the vote."""
+        kept = content.get("stumps")
+        if not isinstance(kept, dict):
+            others = content.get("rankers")
+            return [self._restore_ranker(one, path) for one in others] if isinstance(others, list) else []
+        stumps = stumps_from_content(kept, path, self.n_features_in_, len(self.classes_))
+        like = copy(self.estimator) if type(self.estimator) is ORStump else ORStump()
+        for name in ("classes_", "costs_convex_", "sparse_input_", "n_features_in_", "feature_names_in_"):
+            if hasattr(self, name):
+                setattr(like, name, getattr(self, name))
+        return [fitted_stump(like, stump) for stump in stumps]
+
+    def _restore_ranker(self, content: Any, path: str | PathLike[str]) -> OrdinalRanker:
+        """Return one ranker of a file."""
+        ranker = inner_ranker(content, path, self.n_features_in_, "ranker of a round")
+        if not isinstance(ranker, OrdinalRanker) or ranker.classes_.tolist() != self.classes_.tolist():
+            raise FormatError(path, "the ranker of a round must have the classes of the vote")
+        return ranker
+
+
+def rankers_to_content(rankers: list[Any]) -> dict[str, Any]:
+    """Return what a file keeps of the rankers of a vote: stumps as columns, others each by itself."""
+    if all(type(ranker) is ORStump for ranker in rankers):
+        return {"stumps": stumps_to_content([ranker.stump_ for ranker in rankers])}
+    return {"rankers": [content_of(ranker) for ranker in rankers]}

@@ -1,0 +1,282 @@
+"""Stumps: weak rankings that compare one feature with a threshold.
+
+"RB" is Freund, Iyer, Schapire and Singer (2003). A stump is 1 where the feature is above the threshold, 0
+where it is not, and q_def where it is missing (RB Eq. 9). `StumpLearner` is WeakLearn of RB Figure 3 with its
+variants: .3 (``criterion="r"``), .2 (``"z"``), and .cum (a `Cumulative`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from podium._compiled import SCORE, compiled, compiled_part
+from podium._frames import to_array
+from podium._validation import Array, PodiumError
+from podium.binning import Bins
+from podium.pairs.distribution import Distribution
+from podium.pairs.weak_ranking import Found
+from podium.stumps.crossing import CrossingWeights
+from podium.stumps.cut_sums import SCALE, sums_above
+
+NEGLIGIBLE = 1e-12
+"""A |r| (or |√W₋ - √W₊|) not above this is rounding: the stump does no better than chance."""
+TIE_BITS = 22
+R_TIE = 2.0**TIE_BITS / SCALE
+"""r is rounded to multiples of this (2**-40 = 9e-13) in the search, so that rounding does not decide between equal
+stumps: those whose |r| differ by less may be taken for each other. The r of what is found is not rounded."""
+Z_TIE = 2.0**-30
+"""√W₋ - √W₊ is rounded to multiples of this (9e-10), for the same reason; the root magnifies rounding."""
+NOTHING = 1e-14
+"""W₋ and W₊ come as differences of sums near 1; not above this they are rounding, and taken as 0."""
+
+
+@dataclass(frozen=True)
+class Stump:
+    """A stump: 1 where ``x[feature] > threshold``, 0 where not, `abstain` where the feature is missing.
+
+    Attributes
+    ----------
+    feature : int
+    threshold : float
+        A value of the training data; -inf for 1 wherever the feature is there at all.
+    abstain : int
+        q_def, 0 or 1.
+    """
+
+    feature: int
+    threshold: float
+    abstain: int
+
+    def predict(self, X: Any) -> Array:
+        """Return 0 or 1 for each row of X; an absent entry of a sparse X (by columns) is missing."""
+        rows, x = column_of(X, self.feature)
+        values = np.full(X.shape[0], float(self.abstain), SCORE)
+        values[rows] = np.where(np.isnan(x), float(self.abstain), x > self.threshold)
+        return values
+
+
+def column_of(X: Any, feature: int) -> tuple[Any, Array]:
+    """Return the rows that are stored of one column of X, as an index, and their values."""
+    if isinstance(X, np.ndarray):
+        return slice(None), X[:, feature]
+    own = slice(X.indptr[feature], X.indptr[feature + 1])
+    return X.indices[own], X.data[own]
+
+
+@dataclass(eq=False)
+class Cumulative:
+    """Keeps the cumulative weight of every stump positive (RB section 4, WeakLearn.cum).
+
+    A stump may take a negative α only while the sum of all its α stays positive.
+
+    Parameters
+    ----------
+    weigh : callable
+        ``weigh(found, distribution)`` is the α, learning rate included, that the fit would give.
+
+    Attributes
+    ----------
+    weights : dict of Stump to float
+        Sum of the α of each stump used so far.
+    """
+
+    weigh: Callable[[Found, Distribution], float]
+    weights: dict[Stump, float] = field(default_factory=dict)
+
+    def add(self, stump: Stump, alpha: float) -> None:
+        """Note that `stump` was used with weight `alpha`."""
+        self.weights[stump] = self.weights.get(stump, 0.0) + alpha
+
+    def permits(self, found: Found, distribution: Distribution) -> bool:
+        """Return whether the found stump's cumulative weight would stay positive."""
+        before = self.weights.get(found.ranking, 0.0)  # type: ignore[call-overload]
+        return bool(before + self.weigh(found, distribution) > 0)
+
+
+class _Choice(NamedTuple):
+    """A stump by number, with what the criterion makes of it; smaller tuples are better."""
+
+    loss: float
+    feature: int
+    cut: int
+    abstain: int
+
+
+class StumpLearner:
+    """Finds the best stump of all features, thresholds and values of q_def, with either sign of α.
+
+    Of equally good stumps it takes the one of the lowest feature, then the lowest threshold, then q_def = 0.
+    (RB Figure 3 keeps the first it meets, from the highest threshold down, and q_def = 1 in a tie.)
+
+    Parameters
+    ----------
+    bins : BlockBins or ColumnBins
+    criterion : {"r", "z"}
+        "r" makes |r| largest (RB Eq. 5): O(cells) a round. "z" makes Z = W₀ + 2 √(W₋ W₊) smallest (RB Eq. 3),
+        exactly, at every threshold: O(cells log levels).
+    abstain : {"learn", 0, 1}
+        q_def: chosen with the threshold, or always the same.
+    monotone_constraints : sequence of int, optional
+        For each feature 1 (only α > 0), -1 (only α < 0) or 0.
+    cumulative : Cumulative, optional
+        Allow α < 0 only for stumps whose cumulative weight stays positive.
+    n_threads : int
+        Threads share out features; their number changes no bit.
+    """
+
+    def __init__(
+        self,
+        bins: Bins,
+        *,
+        criterion: str = "r",
+        abstain: str | int = "learn",
+        monotone_constraints: Sequence[int] | None = None,
+        cumulative: Cumulative | None = None,
+        n_threads: int = 1,
+    ) -> None:
+        self.bins, self.cumulative, self.n_threads = bins, cumulative, n_threads
+        self.abstains = lookup(ABSTAINS, abstain, "abstain")
+        self.gains = lookup(CRITERIA, criterion, "criterion")(bins, n_threads)
+        self.signs = allowed_signs(monotone_constraints, bins.cuts.n_features)
+
+    def search(self, potentials: Array, distribution: Distribution) -> Found | None:
+        """Return the best stump for the current distribution, or None if none does better than chance."""
+        gains = self.gains(potentials, distribution)
+        choice = min(self._free_choice(gains), self._repeated_choice(gains, potentials, distribution))
+        return None if choice.loss >= -NEGLIGIBLE else self.found(choice, potentials)
+
+    def found(self, choice: _Choice, potentials: Array) -> Found:
+        """Return the chosen stump with its values on the training rows and r, from unrounded potentials."""
+        _, feature, cut, abstain = choice
+        values = self.bins.indicator(feature, cut, abstain)
+        stump = Stump(feature, self.bins.cuts.threshold(feature, cut), abstain)
+        return Found(stump, values, float(np.sum(values * potentials)))
+
+    def _free_choice(self, gains: Array) -> _Choice:
+        """Return the best stump among those whose sign is not a matter of what was used before."""
+        cuts = self.bins.cuts
+        best = np.zeros((cuts.n_features, 2), SCORE)
+        place = np.zeros((cuts.n_features, 2, 2), np.int64)
+        _best_cuts(gains, cuts.offsets, cuts.first, cuts.has_missing, self.abstains, best, place)
+        signs = self.signs if self.cumulative is None else self.signs & np.array([True, False])
+        best = np.where(signs, best, 0.0)
+        feature = int(np.argmax(best.max(axis=1)))
+        return min(_Choice(-best[feature, side], feature, *place[feature, side].tolist()) for side in range(2))
+
+    def _repeated_choice(self, gains: Array, potentials: Array, distribution: Distribution) -> _Choice:
+        """Return the best stump with a negative gain that its cumulative weight allows; else one of loss 0."""
+        chances = []
+        for stump in self.cumulative.weights if self.cumulative else ():
+            cut = self.bins.cuts.cut(stump.feature, stump.threshold)
+            abstain = stump.abstain if self.bins.cuts.has_missing[stump.feature] else 0
+            gain = gains[abstain, self.bins.cuts.offsets[stump.feature] + cut]
+            if gain < 0 and self.signs[stump.feature, 1]:
+                chances.append(_Choice(gain, stump.feature, cut, stump.abstain))
+        for chance in sorted(chances):
+            found = self.found(chance, potentials)
+            if self.cumulative is not None and self.cumulative.permits(found, distribution):
+                return chance
+        return _Choice(0.0, 0, 0, 0)
+
+
+class PotentialGains:
+    """r of every stump: Σ π above the cut, plus Σ π of the missing rows if q_def is 1 (RB Eq. 12)."""
+
+    def __init__(self, bins: Bins, n_threads: int) -> None:
+        self.bins, self.n_threads = bins, n_threads
+
+    def __call__(self, potentials: Array, distribution: Distribution) -> Array:
+        """Return r for q_def = 0 (row 0) and 1 (row 1, where rows are missing) at every cut of every feature."""
+        above, missing, _ = sums_above(self.bins, potentials, self.n_threads)
+        gains = np.empty((2, len(above)), SCORE)
+        _fill_gains(self.bins.cuts.offsets, self.bins.cuts.has_missing, above, missing, gains)
+        return gains
+
+
+class CrossingGains:
+    """√W₋ - √W₊ of every stump: Z = W₀ + 2 √(W₋ W₊) = 1 - (√W₋ - √W₊)², smallest where this is largest."""
+
+    def __init__(self, bins: Bins, n_threads: int) -> None:
+        self.weights = CrossingWeights(bins, n_threads)
+
+    def __call__(self, potentials: Array, distribution: Distribution) -> Array:
+        """Return √W₋ - √W₊ for q_def = 0 (row 0) and 1 (row 1) at every cut of every feature."""
+        minus, plus = (np.where(weight > NOTHING, weight, 0.0) for weight in self.weights(distribution))
+        return np.rint((np.sqrt(minus) - np.sqrt(plus)) / Z_TIE) * Z_TIE
+
+
+CRITERIA: dict[Any, Callable[[Bins, int], Any]] = {"r": PotentialGains, "z": CrossingGains}
+ABSTAINS: dict[Any, Array] = {"learn": np.array([0, 1]), 0: np.array([0]), 1: np.array([1])}
+
+
+def lookup(table: dict[Any, Any], key: Any, name: str) -> Any:
+    """Return ``table[key]`` or say which keys there are."""
+    if not isinstance(key, str | int) or key not in table:
+        keys = ", ".join(repr(known) for known in table)
+        raise PodiumError(f"{name} must be one of {keys}; got {key!r}.")
+    return table[key]
+
+
+def allowed_signs(constraints: Sequence[int] | None, n_features: int) -> Array:
+    """Return, for each feature, whether α > 0 and whether α < 0 is allowed: shape (n_features, 2)."""
+    if constraints is None:
+        return np.ones((n_features, 2), np.bool_)
+    signs = to_array(constraints, "monotone_constraints")
+    if signs.shape != (n_features,):
+        raise PodiumError(f"monotone_constraints must have one entry per feature, {n_features}; got {signs.size}.")
+    if not np.isin(signs, (-1, 0, 1)).all():
+        raise PodiumError(f"monotone_constraints must be -1, 0 or 1; got {signs[~np.isin(signs, (-1, 0, 1))][0]}.")
+    return np.stack([signs >= 0, signs <= 0], axis=1)
+
+
+@compiled
+def _fill_gains(offsets: Array, has_missing: Array, above: Array, missing: Array, gains_out: Array) -> None:
+    """Write r without, and where something is missing with, the missing rows above, to a multiple of `R_TIE`."""
+    half = np.int64(1) << (TIE_BITS - 1)
+    for f in range(len(has_missing)):
+        for place in range(offsets[f], offsets[f + 1]):
+            gains_out[0, place] = ((above[place] + half) >> TIE_BITS) * R_TIE
+        if has_missing[f]:
+            for place in range(offsets[f], offsets[f + 1]):
+                gains_out[1, place] = ((above[place] + missing[f] + half) >> TIE_BITS) * R_TIE
+
+
+@compiled
+def _best_cuts(
+    gains: Array, offsets: Array, first: Array, has_missing: Array, abstains: Array, best_out: Array, place_out: Array
+) -> None:
+    """Write the largest gain, and minus the smallest, of each feature, and their (cut, q_def).
+
+    Leaves out stumps that are the same for all rows: there the gain is 0 but for rounding. Where nothing is
+    missing, q_def does not matter and the first is taken.
+    """
+    for f in range(len(first)):
+        n_cuts = offsets[f + 1] - offsets[f]
+        for abstain in abstains if has_missing[f] else abstains[:1]:
+            start = max(first[f], 1 if abstain == 1 or not has_missing[f] else 0)
+            stop = n_cuts if abstain == 1 and has_missing[f] else n_cuts - 1
+            own = gains[abstain if has_missing[f] else 0, offsets[f] : offsets[f + 1]]
+            highest, top, lowest, bottom = _extremes(own, start, stop)
+            for side, gain, cut in ((0, highest, top), (1, -lowest, bottom)):
+                if gain > best_out[f, side] or (gain == best_out[f, side] > 0 and cut < place_out[f, side, 0]):
+                    best_out[f, side] = gain
+                    place_out[f, side, 0] = cut
+                    place_out[f, side, 1] = abstain
+
+
+@compiled_part
+def _extremes(values: Array, start: int, stop: int) -> tuple[float, int, float, int]:
+    """Return the largest of ``values[start:stop]`` and 0, and the smallest, each with its first place."""
+    highest = lowest = 0.0
+    top = bottom = 0
+    for i in range(start, stop):
+        value = values[i]
+        if value > highest:
+            highest, top = value, i
+        elif value < lowest:
+            lowest, bottom = value, i
+    return highest, top, lowest, bottom

@@ -1,0 +1,1 @@
+"""Regression trees: histograms, splits, growth, scoring, and the rounds of boosted ones."""
