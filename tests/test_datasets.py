@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from podium import PodiumError, datasets, load_continuous, make_preferences, make_search
+from podium import PodiumError, load_continuous, make_preferences, make_search
+from podium.data import generators
 
 pytestmark = pytest.mark.plain
 
@@ -51,13 +52,13 @@ def test_queries_differ_in_quality_beyond_their_rows():
 
 def test_limits_of_the_grades_hang_on_the_rule_alone(monkeypatch):
     """Rows of the same qualities get the same grades whatever the seed of the rows."""
-    sample, spread = datasets._sample, np.linspace(-8.0, 8.0, 400)
+    sample, spread = generators._sample, np.linspace(-8.0, 8.0, 400)
 
     def same_qualities(hidden, rng, *size):
         made = sample(hidden, rng, *size)
-        return made if size == datasets._CALIBRATION else (made[0][:400], spread, made[2][:400])
+        return made if size == generators._CALIBRATION else (made[0][:400], spread, made[2][:400])
 
-    monkeypatch.setattr(datasets, "_sample", same_qualities)
+    monkeypatch.setattr(generators, "_sample", same_qualities)
     one, two, other = (make_search(20, 60, 9, random_state=i, rule=j).y for i, j in [(0, 0), (5, 0), (0, 1)])
     np.testing.assert_array_equal(one, two)
     assert one.tolist() != other.tolist()

@@ -59,9 +59,9 @@ def stumps(*thresholds, missing_left=True, names=None):
 def test_every_ranker_exports_to_python_and_scores_the_same(rankers, data, tmp_path):
     X = data[0]
     for name, model in rankers.items():
-        model.export(tmp_path / "stumps/additive_model.py", "python")
+        model.export(tmp_path / "model.py", "python")
         names = {}
-        exec(compile((tmp_path / "stumps/additive_model.py").read_text(), name, "exec"), names)
+        exec(compile((tmp_path / "model.py").read_text(), name, "exec"), names)
         np.testing.assert_allclose(
             [names["score"](row) for row in X.tolist()], model.predict(X), rtol=1e-12, atol=1e-12
         )

@@ -43,7 +43,7 @@ def ndcg(model, X, y, qid):
 
 @each_ranker
 def test_row_order_query_order_and_threads_change_no_bit(ranker, table, monkeypatch):
-    for name, least in (("_compiled.CELLS_WORTH_THREADS", 0), ("weak.regression_tree.ROWS_PER_TASK", 50)):
+    for name, least in (("_compiled.CELLS_WORTH_THREADS", 0), ("trees.regression_tree.ROWS_PER_TASK", 50)):
         monkeypatch.setattr(f"podium.{name}", least)
     for name in ("SHARED_CELLS", "SHARED_ROWS"):  # so that threads share out what small data have
         monkeypatch.setattr(f"podium.trees.grower.{name}", 1)

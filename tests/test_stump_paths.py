@@ -146,10 +146,10 @@ def tasks(monkeypatch):
             seen[function.__name__] = min(before[0], len(calls)), min(before[1], n_threads)
         return run_threads(function, calls, n_threads)
 
-    for module in ("graded", "factors", "pairs", "ties"):
-        monkeypatch.setattr(f"podium.pairs.distribution.{module}.run_threads", run)
-    for module in ("sums", "block_walk", "column_walk", "crossing"):
-        monkeypatch.setattr(f"podium.pairs.weak_ranking.{module}.run_threads", run)
+    for module in ("pairs.graded_part", "pairs.factors", "pairs.explicit_part", "plus.tied_pairs"):
+        monkeypatch.setattr(f"podium.{module}.run_threads", run)
+    for module in ("cut_sums", "block_walk", "column_walk", "crossing"):
+        monkeypatch.setattr(f"podium.stumps.{module}.run_threads", run)
     return seen
 
 

@@ -277,7 +277,7 @@ def no_more_sweeps_are_made(estimator):
 
 @changing("cache_size", SVOR)
 def so_many_rows_of_the_kernel_are_kept(estimator, monkeypatch):
-    from podium.rankers.ordinal import svor
+    from podium.rankers import svor
 
     kept = []
 
