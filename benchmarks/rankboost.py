@@ -29,7 +29,7 @@ from podium import RankBoost, RankingData, evaluate, make_search
 from podium.binning import bin_features
 from podium.data.feedback import feedback_of
 from podium.pairs.distribution import Distribution
-from podium.pairs.weak_ranking import Found
+from podium.pairs.weak_ranking import WeakResult
 from podium.stumps.stump import StumpLearner
 
 OUT = Path(__file__).resolve().parent / "out"
@@ -83,7 +83,7 @@ class ClockedStumps:
         self.started: list[float] = []
         self.ended: list[float] = []
 
-    def search(self, potentials: np.ndarray, distribution: Distribution) -> Found | None:
+    def search(self, potentials: np.ndarray, distribution: Distribution) -> WeakResult | None:
         """Search, and note the time before and after."""
         self.started.append(time.perf_counter())
         found = self.learner.search(potentials, distribution)

@@ -23,7 +23,7 @@ from podium import PodiumError, RankBoost, RankingData, VectorSimilarity, evalua
 from podium.binning import bin_features
 from podium.pairs.alpha import alpha_numeric
 from podium.pairs.distribution import Distribution
-from podium.pairs.weak_ranking import Found
+from podium.pairs.weak_ranking import WeakResult
 from podium.stumps.stump import StumpLearner
 
 
@@ -56,15 +56,15 @@ class StumpsAndSimilarity:
         self.similarity = Similarity(model, scores.min(), scores.max())
         self.values = self.similarity.predict(data.features)[data.queries.rows]
 
-    def search(self, potentials: np.ndarray, distribution: Distribution) -> Found | None:
+    def search(self, potentials: np.ndarray, distribution: Distribution) -> WeakResult | None:
         """Return the weak ranking whose best weight makes Z, the factor on the loss, smallest."""
-        similarity = Found(self.similarity, self.values, float(self.values @ potentials))
+        similarity = WeakResult(self.similarity, self.values, float(self.values @ potentials))
         stump = self.stumps.search(potentials, distribution)
         candidates = [similarity] if stump is None else [similarity, stump]
         return min(candidates, key=lambda found: lowest_loss(found, distribution))
 
 
-def lowest_loss(found: Found, distribution: Distribution) -> float:
+def lowest_loss(found: WeakResult, distribution: Distribution) -> float:
     """Return ln Z at the best weight.
 
     By |r| a ranking with values between 0 and 1 would hardly ever win against one of 0 and 1 alone: r says how

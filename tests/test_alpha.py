@@ -12,7 +12,7 @@ from podium import PodiumError
 from podium.data.feedback import Graded, Pairs
 from podium.pairs.alpha import RULES, SMOOTHING, _zero_of_slope
 from podium.pairs.distribution import Distribution, Moments, RankingWeights
-from podium.pairs.weak_ranking import Found
+from podium.pairs.weak_ranking import WeakResult
 from profiles import examples
 from reference import rankboost as twin
 
@@ -21,7 +21,7 @@ LIMIT = 0.5 * math.log(1 / SMOOTHING)
 
 def found_of(values, distribution):
     values = np.asarray(values, float)
-    return Found(None, values, float(np.sum(values * distribution.potentials())))
+    return WeakResult(None, values, float(np.sum(values * distribution.potentials())))
 
 
 def make_case(seed, binary):
@@ -125,7 +125,7 @@ def test_numeric_search_takes_few_evaluations(monkeypatch):
 @pytest.mark.parametrize("low", [-0.5, 0.0, 1.0])
 def test_the_rule_by_r_takes_spans_of_1_but_for_rounding_and_refuses_wider_ones(low):
     distribution = Distribution(Pairs(np.array([1]), np.array([0]), np.ones(1)), 3)
-    found = Found(None, np.array([low, low + 1 + 4e-16, low + 0.5]), 0.5)
+    found = WeakResult(None, np.array([low, low + 1 + 4e-16, low + 0.5]), 0.5)
     assert RULES["r"](found, distribution) == pytest.approx(math.atanh(0.5))
     with pytest.raises(PodiumError, match="whose values span at most 1"):
         RULES["r"](found._replace(values=np.array([low, low + 1.001, low])), distribution)
@@ -166,5 +166,5 @@ def test_weights_of_rounding_alone_give_no_alpha_beyond_the_largest(sign):
         def ranking_weights(self, values):
             return RankingWeights(*((1e-20, 0.0, 1.0) if sign > 0 else (1.0, 0.0, 1e-20)))
 
-    alpha = RULES["z"](Found(None, np.array([0.0, 1.0]), 1.0), Nearly())
+    alpha = RULES["z"](WeakResult(None, np.array([0.0, 1.0]), 1.0), Nearly())
     assert abs(alpha) == pytest.approx(LIMIT, rel=1e-12)

@@ -6,7 +6,7 @@ import pytest
 from podium import PodiumError, RankBoost, RankBoostPlus, load, make_search
 from podium.boosting.rounds import EvaluationSet, Monitor, Round
 from podium.model_file import read_model
-from podium.pairs.weak_ranking import Found
+from podium.pairs.weak_ranking import WeakResult
 from podium.plus.plus_search import EfficientLearner
 from podium.rankers.story import from_columns, to_columns
 from podium.stumps.scaled_feature import ScaledFeature
@@ -351,7 +351,7 @@ class Signed:
         if feature is None:
             return None
         values = Stump(feature, 0.5, 0).predict(self.rows).astype(self.dtype)
-        return Found(Stump(feature, 0.5, 0), values.tolist() if self.dtype is object else values, 0.5)
+        return WeakResult(Stump(feature, 0.5, 0), values.tolist() if self.dtype is object else values, 0.5)
 
 
 @pytest.mark.parametrize("dtype", [bool, np.uint8, np.int32, np.float32, float])

@@ -7,7 +7,7 @@ from podium import AdaBoostOR, ORBoost, RankBoost, RankBoostPlus
 from podium.boosting.rounds import FLAWLESS
 from podium.data.feedback import Graded, Pairs
 from podium.pairs.distribution import Distribution
-from podium.pairs.weak_ranking import Found
+from podium.pairs.weak_ranking import WeakResult
 
 pytestmark = pytest.mark.plain
 
@@ -22,7 +22,7 @@ class OneFeature:
         return X[:, -1]
 
     def search(self, potentials, distribution):
-        return Found(self, self.values, float(np.sum(self.values * potentials)))
+        return WeakResult(self, self.values, float(np.sum(self.values * potentials)))
 
 
 RANKERS = [
@@ -104,7 +104,7 @@ class Late:
     def search(self, potentials, distribution):
         ranking = Column(int(distribution.scores.any()))
         values = ranking.predict(self.rows)
-        return Found(ranking, values, float(np.sum(values * potentials)))
+        return WeakResult(ranking, values, float(np.sum(values * potentials)))
 
 
 FLAWED = np.array([[0.0, 0.0], [1.0, 0.001], [0.5, 0.002], [1.0, 1.0]])

@@ -194,9 +194,9 @@ def test_own_losses_and_weak_learners_are_bounded():
 
     class Steep:
         def search(self, potentials, distribution):
-            from podium.pairs.weak_ranking import Found
+            from podium.pairs.weak_ranking import WeakResult
 
-            return Found(None, 1e200 * potentials, 1.0)
+            return WeakResult(None, 1e200 * potentials, 1.0)
 
     with pytest.raises(PodiumError, match=r"The values of a weak ranking must lie within ±1e\+100 for finite scores"):
         RankBoost(weak=Steep()).fit(X, Y, qid=QID)

@@ -14,7 +14,7 @@ from podium import (
 )
 from podium.boosting.rounds import Monitor
 from podium.measures import pair_losses
-from podium.pairs.weak_ranking import Found
+from podium.pairs.weak_ranking import WeakResult
 from podium.stumps.stump import StumpLearner
 from rankboost_data import columns_of, small_data, story
 from reference import rankboost as reference
@@ -368,7 +368,7 @@ class FirstFeature:
 
     def search(self, potentials, distribution):
         r = float(np.sum(self.values * potentials))
-        return Found(self, self.values, r) if abs(r) > 1e-9 else None
+        return WeakResult(self, self.values, r) if abs(r) > 1e-9 else None
 
 
 def test_own_weak_learner(search):

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 from peers import peer
 from podium import PodiumError, RankBoost, load, make_search
-from podium.pairs.weak_ranking import Found
+from podium.pairs.weak_ranking import WeakResult
 from rankboost_data import columns_of, small_data, story
 from reference import rankboost as reference
 
@@ -32,7 +32,7 @@ class TwoValues:
         return self
 
     def search(self, potentials, distribution):
-        return Found(self, self.values, 0.5)
+        return WeakResult(self, self.values, 0.5)
 
 
 @pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (0.0, 0.4), (1.0, 2.0), (-30.0, 70.0)])

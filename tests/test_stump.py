@@ -14,7 +14,7 @@ from podium.binning import bin_features
 from podium.data.feedback import FeedbackSum, Graded, Pairs
 from podium.pairs.alpha import RULES
 from podium.pairs.distribution import Distribution
-from podium.pairs.weak_ranking import Found
+from podium.pairs.weak_ranking import WeakResult
 from podium.stumps.crossing import CrossingWeights
 from podium.stumps.scaled_feature import FeatureLearner, ScaledFeature
 from podium.stumps.stump import Cumulative, Stump, StumpLearner
@@ -366,7 +366,7 @@ def test_any_object_with_search_serves_as_weak_learner():
 
         def search(self, potentials, distribution):
             values = np.array([0.0, 1.0, 0.5])
-            return Found(self, values, float(np.sum(values * potentials)))
+            return WeakResult(self, values, float(np.sum(values * potentials)))
 
         def predict(self, X):
             return X[:, 0]

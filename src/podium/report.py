@@ -14,7 +14,7 @@ from podium.data.feedback import FeedbackSummary, summarize
 from podium.data.ranking_data import RankingData
 from podium.evaluation.results import plain_text, table_of
 from podium.export import ExportReport, certify
-from podium.rankers import Ranker
+from podium.rankers import Estimator
 from podium.trees.regression_tree import dense_rows
 
 SHOWN = 8
@@ -158,7 +158,7 @@ class TrainingReport:
         return table_of(self.ranker, None, rows)
 
 
-def training_report(model: Ranker, file: Any) -> TrainingReport:
+def training_report(model: Estimator, file: Any) -> TrainingReport:
     """Report on a fitted ranker that was saved to a file."""
     importances = getattr(model, "feature_importances_", np.zeros(model.n_features_in_))
     names = getattr(model, "feature_names_in_", [str(j + 1) for j in range(model.n_features_in_)])
@@ -181,7 +181,7 @@ def training_report(model: Ranker, file: Any) -> TrainingReport:
     )
 
 
-def export_report(model: Ranker, X: Any, format: str, qid: Any = None, **options: Any) -> ExportReport:
+def export_report(model: Estimator, X: Any, format: str, qid: Any = None, **options: Any) -> ExportReport:
     """Say what changes if another program scores rows with an exported model.
 
     Every row is scored as the readers of the format do: their floats, their comparison with a threshold, their order of

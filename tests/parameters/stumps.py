@@ -8,7 +8,7 @@ import pytest
 from parameters import changing, fitted, table
 from podium import NearestNeighbor, PodiumError, RankBoost, RankBoostPlus
 from podium.binning import bin_features
-from podium.pairs.weak_ranking import Found
+from podium.pairs.weak_ranking import WeakResult
 from rankboost_data import columns_of
 from reference import rankboost as plain
 from reference import rankboost_plus as plus
@@ -128,7 +128,7 @@ class Given:
         self.values = data.features[data.queries.rows, 0]
 
     def search(self, potentials, distribution):
-        return Found(self, self.values, float(potentials @ self.values))
+        return WeakResult(self, self.values, float(potentials @ self.values))
 
     def predict(self, features):
         return features[:, 0]

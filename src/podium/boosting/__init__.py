@@ -1,1 +1,29 @@
-"""One lifecycle for every boosted ranker: the protocol, the loop, what is watched, kept and gone on from."""
+"""One lifecycle for every boosted ranker: steps, the loop, what watches it, the file that a killed fit goes on from.
+
+A boosted ranker writes a `Boosting`: ``step(number)`` does the paper's numbered steps, ``replay(round_)`` takes a round
+of an earlier run again. `run` drives it; a `Monitor` measures evaluation sets, stops early, shows progress and hears
+Ctrl-C; a `Checkpoint` keeps the rounds.
+"""
+
+from __future__ import annotations
+
+from podium.boosting.checkpoint import Checkpoint, check_checkpoint, fingerprint
+from podium.boosting.evaluation_sets import EvaluationSet, StagedScores, evaluation_sets
+from podium.boosting.lifecycle import Boosting, Stop, run
+from podium.boosting.monitor import Criterion, Monitor, MonitoredRound, RoundEvaluator
+
+__all__ = [
+    "Boosting",
+    "Checkpoint",
+    "Criterion",
+    "EvaluationSet",
+    "Monitor",
+    "MonitoredRound",
+    "RoundEvaluator",
+    "StagedScores",
+    "Stop",
+    "check_checkpoint",
+    "evaluation_sets",
+    "fingerprint",
+    "run",
+]

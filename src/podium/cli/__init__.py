@@ -24,7 +24,7 @@ from podium.export import check_options
 from podium.importing import FORMATS as IMPORTS
 from podium.measures import available
 from podium.model_file import check_writable, write_text
-from podium.rankers import RANKERS, Ranker, import_model, load
+from podium.rankers import RANKERS, Estimator, import_model, load
 from podium.readers import RankingTable, read_pairs, read_qrels, read_run
 from podium.report import DataReport, TrainingReport, describe, export_report, training_report
 
@@ -252,7 +252,7 @@ def export_command(
     print(json.dumps(report.to_dict(), indent=2) if as_json else report)
 
 
-def make_ranker(name: str, settings: list[str], **defaults: Any) -> Ranker:
+def make_ranker(name: str, settings: list[str], **defaults: Any) -> Estimator:
     """Return a ranker by name with parameters given as name=value."""
     kind = RANKERS[check_choice(name, RANKERS, "--ranker")]
     known = kind().get_params(deep=False)
@@ -270,7 +270,7 @@ def _setting(text: str) -> tuple[str, Any]:
     return key, _read_value(value)
 
 
-def _taken_by(model: Ranker, given: dict[str, dict[str, Any] | None]) -> dict[str, Any]:
+def _taken_by(model: Estimator, given: dict[str, dict[str, Any] | None]) -> dict[str, Any]:
     """Return what options give to `fit`, or refuse an option that the ranker's `fit` does not take."""
     taken: dict[str, Any] = {}
     for option, arguments in given.items():
@@ -281,7 +281,7 @@ def _taken_by(model: Ranker, given: dict[str, dict[str, Any] | None]) -> dict[st
     return taken
 
 
-def _queries_for(model: Ranker, table: RankingTable, evals: list[RankingTable]) -> dict[str, Any]:
+def _queries_for(model: Estimator, table: RankingTable, evals: list[RankingTable]) -> dict[str, Any]:
     """Return the queries of the data for rankers that know queries; grades stand for themselves."""
     if not has_fit_parameter(model, "qid"):
         return {}

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from podium._validation import Array, PodiumError, check_choice
-from podium.rankers import Ranker
+from podium.rankers import Estimator
 from podium.readers import RankingTable, read_csv, read_letor, read_parquet, read_query_sizes
 
 FORMATS = ("auto", "letor", "csv", "parquet")
@@ -48,7 +48,7 @@ def load_table(
 
 
 def load_unlabelled(
-    path: Path, model: Ranker, file_format: str, label: str, qid: str, with_queries: bool = False
+    path: Path, model: Estimator, file_format: str, label: str, qid: str, with_queries: bool = False
 ) -> RankingTable:
     """Read rows for a fitted model: new data, which need no labels, and queries only if `with_queries`.
 

@@ -125,6 +125,12 @@ class RankingData:
     categories: Categories | None = None
     queries_given: bool = True
 
+    def columns(self) -> tuple[Array | None, ...]:
+        """Return what there is to learn from, as arrays that another data set differs in."""
+        pairs = (None,) * 3 if self.pairs is None else (self.pairs.better, self.pairs.worse, self.pairs.weight)
+        features = hash_features(self.features)[self.queries.rows]
+        return features, self.labels, self.row_weight, self.query_weight, self.queries.offsets, *pairs
+
     @property
     def weights(self) -> Array:
         """What each grouped row weighs in all: its own weight times its query's."""

@@ -4,6 +4,7 @@ LM is Burges 2010, "From RankNet to LambdaRank to LambdaMART: An Overview". A lo
 
     start() -> float                                        the score that all rows begin with
     derivatives(scores, number) -> (gradient, curvature)    at the scores before round `number`
+    flat_reason() -> str or None                            why no scores could ever have a gradient
 
 on rows grouped by query. `lambdas` holds the pairwise logistic loss weighted by what a swap changes; `pointwise`
 what looks at one row at a time, or at a query as a distribution.
@@ -11,10 +12,8 @@ what looks at one row at a time, or at a query as a distribution.
 
 from __future__ import annotations
 
-from typing import Protocol
-
-from podium._validation import Array
 from podium.losses.lambdas import DELTAS, NORMALIZATIONS, LambdaLoss, PairLoss, SumOfLosses
+from podium.losses.loss import Loss
 from podium.losses.pointwise import POINTWISE, CrossEntropy, UserLoss, pointwise_loss
 
 __all__ = [
@@ -29,13 +28,3 @@ __all__ = [
     "UserLoss",
     "pointwise_loss",
 ]
-
-
-class Loss(Protocol):
-    """What a boosted ranker follows downhill."""
-
-    def start(self) -> float:
-        """Return the score that all rows begin with."""
-
-    def derivatives(self, scores: Array, number: int) -> tuple[Array, Array]:
-        """Return gradient and curvature of each row; valid until the next call."""

@@ -10,7 +10,7 @@ Tied scores: the canonical order of rows decides, so that |ΔZ| of tied rows doe
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -31,6 +31,7 @@ from podium._compiled import (
 )
 from podium._validation import Array
 from podium.data.feedback import Graded, Pairs
+from podium.losses.loss import Loss
 from podium.losses.row_pairs import FEW_ROWS, LANES, add_all_pairs, add_pairs, clear_sums, fill_square, sum_of_sizes
 from podium.measures.binary import relevance
 from podium.measures.conventions import Relevant, Rules
@@ -50,7 +51,7 @@ RUNS = 16
 """Runs of queries for each thread; a thread takes one when it has done another."""
 
 
-class LambdaLoss:
+class LambdaLoss(Loss):
     """Logistic loss of the pairs of graded labels, weighted by the change of a measure.
 
     Parameters
@@ -98,10 +99,6 @@ class LambdaLoss:
         self._order = np.arange(len(feedback.labels)) - np.repeat(feedback.offsets[:-1], sizes)
         self._runs = np.array(even_chunks(feedback.offsets, RUNS * n_threads), ROW).reshape(-1, 2)
 
-    def start(self) -> float:
-        """All rows begin at 0."""
-        return 0.0
-
     def derivatives(self, scores: Array, number: int = 0) -> tuple[Array, Array]:
         """Return gradient and curvature of each row at these scores."""
         feedback = self.feedback
@@ -120,15 +117,11 @@ class LambdaLoss:
         return None if differ.any() else f"no query has {self.form.needs}"
 
 
-class PairLoss:
+class PairLoss(Loss):
     """Logistic loss of explicit pairs, each with its own weight: Σ weight log(1 + exp(-σ (s_better - s_worse)))."""
 
     def __init__(self, feedback: Pairs, n_rows: int, sigma: float = 1.0) -> None:
         self.feedback, self.n_rows, self.sigma = feedback, n_rows, sigma
-
-    def start(self) -> float:
-        """All rows begin at 0."""
-        return 0.0
 
     def derivatives(self, scores: Array, number: int = 0) -> tuple[Array, Array]:
         """Return gradient and curvature of each row at these scores."""
@@ -137,10 +130,10 @@ class PairLoss:
         return gradient, curvature
 
 
-class SumOfLosses:
+class SumOfLosses(Loss):
     """The sum of several losses on the same rows."""
 
-    def __init__(self, parts: list[Any]) -> None:
+    def __init__(self, parts: Sequence[Loss]) -> None:
         self.parts = parts
 
     def start(self) -> float:

@@ -12,12 +12,13 @@ from podium._compiled import SCORE
 from podium._magnitudes import LARGEST, check_within
 from podium._validation import Array, PodiumError
 from podium.data.feedback import Feedback, Graded
+from podium.losses.loss import Loss
 from podium.measures.conventions import Rules
 from podium.measures.graded import LARGE, above, exp2_gains, origins
 from podium.measures.ties import as_given
 
 
-class Squared:
+class Squared(Loss):
     """Squared error ½ w (y - s)²: gradient w (s - y), curvature w."""
 
     def __init__(self, labels: Array, weight: Array, sigma: float) -> None:
@@ -33,7 +34,7 @@ class Squared:
         return self.weight * (scores - self.labels), self.weight
 
 
-class Logistic:
+class Logistic(Loss):
     """Logistic loss log(1 + exp(-2 y σ s)) for y = 1 where the label is above 0, else -1 (LM Eq. 14).
 
     With ȳ = 2 y σ/(1 + exp(2 y σ s)) the gradient is -ȳ and the curvature |ȳ| (2σ - |ȳ|).
@@ -72,7 +73,7 @@ class BalancedLogistic(Logistic):
         self.weight = weight * shares[(self.sign > 0).astype(int)]
 
 
-class CrossEntropy:
+class CrossEntropy(Loss):
     """Listwise cross-entropy XE-NDCG (Bruch 2021): -Σ φ log ρ with ρ the softmax of a query's scores.
 
     φ is proportional to 2^(y - o) - γ, o the query's origin as for the measures, γ drawn anew in [0, 1) for each row
@@ -86,10 +87,6 @@ class CrossEntropy:
         excess = given.spread(np.maximum(np.maximum.reduceat(labels, feedback.offsets[:-1]) - LARGE, 0.0))
         self.gains = np.exp2(labels - excess) if excess.any() else exp2_gains(labels) + 1.0
         self.unit = np.exp2(-excess)  # φ is a share of its query, so 2^-excess cancels, and 2^y does not overflow
-
-    def start(self) -> float:
-        """All rows begin at 0."""
-        return 0.0
 
     def derivatives(self, scores: Array, number: int = 0) -> tuple[Array, Array]:
         """Return gradient and curvature of each row."""
@@ -109,7 +106,7 @@ class CrossEntropy:
         return shares
 
 
-class UserLoss:
+class UserLoss(Loss):
     """A loss given by a function of (scores, feedback) that returns gradient and curvature of each row.
 
     Rows, in the scores and in ``feedback.labels`` alike, are grouped by query as ``feedback.offsets`` says.
@@ -117,10 +114,6 @@ class UserLoss:
 
     def __init__(self, function: Callable[[Array, Feedback], Any], feedback: Feedback) -> None:
         self.function, self.feedback = function, feedback
-
-    def start(self) -> float:
-        """All rows begin at 0."""
-        return 0.0
 
     def derivatives(self, scores: Array, number: int = 0) -> tuple[Array, Array]:
         """Return what the function gives, checked."""

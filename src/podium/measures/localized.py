@@ -75,7 +75,7 @@ def blocks_within(ends: Array, k: int) -> int:
 def misses(values: Array, best: Array, ends: Array, k: int) -> float:
     """Expected rows of the true top k that are not in the predicted one.
 
-    Found are the rows above the k-th label, and rows at it as far as there are places for them. Of a block
+    WeakResult are the rows above the k-th label, and rows at it as far as there are places for them. Of a block
     that straddles place k, a random choice of its rows is in the top: the number of those at the k-th label
     is hypergeometric.
     """

@@ -68,6 +68,11 @@ class OrdinalStump:
         return grades
 
 
+def constant_stump(grade: int, n_grades: int) -> OrdinalStump:
+    """Return a stump that gives one grade to every row."""
+    return OrdinalStump(0, 1, np.where(np.arange(n_grades - 1) < grade, -np.inf, np.inf), grade)
+
+
 class FoundStump(NamedTuple):
     """A stump and the grades, from 0, that it gives to the training rows."""
 

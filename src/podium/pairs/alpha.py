@@ -12,12 +12,13 @@ Z, being convex, is still below 1.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
 
-from podium._validation import PodiumError
+from podium._validation import Array, PodiumError
 from podium.pairs.distribution import Distribution, Moments
-from podium.pairs.weak_ranking import Found
+from podium.pairs.weak_ranking import WeakResult
 
 SMOOTHING = 1e-12
 """Least share of W₋ and W₊: far below any real one, far above rounding."""
@@ -27,7 +28,14 @@ MAX_STEPS = 100
 """Steps of the numeric search at most; bisection alone would need 60 to exhaust the digits of the bracket."""
 
 
-def alpha_from_weights(found: Found, distribution: Distribution) -> float:
+class HasMoments(Protocol):
+    """A distribution whose normaliser is known along a ranking."""
+
+    def moments(self, ranking: Array, alpha: float) -> Moments:
+        """Return ln Z(α) along a ranking, and its first two derivatives."""
+
+
+def alpha_from_weights(found: WeakResult, distribution: Distribution) -> float:
     """Return α = ½ ln(W₋ / W₊), RB Eq. (2): the minimum of Z for a {0, 1}-valued ranking; others are refused."""
     weights = distribution.ranking_weights(found.values)
     least = SMOOTHING * (weights.minus + weights.plus)
@@ -36,7 +44,7 @@ def alpha_from_weights(found: Found, distribution: Distribution) -> float:
     return float(0.5 * np.log(max(weights.minus, least) / max(weights.plus, least)))
 
 
-def alpha_from_r(found: Found, distribution: Distribution) -> float:
+def alpha_from_r(found: WeakResult, distribution: object) -> float:
     """Return α = ½ ln((1 + r) / (1 - r)), RB Eq. (6): the minimum of a bound on Z for values in [0, 1].
 
     The bound, RB Eq. (4), asks for differences of the values within [-1, 1]; values of a wider span are refused.
@@ -51,7 +59,7 @@ def alpha_from_r(found: Found, distribution: Distribution) -> float:
     return float(np.arctanh(np.clip(found.r, -limit, limit)))
 
 
-def alpha_numeric(found: Found, distribution: Distribution) -> float:
+def alpha_numeric(found: WeakResult, distribution: HasMoments) -> float:
     """Return the α that minimises Z, found numerically (RB's first method), for values of any range.
 
     ln Z(α) is convex, being the logarithm of a sum of exponentials, so its slope changes sign once, at the
@@ -86,7 +94,7 @@ def _zero_of_slope(moments: Callable[[float], Moments], low: float, high: float)
     return float(alpha)
 
 
-RULES: dict[str, Callable[[Found, Distribution], float]] = {
+RULES: dict[str, Callable[[WeakResult, Distribution], float]] = {
     "z": alpha_from_weights,
     "r": alpha_from_r,
     "numeric": alpha_numeric,

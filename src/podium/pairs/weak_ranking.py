@@ -2,7 +2,7 @@
 
 A weak learner is any object with a method
 
-    search(potentials, distribution) -> Found or None
+    search(potentials, distribution) -> WeakResult or None
 
 `potentials` are π(x) of the training rows (RB Eq. 10), whose sum over rows weighted by h is r = Σ h(x) π(x),
 the quantity to make large in size; `distribution` is the current `Distribution`, for ``ranking_weights`` (W₋,
@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, Protocol
 from podium._validation import Array
 from podium.pairs.distribution import Distribution
 
-__all__ = ["Found", "WeakLearner", "WeakRanking"]
+__all__ = ["WeakLearner", "WeakRanking", "WeakResult"]
 
 
 class WeakRanking(Protocol):
@@ -31,7 +31,7 @@ class WeakRanking(Protocol):
         """Return the ranking's value of each row of X."""
 
 
-class Found(NamedTuple):
+class WeakResult(NamedTuple):
     """A weak ranking and what it says of the training rows.
 
     Attributes
@@ -52,5 +52,5 @@ class Found(NamedTuple):
 class WeakLearner(Protocol):
     """Finds a weak ranking for the current distribution."""
 
-    def search(self, potentials: Array, distribution: Distribution) -> Found | None:
+    def search(self, potentials: Array, distribution: Distribution) -> WeakResult | None:
         """Return a weak ranking, or None if none does better than chance."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from podium._validation import Array
 from podium.binning import Bins
-from podium.pairs.weak_ranking import Found
+from podium.pairs.weak_ranking import WeakResult
 from podium.plus.independence import TOLERANCE, PairGraph
 from podium.plus.plus_distribution import TIE, PlusDistribution
 from podium.stumps.cut_sums import SCALE, sums_above
@@ -53,12 +53,12 @@ class EfficientLearner:
         self.candidates = distinct_stumps(bins, distribution.graph, self.abstains, distribution.n_threads)
         self.members: list[Stump] = []
 
-    def take(self, stump: Any, alpha: float) -> None:
+    def take(self, stump: Any) -> None:
         """Note the stump of the last step, which may have become a member."""
         if len(self.members) < len(self.distribution.eta):
             self.members.append(stump)
 
-    def search(self, potentials: Array, distribution: Any) -> Found | None:
+    def search(self, potentials: Array, distribution: Any) -> WeakResult | None:
         """Return the direction in which Ê2 falls steepest, or None where it falls in none."""
         if self.distribution.independent.size == self.distribution.graph.rank:
             self._exhaust()
@@ -222,6 +222,6 @@ def _zero_sums(rng: np.random.Generator, graph: PairGraph) -> Array:
     return out
 
 
-def _found(stump: Stump, values: Array, potentials: Array) -> Found:
+def _found(stump: Stump, values: Array, potentials: Array) -> WeakResult:
     """Return a stump with its values on the training rows, and r."""
-    return Found(stump, values, float(np.sum(values * potentials)))
+    return WeakResult(stump, values, float(np.sum(values * potentials)))

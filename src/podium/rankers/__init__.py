@@ -8,11 +8,13 @@ from podium.model_file import read_model
 from podium.rankers.adaboost_or import AdaBoostOR
 from podium.rankers.bagging import BaggingOR
 from podium.rankers.baselines import NearestNeighbor, PreferenceRegression, VectorSimilarity
+from podium.rankers.estimator import Estimator
 from podium.rankers.extended_binary import ExtendedBinary
 from podium.rankers.imported import ImportedLinear, ImportedTrees, import_model
 from podium.rankers.lambdamart import MART, LambdaMART
 from podium.rankers.model_content import fitted_ranker
 from podium.rankers.orboost import ORBoost
+from podium.rankers.ordinal_ranker import OrdinalRanker
 from podium.rankers.ordinal_thresholds import OrdinalThresholds
 from podium.rankers.orstump import ORStump
 from podium.rankers.prank import PRank
@@ -27,6 +29,7 @@ __all__ = [
     "SVOR",
     "AdaBoostOR",
     "BaggingOR",
+    "Estimator",
     "ExtendedBinary",
     "ImportedLinear",
     "ImportedTrees",
@@ -34,6 +37,7 @@ __all__ = [
     "NearestNeighbor",
     "ORBoost",
     "ORStump",
+    "OrdinalRanker",
     "OrdinalThresholds",
     "PRank",
     "PreferenceRegression",
@@ -47,7 +51,7 @@ __all__ = [
     "load",
 ]
 
-RANKERS: dict[str, type[Ranker]] = {
+RANKERS: dict[str, type[Estimator]] = {
     ranker.__name__: ranker
     for ranker in (
         RankBoost,
@@ -72,7 +76,7 @@ RANKERS: dict[str, type[Ranker]] = {
 """Every ranker by its name."""
 
 
-def load(path: str | PathLike[str]) -> Ranker:
+def load(path: str | PathLike[str]) -> Estimator:
     """Return the fitted ranker that ``save`` wrote to a file.
 
     Nothing in the file is executed. A file that is damaged, or was made to do harm, is a `FormatError`.

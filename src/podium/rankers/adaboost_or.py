@@ -17,30 +17,28 @@ from sklearn.utils.validation import check_is_fitted
 
 from podium._compiled import threads_for
 from podium._validation import Array, FormatError, PodiumError, check_seed
-from podium.boosting.rounds import Monitor
+from podium.boosting import EvaluationSet
 from podium.model_file import check_column, check_whole
 from podium.ordinal.bounds import generalization_gaps, margin_bounds, stump_dimension
 from podium.ordinal.costs import cost_matrix, cost_steps
 from podium.ordinal.grades import grades_of
+from podium.ordinal.mean_cost import MeanCost, mean_cost
+from podium.ordinal.ordinal_data import OrdinalData
+from podium.ordinal.ordinal_stump import constant_stump
 from podium.ordinal.step_weights import StepWeights
+from podium.ordinal.vote_boosting import LEAST, ROUNDING, BaseLearner, OrdinalRound, StagedMedians, VoteBoosting
+from podium.rankers.base_rankers import AnyRankers, StumpRankers, fitted_stump, grades_by
+from podium.rankers.boosted import Boosted
 from podium.rankers.ordinal_evals import check_eval_sets
-from podium.rankers.ordinal_ranker import OrdinalData, OrdinalRanker
+from podium.rankers.ordinal_ranker import OrdinalRanker
 from podium.rankers.orstump import ORStump
-from podium.rankers.vote_rounds import (
-    LEAST,
-    ROUNDING,
-    AnyRankers,
-    BaseLearner,
-    MeanCost,
-    OrdinalRound,
-    StumpRankers,
-    VotedSet,
-    boost_grades,
-)
 from podium.rankers.voting import VotingRanker, rankers_to_content
 
+OF_ROUNDS = ("epsilon", "weight")
+"""Numbers of each round that a file keeps."""
 
-class AdaBoostOR(VotingRanker):
+
+class AdaBoostOR(VotingRanker, Boosted[OrdinalRound]):
     """AdaBoost.OR (OR Algorithm 2): a weighted vote of ordinal rankers, each learned where those before it cost most.
 
     Each round learns a base ranker r_t with the current cost vectors, weighs it by v_t = ½ ln((1 - ε_t) / ε_t), and
@@ -65,6 +63,10 @@ class AdaBoostOR(VotingRanker):
     early_stopping_rounds : int, optional
         Stop when the mean cost of the last evaluation set has not fallen for so many rounds, and predict with the
         rounds up to its lowest value.
+    checkpoint : path, optional
+        File to keep the rounds in while fitting: a fit that was killed goes on from there and ends where the
+        uninterrupted one would have ended, bit for bit. The file never gets shorter; where it cannot be written there
+        is a warning, and the fit goes on.
     random_state : int, RandomState or None
         Seeds a base with a parameter `random_state`, anew each round.
     n_jobs : int, optional
@@ -114,6 +116,7 @@ class AdaBoostOR(VotingRanker):
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "cost": OrdinalRanker._cost_constraint,
         "early_stopping_rounds": [Interval(Integral, 1, None, closed="left"), None],
+        "checkpoint": [str, PathLike, None],
         "random_state": ["random_state"],
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],
@@ -128,6 +131,7 @@ class AdaBoostOR(VotingRanker):
         *,
         cost: Any = "absolute",
         early_stopping_rounds: int | None = None,
+        checkpoint: str | PathLike[str] | None = None,
         random_state: Any = 0,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -136,11 +140,12 @@ class AdaBoostOR(VotingRanker):
         self.n_estimators = n_estimators
         self.cost = cost
         self.early_stopping_rounds = early_stopping_rounds
+        self.checkpoint = checkpoint
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(  # type: ignore[override]  # grades stand for themselves: no queries, no pairs
+    def fit(
         self,
         X: Any,
         y: Any,
@@ -149,6 +154,7 @@ class AdaBoostOR(VotingRanker):
         sample_weight: Any = None,
         eval_set: Sequence[tuple[Any, Any]] | None = None,
         eval_cost: Sequence[Any] | None = None,
+        init_model: Any = None,
     ) -> Self:
         """Learn to grade.
 
@@ -166,6 +172,8 @@ class AdaBoostOR(VotingRanker):
             Further data whose mean cost is measured each round; the last one decides on early stopping.
         eval_cost : list of array-like, optional
             Costs of each evaluation set, beside `eval_set`; needed with `sample_cost`.
+        init_model : fitted AdaBoostOR, optional
+            Go on from the rounds that its `predict` uses; `n_estimators` counts the rounds in all.
 
         Returns
         -------
@@ -173,46 +181,37 @@ class AdaBoostOR(VotingRanker):
         """
         self._check_parameters()
         data = self._gate(X, y, sample_cost, sample_weight)
-        own_costs = sample_cost is not None
-        evals = check_eval_sets(data, eval_set, eval_cost, self.cost, own_costs, self.early_stopping_rounds)
-        self._run(data, [VotedSet(f"validation_{number}", one) for number, one in enumerate(evals)])
+        evals = check_eval_sets(data, eval_set, eval_cost, self.cost, sample_cost is not None)
+        self._run(data, evals, init_model)
         self._describe(data)
         return self
 
-    def _run(self, data: OrdinalData, evals: list[VotedSet]) -> None:
+    def _run(self, data: OrdinalData, evals: list[OrdinalData], init_model: Any = None) -> None:
         """Run the rounds on checked data and keep what was learned."""
-        weights = StepWeights(cost_steps(data.costs), data.grades)
-        training = VotedSet("training", data)
-        monitor: Monitor[OrdinalRound] = Monitor(
-            self.n_estimators, evals, [MeanCost()], self.early_stopping_rounds, self.verbose
-        )
-        seed = check_seed(self.random_state)
-        costs = boost_grades(weights, self._make_learner(data, seed), training, monitor, self.n_estimators)
-        if not monitor.rounds:
-            raise PodiumError(f"Nothing was learned: {monitor.reason}.")
+        self._check_boosting(evals, init_model)
+        seed, weights = check_seed(self.random_state), StepWeights(cost_steps(data.costs), data.grades)
+        boosting = VoteBoosting(data, weights, self._make_learner(data, seed))
+        sets = [EvaluationSet(number, staged_medians(one), mean_cost(one)) for number, one in enumerate(evals)]
+        self._boost(boosting, sets, [MeanCost()], self._rounds_before(init_model), data, lambda reason: reason)
         largest = float(data.costs[:, 0].sum() + data.costs[:, -1].sum())
-        self.train_costs_ = np.array(costs[: len(monitor.rounds)]) * len(data.grades) / largest
-        self._keep(monitor.rounds, monitor.best_round)
-        self.evals_result_, self.stop_reason_, self.seed_ = monitor.history, monitor.reason, seed
+        self.train_costs_ = np.array(boosting.train_costs[: len(self.rounds_)]) * len(data.grades) / largest
+        self.seed_, self._constant_grade = seed, int(data.costs.sum(axis=0).argmin())
 
     def _keep(self, rounds: list[OrdinalRound], best_round: int) -> None:
-        """Set what a fit, or a file, gives."""
         self.rounds_, self.best_iteration_ = rounds, best_round
-        self.bounds_ = np.cumprod([done.factor for done in rounds])
+        self.bounds_ = np.cumprod([round_.factor for round_ in rounds])
 
     @property
     def feature_importances_(self) -> Array:
         """Share of each feature in the fall of the bound, by the stumps on it."""
         check_is_fitted(self)
         falls = np.zeros(self.n_features_in_)
-        for done in self.rounds_[: self.best_iteration_]:
-            if isinstance(done.ranker, ORStump):
-                falls[done.ranker.feature_] -= math.log(max(done.factor, LEAST))
+        for round_ in self.rounds_[: self.best_iteration_]:
+            if isinstance(round_.ranker, ORStump):
+                falls[round_.ranker.feature_] -= math.log(max(round_.factor, LEAST))
         return falls / falls.sum() if falls.any() else falls
 
     def _learn_grades(self, data: OrdinalData) -> None:
-        if self.early_stopping_rounds is not None:
-            raise PodiumError("early_stopping_rounds needs an eval_set, which the base of another ranker cannot have.")
         self._run(data, [])
 
     def _make_learner(self, data: OrdinalData, seed: int) -> BaseLearner:
@@ -223,12 +222,15 @@ class AdaBoostOR(VotingRanker):
         return AnyRankers(self.estimator, data, seed)
 
     def _voters(self) -> tuple[list[Any], Array]:
-        return self._story(self.best_iteration_)
+        """Return the rounds' rankers and votes; where nothing was learned, the grade that would have cost least."""
+        if self.best_iteration_ > 0:
+            return self._story(self.best_iteration_)
+        return [fitted_stump(ORStump(), constant_stump(self._constant_grade, len(self.classes_)))], np.ones(1)
 
     def _story(self, n_rounds: int) -> tuple[list[Any], Array]:
         """Return the base rankers of the first rounds and their votes."""
         rounds = self.rounds_[:n_rounds]
-        return [done.ranker for done in rounds], np.array([done.vote for done in rounds])
+        return [round_.ranker for round_ in rounds], np.array([round_.vote for round_ in rounds])
 
     def staged_predict(self, X: Any) -> Iterator[Array]:
         """Yield the grade of each row after each round, as the labels of the fit have it."""
@@ -267,7 +269,7 @@ class AdaBoostOR(VotingRanker):
             θ, from 0 to 1.
         """
         check_is_fitted(self)
-        epsilon, weight = np.array([(done.epsilon, done.weight) for done in self.rounds_]).T
+        epsilon, weight = np.array([(round_.epsilon, round_.weight) for round_ in self.rounds_]).T
         return margin_bounds(epsilon, weight, theta)
 
     def generalization_bounds(
@@ -326,32 +328,47 @@ class AdaBoostOR(VotingRanker):
 
     def _dimension(self, given: int | None) -> int:
         """Return the VC dimension of the base: as given, or that of stumps."""
-        if given is None and not all(type(done.ranker) is ORStump for done in self.rounds_):
+        if given is None and not all(type(round_.ranker) is ORStump for round_ in self.rounds_):
             raise PodiumError("Give dimension: the VC dimension of the base rankers is known for ORStump alone.")
         found = stump_dimension(self.n_features_in_, len(self.classes_)) if given is None else given
         if found < 2:
             raise PodiumError(f"dimension must be at least 2; got {found}.")
         return int(found)
 
+    def _rounds_to_content(self, rounds: Sequence[OrdinalRound]) -> dict[str, Any]:
+        numbers = {
+            name: np.array([getattr(round_, name) for round_ in rounds], float) for name in ("epsilon", "weight")
+        }
+        return {**rankers_to_content([round_.ranker for round_ in rounds]), **numbers}
+
+    def _rounds_from_content(self, content: dict[str, Any], path: str | PathLike[str]) -> list[OrdinalRound]:
+        rankers = self._restore_rankers(content, path)
+        epsilon, weight = (check_column(content.get(name), path, name, len(rankers)) for name in OF_ROUNDS)
+        if not np.all((epsilon >= 0) & (epsilon <= 0.5 + ROUNDING) & (weight >= 0)):
+            raise FormatError(path, "a round has an epsilon outside 0 to 0.5, or a weight that is no vote")
+        columns = zip(rankers, epsilon.tolist(), weight.tolist(), strict=True)
+        return [OrdinalRound(*column) for column in columns]
+
     def _learned(self) -> dict[str, Any]:
-        base = rankers_to_content([done.ranker for done in self.rounds_])
-        numbers = {name: np.array([getattr(done, name) for done in self.rounds_]) for name in ("epsilon", "weight")}
         return {
             **super()._learned(),
-            **base,
-            **numbers,
+            **self._rounds_to_content(self.rounds_),
             "train_costs": self.train_costs_,
             "best_iteration": self.best_iteration_,
+            "constant_grade": self._constant_grade,
         }
 
     def _restore(self, content: dict[str, Any], path: str | PathLike[str]) -> None:
         super()._restore(content, path)
-        names = ("epsilon", "weight", "train_costs")
-        rankers = self._restore_rankers(content, path)
-        epsilon, weight, costs = (check_column(content.get(name), path, name, len(rankers)) for name in names)
-        if not np.all((epsilon >= 0) & (epsilon <= 0.5 + ROUNDING) & (weight >= 0)):
-            raise FormatError(path, "a round has an epsilon outside 0 to 0.5, or a weight that is no vote")
-        best = check_whole(content.get("best_iteration"), path, "best_iteration", 1, len(rankers))
-        self.train_costs_ = costs
-        columns = zip(rankers, epsilon.tolist(), weight.tolist(), strict=True)
-        self._keep([OrdinalRound(*column) for column in columns], best)
+        rounds = self._rounds_from_content(content, path)
+        self.train_costs_ = check_column(content.get("train_costs"), path, "train_costs", len(rounds))
+        grade = content.get("constant_grade")
+        self._constant_grade = check_whole(grade, path, "constant_grade", 0, len(self.classes_) - 1)
+        self._keep(rounds, check_whole(content.get("best_iteration"), path, "best_iteration", 0, len(rounds)))
+
+
+def staged_medians(data: OrdinalData) -> StagedMedians:
+    """Return the votes on an evaluation set."""
+    return StagedMedians(
+        len(data.grades), len(data.classes), lambda ranker: grades_by(ranker, data.features, data.classes)
+    )

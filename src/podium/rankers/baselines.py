@@ -29,7 +29,8 @@ from podium.data.ranking_data import RankingData
 from podium.export import Linear
 from podium.model_file import check_column, check_real, check_whole, to_whole
 from podium.pairs.feature_loss import RankingLoss, average, lowest_first, spread
-from podium.rankers.ranker import Ranker, name_tuple
+from podium.rankers.estimator import name_tuple
+from podium.rankers.ranker import Ranker
 
 LARGEST = 1e100
 """Values are cut to ±LARGEST: squares of them, summed over any number of rows, are still finite."""

@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from functools import partial
 from numbers import Integral, Real
 from os import PathLike
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from podium._compiled import ROW, SCORE, thread_count
 from podium._frames import to_array
-from podium._magnitudes import check_within
-from podium._validation import Array, PodiumError
+from podium._validation import Array, PodiumError, check_seed
 from podium.binning import as_blocks, bin_features
-from podium.boosting.rounds import Monitor, evaluation_sets
+from podium.boosting import Monitor, evaluation_sets, run
 from podium.data.categories import Categories
 from podium.data.ranking_data import RankingData, warn_of_one_query
 from podium.export import TreeSum
 from podium.losses import Loss
 from podium.measures import parse_measure
 from podium.model_file import check_real, check_whole
+from podium.rankers.boosted import Boosted
+from podium.rankers.estimator import name_tuple
 from podium.rankers.model_content import inner_ranker
-from podium.rankers.ranker import Ranker, check_rounds_before, name_tuple
+from podium.rankers.ranker import Ranker
 from podium.rankers.tree_categories import category_arrays, find_categories, from_lists, to_lists
 from podium.rankers.tree_file import from_columns, to_columns
 from podium.trees.category_split import CategorySplits
@@ -34,14 +35,18 @@ from podium.trees.grower import TreeGrower
 from podium.trees.leaf_values import newton_values
 from podium.trees.regression_tree import Forest, RegressionTree, staged_scores
 from podium.trees.split import Limits
-from podium.trees.tree_boosting import Sampler, TreeRound, boost_trees
+from podium.trees.tree_boosting import Sampler, TreeBoosting, TreeRefit, TreeRound
 
 
 class Start(NamedTuple):
     """What the scores of boosted trees begin with: a constant, and another ranker's scores where there is one."""
 
-    model: Any
+    model: Ranker | None
     score: float
+
+    def content(self) -> dict[str, Any]:
+        """Return what a file keeps of it."""
+        return {"base_score": self.score, "base_model": None if self.model is None else self.model.content()}
 
     def scores(self, features: Any) -> Array:
         """Return the scores before the first tree."""
@@ -58,7 +63,7 @@ def start_of(init_model: Any, constant: float) -> Start:
     return Start(init_model, constant if init_model is None else 0.0)
 
 
-class TreeRanker(Ranker):
+class TreeRanker(Ranker, Boosted[TreeRound]):
     """What `LambdaMART` and `MART` share: everything but the loss."""
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's declaration)
@@ -81,12 +86,12 @@ class TreeRanker(Ranker):
         "sigma": [Interval(Real, 1e-9, 1e9, closed="both")],
         "early_stopping_rounds": [Interval(Integral, 1, None, closed="left"), None],
         "eval_metric": [str, list, tuple],
+        "checkpoint": [str, PathLike, None],
         "random_state": ["random_state"],
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],
     }
 
-    n_estimators: int
     learning_rate: float
     max_leaves: int
     max_depth: int | None
@@ -102,35 +107,33 @@ class TreeRanker(Ranker):
     monotone_constraints: Any
     categorical_features: Any
     cat_smooth: float
-    early_stopping_rounds: int | None
     random_state: Any
     n_jobs: int | None
-    verbose: int
 
+    @abstractmethod
     def _make_loss(self, data: RankingData, threads: int, seed: int) -> Loss:
         """Return the loss of the training rows."""
-        raise TypeError(f"{type(self).__name__} must say what its loss is.")
 
     def _learn(self, data: RankingData, evals: list[RankingData], init_model: Any) -> None:
-        self._check_combinations(evals, init_model)
-        threads = thread_count(self.n_jobs)
-        seed = self.random_state
-        seed = int(seed if isinstance(seed, Integral) else check_random_state(seed).randint(2**31 - 1))
+        self._check_boosting(evals, init_model)
+        threads, seed = thread_count(self.n_jobs), check_seed(self.random_state)
         n_features = data.features.shape[1]
         loss = self._make_loss(data, threads, seed)
-        grower = self._make_grower(data, n_features, threads)
-        sampler = Sampler(data.queries.offsets, n_features, self.subsample, self.colsample_bytree, seed)
         start = start_of(init_model, loss.start())
-        scores = start.scores(data.features)[data.queries.rows]
-        monitor = self._make_monitor(evals, start, threads)
-        for tree in self._trees_before(init_model):
-            scores += tree.predict(data.features)[data.queries.rows]
-            monitor.replay(TreeRound(tree))
-        boost_trees(loss, grower, sampler, scores, monitor, self.n_estimators, self.learning_rate)
-        if not monitor.rounds:
-            warnings.warn(self._why_nothing_was_learned(data, loss), stacklevel=3)
-        self._keep(monitor.rounds, monitor.best_round, start)
-        self.evals_result_, self.stop_reason_, self.seed_ = monitor.history, monitor.reason, seed
+        boosting = TreeBoosting(
+            data, loss, self._make_grower(data, n_features, threads),
+            Sampler(data.queries.offsets, n_features, self.subsample, self.colsample_bytree, seed),
+            start.scores(data.features)[data.queries.rows], self.learning_rate,
+        )  # fmt: skip
+        measures = [parse_measure(name) for name in self._monitor_measures()]
+        sets = evaluation_sets(evals, measures, threads, start.scores)
+        why = partial(self._why_nothing_was_learned, data, loss)
+        self._boost(boosting, sets, measures, self._rounds_before(init_model), data, why, start.content())
+        self.base_model_, self.base_score_ = start
+        self.seed_ = seed
+
+    def _describe(self, data: RankingData) -> None:
+        super()._describe(data)
         self._categories = data.categories
 
     def _find_categories(self, X: Any, init_model: Any) -> Categories:
@@ -147,15 +150,17 @@ class TreeRanker(Ranker):
         names = getattr(self, "feature_names_in_", range(self.n_features_in_))
         return {} if self._categories is None else category_arrays(self._categories, names)
 
-    def _check_combinations(self, evals: list[RankingData], init_model: Any) -> None:
-        """Refuse parameters that would be ignored together with others."""
-        self._check_stopping(evals)
-        if init_model is not None:
-            if not isinstance(init_model, Ranker):
-                raise PodiumError(f"init_model must be a fitted ranker; got {type(init_model).__name__}.")
-            check_is_fitted(init_model)
-        if isinstance(init_model, TreeRanker):
-            check_rounds_before(init_model.best_iteration_, self.n_estimators)
+    def _check_init_model(self, init_model: Any) -> None:
+        """Refuse what has no scores to go on from."""
+        if init_model is None:
+            return
+        if not isinstance(init_model, Ranker):
+            raise PodiumError(f"init_model must be a fitted ranker; got {type(init_model).__name__}.")
+        check_is_fitted(init_model)
+
+    def _rounds_before(self, init_model: Any) -> list[TreeRound]:
+        """Return the trees to go on from, none after a ranker of another kind, whose scores are the start."""
+        return super()._rounds_before(init_model if isinstance(init_model, TreeRanker) else None)
 
     def _make_grower(self, data: RankingData, n_features: int, threads: int) -> TreeGrower:
         """Return the grower of trees on the training rows."""
@@ -169,28 +174,12 @@ class TreeRanker(Ranker):
             data.queries.place_keys(), data.weights if self.split_by == "squares" else None,
         )  # fmt: skip
 
-    def _make_monitor(self, evals: list[RankingData], start: Start, threads: int) -> Monitor[TreeRound]:
-        """Return the monitor of the evaluation sets, whose scores begin as those of the training rows do."""
-        measures = [parse_measure(name) for name in self._monitor_measures()]
-        sets = evaluation_sets(evals, measures, threads)
-        for one in sets:
-            one.scores += start.scores(one.data.features)
-        return Monitor(self.n_estimators, sets, measures, self.early_stopping_rounds, self.verbose)
-
     @property
     def _start(self) -> Start:
         """What the scores begin with."""
         return Start(self.base_model_, self.base_score_)
 
-    def _trees_before(self, init_model: Any) -> list[RegressionTree]:
-        """Return the trees to go on from."""
-        if not isinstance(init_model, TreeRanker):
-            return []
-        return init_model.trees_[: init_model.best_iteration_]
-
-    def _keep(self, rounds: list[TreeRound], best_round: int, start: Start) -> None:
-        """Set what the fit, or a file, gives."""
-        self.base_model_, self.base_score_ = start
+    def _keep(self, rounds: list[TreeRound], best_round: int) -> None:
         self.rounds_ = rounds
         self.best_iteration_ = best_round
         self._forest = Forest.of(self.trees_[:best_round])
@@ -204,7 +193,7 @@ class TreeRanker(Ranker):
     @property
     def trees_(self) -> list[RegressionTree]:
         """The trees of all rounds, their values times the learning rate."""
-        return [done.ranking for done in self.rounds_]
+        return [round_.ranking for round_ in self.rounds_]
 
     def _score(self, features: Any) -> Array:
         return self._start.scores(features) + self._forest.score(features, thread_count(self.n_jobs))
@@ -251,32 +240,25 @@ class TreeRanker(Ranker):
         if self._by_query and not data.queries_given:
             warn_of_one_query(data.labels, "", "group=[{}]")
         loss = self._make_loss(data, thread_count(self.n_jobs), 0)
-        scores = self._start.scores(features)[data.queries.rows]
-        rounds = []
-        for number, tree in enumerate(self.trees_[: self.best_iteration_]):
-            leaves = tree.with_values(np.arange(float(tree.n_leaves))).predict(features)[data.queries.rows].astype(ROW)
-            pull, bend = (np.bincount(leaves, one, tree.n_leaves) for one in loss.derivatives(scores, number))
-            newton = newton_values(tree, pull, bend, self.reg_lambda, monotone, self.learning_rate)
-            ends = np.sort([tree.value, newton], axis=0)  # between them in spite of rounding: equal ones stay
-            changed = tree.with_values(np.clip(decay * tree.value + (1 - decay) * newton, *ends))
-            check_within(changed.value, "The new values of leaves", "finite scores; consider a smaller learning_rate")
-            scores += changed.value[leaves]
-            rounds.append(TreeRound(changed))
-        self._keep(rounds, len(rounds), self._start)
+        trees, scores = self.trees_[: self.best_iteration_], self._start.scores(features)[data.queries.rows]
+        newton = partial(newton_values, reg_lambda=self.reg_lambda, monotone=monotone, factor=self.learning_rate)
+        monitor: Monitor[TreeRound] = Monitor(len(trees), keep_interrupted=False)
+        run(TreeRefit(data, loss, trees, scores, newton, decay), monitor, len(trees))
+        self._keep(monitor.rounds, len(trees))
         return self
 
-    def _why_nothing_was_learned(self, data: RankingData, loss: Loss) -> str:
+    def _why_nothing_was_learned(self, data: RankingData, loss: Loss, reason: str) -> str:
         """Say why the first round found no split."""
         n_rows, least = data.features.shape[0], self.min_child_samples
-        flat = loss.flat_reason() if hasattr(loss, "flat_reason") else None
+        flat = loss.flat_reason()
         if flat is not None:
-            return f"No tree was grown, so all scores are equal: these labels teach nothing, since {flat}."
+            return f"these labels teach nothing, since {flat}"
         if n_rows < 2 * least:
             return (
-                f"No tree was grown, so all scores are equal: {n_rows} rows cannot be split into two of "
-                f"min_child_samples={least}; consider a smaller min_child_samples."
+                f"{n_rows} rows cannot be split into two of min_child_samples={least}; consider a smaller "
+                "min_child_samples"
             )
-        return "No tree was grown, so all scores are equal: no split of any feature lowers the loss."
+        return reason
 
     def _exported(self) -> TreeSum:
         if self.base_model_ is not None:
@@ -287,24 +269,30 @@ class TreeRanker(Ranker):
         names, categories = name_tuple(self), {} if self._categories is None else self._categories.values
         return TreeSum(trees, float(self.base_score_), self.n_features_in_, names, type(self).__name__, categories)
 
+    def _rounds_to_content(self, rounds: Sequence[TreeRound]) -> dict[str, Any]:
+        return {"trees": to_columns([round_.ranking for round_ in rounds])}
+
+    def _rounds_from_content(self, content: dict[str, Any], path: str | PathLike[str]) -> list[TreeRound]:
+        known = {} if self._categories is None else self._categories.values
+        return [TreeRound(tree) for tree in from_columns(content.get("trees"), path, self.n_features_in_, known)]
+
     def _learned(self) -> dict[str, Any]:
         return {
-            "trees": to_columns(self.trees_),
+            **self._rounds_to_content(self.rounds_),
             "best_iteration": self.best_iteration_,
-            "base_score": self.base_score_,
-            "base_model": None if self.base_model_ is None else self.base_model_.content(),
+            **self._start.content(),
             "categories": [] if self._categories is None else to_lists(self._categories),
         }
 
     def _restore(self, content: dict[str, Any], path: str | PathLike[str]) -> None:
         names = getattr(self, "feature_names_in_", None)
         self._categories = from_lists(content.get("categories"), path, self.n_features_in_, names)
-        trees = from_columns(content.get("trees"), path, self.n_features_in_, self._categories.values)
-        best = check_whole(content.get("best_iteration"), path, "best_iteration", 0, len(trees))
+        rounds = self._rounds_from_content(content, path)
+        best = check_whole(content.get("best_iteration"), path, "best_iteration", 0, len(rounds))
         inner = content.get("base_model")
-        model = None if inner is None else inner_ranker(inner, path, self.n_features_in_, "base model")
-        start = Start(model, check_real(content.get("base_score"), path, "base_score"))
-        self._keep([TreeRound(tree) for tree in trees], best, start)
+        self.base_model_ = None if inner is None else inner_ranker(inner, path, self.n_features_in_, "base model")
+        self.base_score_ = check_real(content.get("base_score"), path, "base_score")
+        self._keep(rounds, best)
 
 
 def _check_monotone(constraints: Any, n_features: int, categories: Categories | None) -> Array | None:

@@ -22,8 +22,9 @@ from podium._compiled import ROW, SCORE
 from podium._validation import Array, FormatError, PodiumError
 from podium.model_file import check_real
 from podium.ordinal.costs import cost_steps, costs_of_steps
+from podium.ordinal.ordinal_data import OrdinalData
 from podium.rankers.model_content import content_of, inner_ranker, refuse_strangers
-from podium.rankers.ordinal_ranker import OrdinalData, OrdinalRanker
+from podium.rankers.ordinal_ranker import OrdinalRanker
 
 ENCODINGS = ("one-hot", "number")
 SIGNS = (-1, 1)

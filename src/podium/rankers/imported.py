@@ -17,7 +17,8 @@ from podium.export.ensemble import Linear, TreeSum
 from podium.importing import Columns, Imported, Reading, read_foreign
 from podium.model_file import MOST_FEATURES, check_column, check_real, check_whole, to_whole
 from podium.rankers.boosted_trees import gain_shares
-from podium.rankers.ranker import Ranker, name_tuple
+from podium.rankers.estimator import name_tuple
+from podium.rankers.ranker import Ranker
 from podium.rankers.tree_file import from_columns, to_columns
 from podium.trees.regression_tree import Forest, RegressionTree
 

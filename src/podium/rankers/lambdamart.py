@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from numbers import Integral
+from os import PathLike
 from typing import Any
 
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -101,6 +102,10 @@ class LambdaMART(TreeRanker):
         with the rounds up to its best value.
     eval_metric : str or list of str
         Measures of the evaluation sets.
+    checkpoint : path, optional
+        File to keep the rounds in while fitting: a fit that was killed goes on from there and ends where the
+        uninterrupted one would have ended, bit for bit. The file never gets shorter; where it cannot be written there
+        is a warning, and the fit goes on.
     random_state : int, RandomState or None
         Seed of the draws; the same seed gives the same model, None a new one each time.
     n_jobs : int, optional
@@ -177,6 +182,7 @@ class LambdaMART(TreeRanker):
         cat_smooth: float = 50.0,
         early_stopping_rounds: int | None = None,
         eval_metric: str | Sequence[str] = "ndcg@10",
+        checkpoint: str | PathLike[str] | None = None,
         random_state: Any = 0,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -206,6 +212,7 @@ class LambdaMART(TreeRanker):
         self.cat_smooth = cat_smooth
         self.early_stopping_rounds = early_stopping_rounds
         self.eval_metric = eval_metric
+        self.checkpoint = checkpoint
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -305,6 +312,10 @@ class MART(TreeRanker):
         with the rounds up to its best value.
     eval_metric : str or list of str
         Measures of the evaluation sets.
+    checkpoint : path, optional
+        File to keep the rounds in while fitting: a fit that was killed goes on from there and ends where the
+        uninterrupted one would have ended, bit for bit. The file never gets shorter; where it cannot be written there
+        is a warning, and the fit goes on.
     random_state : int, RandomState or None
         Seed of the draws; the same seed gives the same model, None a new one each time.
     n_jobs : int, optional
@@ -362,6 +373,7 @@ class MART(TreeRanker):
         cat_smooth: float = 50.0,
         early_stopping_rounds: int | None = None,
         eval_metric: str | Sequence[str] = "ndcg@10",
+        checkpoint: str | PathLike[str] | None = None,
         random_state: Any = 0,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -386,6 +398,7 @@ class MART(TreeRanker):
         self.cat_smooth = cat_smooth
         self.early_stopping_rounds = early_stopping_rounds
         self.eval_metric = eval_metric
+        self.checkpoint = checkpoint
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose

@@ -12,9 +12,9 @@ from podium._validation import Array, FormatError, PodiumError
 from podium.model_file import Unfitted, check_whole
 
 if TYPE_CHECKING:
-    from podium.rankers.ranker import Ranker
+    from podium.rankers.estimator import Estimator
 
-Kind = TypeVar("Kind", bound="Ranker")
+Kind = TypeVar("Kind", bound="Estimator")
 
 COUNTS = ("rows", "queries", "features", "grades", "pairs")
 """What `training_summary_` says of the training data."""
@@ -22,20 +22,20 @@ ATTRIBUTES = {"seed": "seed_", "best_round": "best_iteration_", "stop_reason": "
 """What else the summary in a file holds, and the attributes that it comes from."""
 
 
-def known_rankers() -> dict[str, type[Ranker]]:
+def known_rankers() -> dict[str, type[Estimator]]:
     """Return the rankers of the library by name; they are imported late, for they all import this module."""
     from podium.rankers import RANKERS
 
     return RANKERS
 
 
-def fitted_ranker(content: Any, path: str | PathLike[str]) -> Ranker:
+def fitted_ranker(content: Any, path: str | PathLike[str]) -> Estimator:
     """Return the fitted ranker that `Ranker.content` described: that of a file, or one inside another."""
     name = content.get("ranker") if isinstance(content, dict) else None
     return _ranker_named(name, path).from_content(content, path)
 
 
-def inner_ranker(content: Any, path: str | PathLike[str], n_features: int, name: str) -> Ranker:
+def inner_ranker(content: Any, path: str | PathLike[str], n_features: int, name: str) -> Estimator:
     """Return the fitted ranker inside another, which must take so many features; `name` says what it is there."""
     ranker = fitted_ranker(content, path)
     if ranker.n_features_in_ != n_features:
@@ -56,7 +56,7 @@ def refuse_strangers(ranker: Any) -> None:
         raise PodiumError(f"A model file holds rankers of Podium only; {type(ranker).__name__} is not one of them.")
 
 
-def kept_parameters(ranker: Ranker) -> dict[str, Any]:
+def kept_parameters(ranker: Estimator) -> dict[str, Any]:
     """Return the parameters of a ranker as a file can hold them; refuse those that it cannot."""
     refuse_strangers(ranker)
     given = ranker.get_params(deep=False)
@@ -109,7 +109,7 @@ def _given_value(value: Any, path: str | PathLike[str]) -> Any:
     return value
 
 
-def _ranker_named(name: Any, path: str | PathLike[str]) -> type[Ranker]:
+def _ranker_named(name: Any, path: str | PathLike[str]) -> type[Estimator]:
     """Return a ranker of the library."""
     kind = known_rankers().get(name) if isinstance(name, str) else None
     if kind is None:
@@ -123,7 +123,7 @@ def summary_of(features: Any, labels: Array | None, n_queries: int = 0, n_pairs:
     return dict(zip(COUNTS, (features.shape[0], n_queries, features.shape[1], grades, n_pairs), strict=True))
 
 
-def training_content(ranker: Ranker) -> dict[str, Any]:
+def training_content(ranker: Estimator) -> dict[str, Any]:
     """Return the summary of the training: the data, the seed, the best round, why it ended, and what was measured."""
     found = {name: getattr(ranker, attribute) for name, attribute in ATTRIBUTES.items() if hasattr(ranker, attribute)}
     return {**getattr(ranker, "training_summary_", {}), **found}

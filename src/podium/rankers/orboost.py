@@ -6,7 +6,7 @@ Lin and Li, "Large-margin thresholded ensembles for ordinal regression: theory a
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from functools import partial
 from numbers import Integral, Real
 from os import PathLike
 from typing import Any, Self
@@ -15,47 +15,24 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from podium._compiled import SCORE, thread_count, threads_for
-from podium._validation import Array, FormatError, PodiumError
+from podium._compiled import thread_count, threads_for
+from podium._validation import Array, FormatError
 from podium.binning import bin_features
-from podium.boosting.rounds import Monitor, Round
+from podium.boosting import EvaluationSet
 from podium.model_file import check_whole
-from podium.ordinal.costs import cost_steps
+from podium.ordinal.margin_boosting import MarginBoosting, StagedGrades, ThresholdRound, margin_weights
 from podium.ordinal.margins import Margins
-from podium.pairs.alpha import SMOOTHING
-from podium.rankers.boosted import importances, why_nothing_was_learned
+from podium.ordinal.mean_cost import MeanCost, mean_cost
+from podium.ordinal.ordinal_data import OrdinalData
+from podium.rankers.boosted import Boosted, why_no_ranking
+from podium.rankers.boosted_stumps import additive_model, importances
 from podium.rankers.ordinal_evals import check_eval_sets
-from podium.rankers.ordinal_ranker import OrdinalData, OrdinalRanker, check_thresholds
+from podium.rankers.ordinal_ranker import OrdinalRanker, check_thresholds
 from podium.rankers.story import from_columns, to_columns
-from podium.rankers.vote_rounds import MeanCost
-from podium.stumps.additive_model import AdditiveModel
 from podium.stumps.stump import Stump, StumpLearner
 
 
-@dataclass(frozen=True)
-class ThresholdRound(Round):
-    """One round of ORBoost.
-
-    Attributes
-    ----------
-    ranking, alpha
-        The stump, of values 0 and 1, and its weight.
-    Z : float
-        Factor by which the loss fell.
-    r : float
-        Σ potentials where the stump is 1, as a share of the loss.
-    thresholds : ndarray of shape (K - 1,)
-        Those after the round.
-    """
-
-    thresholds: Array
-
-
-LEAST_LOSS = 1e-280
-"""Loss, weights being at most 1, below which rounds end: exponentials of further scores would leave float64."""
-
-
-class ORBoost(OrdinalRanker):
+class ORBoost(OrdinalRanker, Boosted[ThresholdRound]):
     """Grades by a sum of stumps and thresholds, boosted on all margins between them (Lin and Li 2006).
 
     Minimises ``Σ_n Σ_k s_nk exp(-margin)``, where the margin of row n at threshold k is H(x_n) - θ_k if k < y_n and
@@ -81,6 +58,10 @@ class ORBoost(OrdinalRanker):
     early_stopping_rounds : int, optional
         Stop when the mean cost of the last evaluation set has not fallen for so many rounds, and predict with the
         rounds up to its lowest value.
+    checkpoint : path, optional
+        File to keep the rounds in while fitting: a fit that was killed goes on from there and ends where the
+        uninterrupted one would have ended, bit for bit. The file never gets shorter; where it cannot be written there
+        is a warning, and the fit goes on.
     n_jobs : int, optional
         Threads; the model does not depend on their number.
     verbose : int
@@ -120,6 +101,7 @@ class ORBoost(OrdinalRanker):
         "learning_rate": [Interval(Real, 0, 1, closed="right")],
         "max_bins": [Interval(Integral, 2, 255, closed="both"), None],
         "early_stopping_rounds": [Interval(Integral, 1, None, closed="left"), None],
+        "checkpoint": [str, PathLike, None],
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],
     }
@@ -135,6 +117,7 @@ class ORBoost(OrdinalRanker):
         learning_rate: float = 1.0,
         max_bins: int | None = 255,
         early_stopping_rounds: int | None = None,
+        checkpoint: str | PathLike[str] | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
@@ -144,10 +127,11 @@ class ORBoost(OrdinalRanker):
         self.learning_rate = learning_rate
         self.max_bins = max_bins
         self.early_stopping_rounds = early_stopping_rounds
+        self.checkpoint = checkpoint
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(  # type: ignore[override]  # no queries, no pairs
+    def fit(
         self,
         X: Any,
         y: Any,
@@ -156,6 +140,7 @@ class ORBoost(OrdinalRanker):
         sample_weight: Any = None,
         eval_set: Sequence[tuple[Any, Any]] | None = None,
         eval_cost: Sequence[Any] | None = None,
+        init_model: Any = None,
     ) -> Self:
         """Learn to grade.
 
@@ -167,6 +152,8 @@ class ORBoost(OrdinalRanker):
             Further data whose mean cost is measured each round; the last one decides on early stopping.
         eval_cost : list of array-like, optional
             Costs of each evaluation set, beside `eval_set`; needed with `sample_cost`.
+        init_model : fitted ORBoost, optional
+            Go on from the rounds that its `predict` uses; `n_estimators` counts the rounds in all.
 
         Returns
         -------
@@ -174,46 +161,46 @@ class ORBoost(OrdinalRanker):
         """
         self._check_parameters()
         data = self._gate(X, y, sample_cost, sample_weight)
-        own_costs = sample_cost is not None
-        evals = check_eval_sets(data, eval_set, eval_cost, self.cost, own_costs, self.early_stopping_rounds)
-        sets = [ScoredSet(f"validation_{number}", one) for number, one in enumerate(evals)]
-        self._run(data, sets)
+        evals = check_eval_sets(data, eval_set, eval_cost, self.cost, sample_cost is not None)
+        self._run(data, evals, init_model)
         self._describe(data)
         return self
 
     def _learn_grades(self, data: OrdinalData) -> None:
         self._run(data, [])
 
-    def _run(self, data: OrdinalData, evals: list[ScoredSet]) -> None:
+    def _run(self, data: OrdinalData, evals: list[OrdinalData], init_model: Any = None) -> None:
         """Run the rounds on checked data and keep what was learned."""
+        self._check_boosting(evals, init_model)
         data.require_two_grades()
         n_rows, n_features = data.features.shape
         threads = threads_for(self.n_jobs, n_rows * n_features)
         bins = bin_features(data.features, None, data.weight, self.max_bins, threads)
-        learner = StumpLearner(bins, n_threads=threads)
         weights = margin_weights(data, self.variant)
         # Only ratios matter; over a power of two, which changes no digit, the largest is at most 1.
         margins = Margins(np.ldexp(weights, -int(np.frexp(weights.max())[1])), data.grades)
-        monitor: Monitor[ThresholdRound] = Monitor(
-            self.n_estimators, evals, [MeanCost()], self.early_stopping_rounds, self.verbose
-        )
-        boost_margins(margins, learner, monitor, self.n_estimators, self.learning_rate)
-        if not monitor.rounds:
-            raise PodiumError(why_nothing_was_learned(data.features))
-        self._keep(monitor.rounds, monitor.best_round)
-        self.evals_result_, self.stop_reason_ = monitor.history, monitor.reason
+        start = margins.thresholds
+        boosting = MarginBoosting(data.features, margins, StumpLearner(bins, n_threads=threads), self.learning_rate)
+        sets = [EvaluationSet(number, StagedGrades(one.features), mean_cost(one)) for number, one in enumerate(evals)]
+        why = partial(why_no_ranking, data.features)
+        self._boost(boosting, sets, [MeanCost()], self._rounds_before(init_model), data, why)
+        self._start_thresholds = start
 
     def _keep(self, rounds: list[ThresholdRound], best_round: int) -> None:
-        """Set what a fit, or a file, gives."""
         self.rounds_, self.best_iteration_ = rounds, best_round
-        self.thresholds_ = rounds[best_round - 1].thresholds
-        self.model_ = AdditiveModel(tuple(done.ranking for done in rounds), np.array([done.alpha for done in rounds]))
+        self.model_ = additive_model(rounds)
+
+    @property
+    def thresholds_(self) -> Array:
+        """The thresholds after the last round that `predict` uses."""
+        check_is_fitted(self)
+        return self.rounds_[self.best_iteration_ - 1].thresholds if self.best_iteration_ else self._start_thresholds
 
     @property
     def feature_importances_(self) -> Array:
         """Share of each feature in the fall of the loss."""
         check_is_fitted(self)
-        return importances(list(self.rounds_[: self.best_iteration_]), self.n_features_in_)
+        return importances(self.rounds_[: self.best_iteration_], self.n_features_in_)
 
     def _score(self, features: Any) -> Array:
         """Return H(x) of each row."""
@@ -225,77 +212,32 @@ class ORBoost(OrdinalRanker):
     def staged_predict(self, X: Any) -> Iterator[Array]:
         """Yield the grade of each row after each round, as the labels of the fit have it."""
         staged = self.model_.staged_scores(self._check_rows(X))
-        for done, scores in zip(self.rounds_, staged, strict=True):
-            yield self.classes_[np.searchsorted(done.thresholds, scores, side="right")]
+        for round_, scores in zip(self.rounds_, staged, strict=True):
+            yield self.classes_[np.searchsorted(round_.thresholds, scores, side="right")]
+
+    def _rounds_to_content(self, rounds: Sequence[ThresholdRound]) -> dict[str, Any]:
+        thresholds = np.concatenate([np.empty(0), *(round_.thresholds for round_ in rounds)])
+        return {"rounds": to_columns(rounds), "thresholds": thresholds}
+
+    def _rounds_from_content(self, content: dict[str, Any], path: str | PathLike[str]) -> list[ThresholdRound]:
+        rounds = from_columns(content.get("rounds"), path, self.n_features_in_)
+        if not all(isinstance(round_.ranking, Stump) for round_ in rounds):
+            raise FormatError(path, "the rounds of ORBoost must be stumps")
+        cuts = check_thresholds(content.get("thresholds"), path, len(self.classes_), len(rounds))
+        return [
+            ThresholdRound(one.ranking, one.alpha, one.Z, one.r, own) for one, own in zip(rounds, cuts, strict=True)
+        ]
 
     def _learned(self) -> dict[str, Any]:
-        thresholds = np.concatenate([done.thresholds for done in self.rounds_])
-        story = {"rounds": to_columns(self.rounds_), "thresholds": thresholds}
-        return {**super()._learned(), **story, "best_iteration": self.best_iteration_}
+        return {
+            **super()._learned(),
+            **self._rounds_to_content(self.rounds_),
+            "best_iteration": self.best_iteration_,
+            "start_thresholds": self._start_thresholds,
+        }
 
     def _restore(self, content: dict[str, Any], path: str | PathLike[str]) -> None:
         super()._restore(content, path)
-        rounds = from_columns(content.get("rounds"), path, self.n_features_in_)
-        if not all(isinstance(done.ranking, Stump) for done in rounds):
-            raise FormatError(path, "the rounds of ORBoost must be stumps")
-        cuts = check_thresholds(content.get("thresholds"), path, len(self.classes_), len(rounds))
-        best = check_whole(content.get("best_iteration"), path, "best_iteration", 1, len(rounds))
-        story = [ThresholdRound(d.ranking, d.alpha, d.Z, d.r, own) for d, own in zip(rounds, cuts, strict=True)]
-        self._keep(story, best)
-
-
-def margin_weights(data: OrdinalData, variant: str) -> Array:
-    """Return the weight of each margin: |c[k+1] - c[k]|, or that of the two next to the grade only."""
-    steps = cost_steps(data.costs)
-    if variant == "all-margins":
-        return steps
-    distance = np.arange(steps.shape[1]) - data.grades[:, None]
-    return np.where((distance == 0) | (distance == -1), steps, 0.0)
-
-
-def boost_margins(
-    margins: Margins, learner: StumpLearner, monitor: Monitor[ThresholdRound], n_rounds: int, learning_rate: float
-) -> None:
-    """Run ORBoost.
-
-    1. Find the stump of the largest edge for the potentials of the rows.
-    2. α = ½ ln(pull with it / pull against it), for a stump of values -1 and 1: 2 α for one of 0 and 1.
-    3. Add it to the scores, and move the thresholds to the lowest loss.
-    4. End after a stump without any pull against it, whose best α is infinite, once all grades are right.
-    """
-    with monitor:
-        while len(monitor.rounds) < n_rounds and not monitor.stopped:
-            if margins.loss < LEAST_LOSS:
-                monitor.stop("the loss has fallen to nothing")
-                break
-            found = learner.search(margins.potentials(), None)  # type: ignore[arg-type]  # the edge needs no pairs # 1
-            if found is None:
-                monitor.stop("no stump is better than chance")
-                break
-            right, wrong = margins.sides(found.values)
-            alpha = learning_rate * float(np.log(max(right, SMOOTHING) / max(wrong, SMOOTHING)))  # 2
-            Z = margins.add(alpha * found.values)  # 3
-            monitor.observe(ThresholdRound(found.ranking, alpha, Z, found.r, margins.thresholds))
-            if min(right, wrong) == 0.0 and margins.flawless():  # 4
-                monitor.stop("the last stump makes no error")
-
-
-class ScoredSet:
-    """Further data whose scores follow the rounds.
-
-    Parameters
-    ----------
-    name : str
-        Key in the history.
-    data : OrdinalData
-    """
-
-    def __init__(self, name: str, data: OrdinalData) -> None:
-        self.name, self.data = name, data
-        self.scores = np.zeros(len(data.grades), SCORE)
-
-    def add(self, done: ThresholdRound) -> dict[str, float]:
-        """Add a round to the scores and return the mean cost."""
-        self.scores += done.alpha * done.ranking.predict(self.data.features)
-        grades = np.searchsorted(done.thresholds, self.scores, side="right")
-        return {"cost": float(self.data.costs[np.arange(len(grades)), grades].mean())}
+        rounds = self._rounds_from_content(content, path)
+        self._start_thresholds = check_thresholds(content.get("start_thresholds"), path, len(self.classes_))[0]
+        self._keep(rounds, check_whole(content.get("best_iteration"), path, "best_iteration", 0, len(rounds)))

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from podium._validation import Array, PodiumError
-from podium.rankers.ordinal_ranker import OrdinalData
-from podium.rankers.ranker import check_columns, eval_sets, one_each
+from podium.ordinal.ordinal_data import OrdinalData
+from podium.rankers.estimator import check_columns
+from podium.rankers.ranker import eval_sets, one_each
 
 
-def check_eval_sets(
-    data: OrdinalData, eval_set: Any, eval_cost: Any, cost: Any, own_costs: bool, patience: int | None
-) -> list[OrdinalData]:
+def check_eval_sets(data: OrdinalData, eval_set: Any, eval_cost: Any, cost: Any, own_costs: bool) -> list[OrdinalData]:
     """Return the evaluation sets, checked, with the columns and grades of the training data.
 
     Parameters
@@ -24,12 +23,8 @@ def check_eval_sets(
         The ranker's parameter.
     own_costs : bool
         Whether the training data came with `sample_cost`.
-    patience : int or None
-        The ranker's `early_stopping_rounds`.
     """
     sets = eval_sets(eval_set)
-    if patience is not None and not sets:
-        raise PodiumError("early_stopping_rounds needs an eval_set to measure each round on.")
     if eval_cost is None and own_costs and sets:
         raise PodiumError("With sample_cost give eval_cost too: a list with the costs of each eval_set.")
     given = one_each(eval_cost, len(sets), "eval_cost")

@@ -5,111 +5,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from abc import abstractmethod
 from os import PathLike
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import ClassifierMixin
 
 from podium._magnitudes import scaled_weight
 from podium._validation import Array, FormatError, PodiumError, check_weight
-from podium.data.categories import read_features
-from podium.data.ranking_data import hash_features, row_keys
 from podium.model_file import to_floats
-from podium.ordinal.costs import COSTS, cost_matrix, costs_are_convex, row_costs
-from podium.ordinal.grades import check_grades, classes_from_content, classes_to_content, grades_of
+from podium.ordinal.costs import COSTS, cost_matrix, row_costs
+from podium.ordinal.grades import classes_from_content, classes_to_content, grades_of
+from podium.ordinal.ordinal_data import OrdinalData
+from podium.rankers.estimator import Estimator
 from podium.rankers.model_content import summary_of
-from podium.rankers.ranker import Ranker
 
 
-@dataclass(frozen=True, eq=False)
-class OrdinalData:
-    """What an ordinal ranker learns from, checked once and never changed.
-
-    Rows stand in a canonical order, by a hash of all that is known of them, so that the order in which they were given
-    cannot change a result. Rows of zero weight are left out.
-
-    Attributes
-    ----------
-    features : ndarray or scipy.sparse.csc_array
-        NaN, or an absent entry of a sparse matrix, is missing.
-    feature_names : tuple of str or None
-    grades : ndarray of int64
-        Grade 0 … K-1 of each row.
-    costs : ndarray of float64, shape (n_rows, K)
-        Cost of each grade for each row, times the row's weight.
-    classes : ndarray
-        Label of each grade.
-    convex : bool
-        Whether every cost vector is convex, as OR Theorem 1 needs it.
-    rows : ndarray of int64
-        The caller's number of each row.
-    weight : ndarray of float64
-        Weight of each row, for what is not a sum of costs: quantiles, means and draws of rows.
-    """
-
-    features: Any
-    feature_names: tuple[str, ...] | None
-    grades: Array
-    costs: Array
-    classes: Array
-    convex: bool
-    rows: Array
-    weight: Array
-
-    @classmethod
-    def from_arrays(
-        cls,
-        X: Any,
-        y: Any,
-        *,
-        cost: Any = "absolute",
-        sample_cost: Any = None,
-        sample_weight: Any = None,
-        classes: Array | None = None,
-    ) -> OrdinalData:
-        """Check what the caller gave and put it into the canonical order.
-
-        Parameters
-        ----------
-        X, y, cost, sample_cost, sample_weight
-            As `OrdinalRanker.fit` has them; `sample_cost` goes before `cost`.
-        classes : ndarray, optional
-            Labels of the grades where a fit has set them already.
-        """
-        features, names = read_features(X, None)
-        n_rows = features.shape[0]
-        if classes is None:
-            grades, classes = check_grades(y, n_rows)
-        else:
-            grades = grades_of(y, n_rows, classes)
-        weight = scaled_weight(check_weight(sample_weight, n_rows, "sample_weight"))
-        matrix = cost_matrix(cost, classes)
-        costs = matrix[grades] if sample_cost is None else row_costs(sample_cost, grades, classes)
-        convex = costs_are_convex(matrix if sample_cost is None else costs)
-        keys = row_keys(features, grades.astype(float), weight, None)
-        order = np.lexsort((hash_features(costs), keys))
-        order = order[weight[order] > 0]
-        costs = np.ascontiguousarray((costs * weight[:, None])[order])
-        if not costs.any():
-            raise PodiumError("There is nothing to learn: all costs of rows with a positive weight are zero.")
-        return cls(_take_rows(features, order), names, grades[order], costs, classes, convex, order, weight[order])
-
-    def take(self, rows: Array) -> OrdinalData:
-        """Return some rows, each as often as it is named."""
-        own = {name: getattr(self, name)[rows] for name in ("grades", "costs", "rows", "weight")}
-        return replace(self, features=_take_rows(self.features, rows), **own)
-
-    def require_two_grades(self) -> None:
-        """Refuse rows that all have one grade, which rows of zero weight may have hidden."""
-        if self.grades.min() == self.grades.max():
-            only = self.classes.tolist()[self.grades[0]]
-            raise PodiumError(f"y must have two grades (classes) to tell apart; all rows with a weight have {only!r}.")
-
-
-class OrdinalRanker(ClassifierMixin, Ranker):
+class OrdinalRanker(ClassifierMixin, Estimator):
     """Base of all ordinal rankers.
 
     An ordinal ranker implements ``_learn_grades(data)``, which learns from `OrdinalData` and sets nothing before it
@@ -126,9 +39,7 @@ class OrdinalRanker(ClassifierMixin, Ranker):
 
     _cost_constraint: ClassVar[list[Any]] = [str, "array-like"]
 
-    def fit(  # type: ignore[override]  # grades stand for themselves: no queries, no pairs
-        self, X: Any, y: Any, *, sample_cost: Any = None, sample_weight: Any = None
-    ) -> Self:
+    def fit(self, X: Any, y: Any, *, sample_cost: Any = None, sample_weight: Any = None) -> Self:
         """Learn to grade.
 
         Parameters
@@ -192,20 +103,15 @@ class OrdinalRanker(ClassifierMixin, Ranker):
         """Keep what the checked data says of rows, labels, costs and columns."""
         self.classes_, self.costs_convex_ = data.classes, data.convex
         self.training_summary_ = summary_of(data.features, data.grades)
-        self.sparse_input_ = sp.issparse(data.features)
-        self.n_features_in_ = data.features.shape[1]
-        if data.feature_names is not None:
-            self.feature_names_in_ = np.array(data.feature_names, object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
+        self._describe_columns(data)
 
+    @abstractmethod
     def _learn_grades(self, data: OrdinalData) -> None:
         """Learn from checked data."""
-        raise TypeError(f"{type(self).__name__} must say how it learns.")
 
+    @abstractmethod
     def _grade(self, features: Any) -> Array:
         """Return the grade 0 … K-1 of each row of a checked matrix."""
-        raise TypeError(f"{type(self).__name__} must say how it grades.")
 
     def _score(self, features: Any) -> Array:
         return 1.0 + self._grade(features)
@@ -240,10 +146,3 @@ def check_thresholds(values: Any, path: str | PathLike[str], n_grades: int, n_ro
     if np.isnan(rows).any() or not np.all(rows[:, 1:] >= rows[:, :-1]):
         raise FormatError(path, "thresholds must be numbers that ascend")
     return rows
-
-
-def _take_rows(features: Any, rows: Array) -> Any:
-    """Return rows of a matrix: a dense one by rows, a sparse one by columns."""
-    if sp.issparse(features):
-        return sp.csc_array(sp.csr_array(features)[rows])
-    return np.ascontiguousarray(features[rows])

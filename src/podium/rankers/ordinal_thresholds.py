@@ -22,11 +22,12 @@ from podium.data.ranking_data import canonical_order, hash_features, row_keys
 from podium.model_file import check_whole
 from podium.ordinal.costs import cost_steps
 from podium.ordinal.grades import NUMBER_KINDS
+from podium.ordinal.ordinal_data import OrdinalData
 from podium.ordinal.ordinal_stump import OrdinalStumpLearner
 from podium.ordinal.step_weights import StepWeights
 from podium.rankers.lambdamart import MART
 from podium.rankers.model_content import content_of, inner_ranker
-from podium.rankers.ordinal_ranker import OrdinalData, OrdinalRanker, check_thresholds
+from podium.rankers.ordinal_ranker import OrdinalRanker, check_thresholds
 
 
 class OrdinalThresholds(OrdinalRanker):
@@ -80,9 +81,7 @@ class OrdinalThresholds(OrdinalRanker):
         self.folds = folds
         self.cost = cost
 
-    def fit(  # type: ignore[override]  # queries go to the estimator
-        self, X: Any, y: Any, *, qid: Any = None, sample_cost: Any = None, sample_weight: Any = None
-    ) -> Self:
+    def fit(self, X: Any, y: Any, *, qid: Any = None, sample_cost: Any = None, sample_weight: Any = None) -> Self:
         """Learn to grade.
 
         Parameters

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from os import PathLike
 from typing import Any
@@ -15,19 +15,19 @@ from podium._compiled import thread_count, threads_for
 from podium._magnitudes import check_within
 from podium._validation import Array, PodiumError
 from podium.binning import bin_features, candidate_thresholds
-from podium.boosting.rounds import Round
 from podium.data.feedback import CONTRADICTIONS, PAIR_WEIGHTS, feedback_of
 from podium.data.ranking_data import RankingData, warn_of_one_query
-from podium.pairs.alpha import RULES, SMOOTHING
+from podium.pairs.alpha import RULES
 from podium.pairs.distribution import LOG_LARGEST, Distribution
-from podium.pairs.weak_ranking import Found, WeakLearner
-from podium.rankers.boosted import BoostedRanker
+from podium.pairs.pair_boosting import PairBoosting
+from podium.pairs.weak_ranking import WeakLearner, WeakResult
+from podium.rankers.boosted_stumps import StumpRanker
 from podium.stumps.own_learner import OwnLearner
 from podium.stumps.scaled_feature import FeatureLearner
 from podium.stumps.stump import Cumulative, StumpLearner
 
 
-class RankBoost(BoostedRanker):
+class RankBoost(StumpRanker):
     """Ranking by boosted weak rankings.
 
     Each round finds the stump (a feature above a threshold) that orders the pairs best under the current
@@ -176,26 +176,21 @@ class RankBoost(BoostedRanker):
         self.verbose = verbose
 
     def _learn(self, data: RankingData, evals: list[RankingData], init_model: Any) -> None:
-        self._check_run(evals, init_model)
+        self._check_boosting(evals, init_model)
         self._check_weak()
         n_pairs = 0 if data.pairs is None else len(data.pairs.better)
         threads = threads_for(self.n_jobs, data.features.shape[0] * data.features.shape[1] + 4 * n_pairs)
         distribution = self._first_distribution(data, threads)
         cumulative = Cumulative(self._weigh) if self.cumulative else None
         learner = self._make_learner(data, cumulative, threads)
-        if self.undefined == "stop":
-            learner = StopsUndefined(learner)
-        taken: Callable[[Any, float], None] | None = None if cumulative is None else cumulative.add
-        self._run(data, evals, init_model, distribution, learner, self._weigh, taken)
+        undefined = self.undefined == "stop"
+        boosting = PairBoosting(data, distribution, learner, self._weigh, cumulative, undefined)
+        self._boost_pairs(boosting, data, evals, init_model)
 
     def _first_distribution(self, data: RankingData, threads: int) -> Distribution:
         """Return D₁ of the feedback in `data`."""
         feedback = feedback_of(data, self.pair_weight, self.contradictions)
         return Distribution(feedback, len(data.queries.rows), threads)
-
-    def _marked_parameters(self, done: list[Round]) -> dict[str, Any]:
-        """Return what a checkpoint must agree in; the text of a long array would leave out some thresholds."""
-        return super()._marked_parameters(done) | {"thresholds": _all_numbers(self.thresholds)}
 
     def _check_weak(self) -> None:
         """Refuse parameters that the chosen weak rankings, or their rule for α, would ignore."""
@@ -209,7 +204,7 @@ class RankBoost(BoostedRanker):
         for name in (name for name, given in unused.items() if given):
             raise PodiumError(f"{name} goes with stumps only; leave it out with weak={self.weak!r}.")
 
-    def _weigh(self, found: Found, distribution: Distribution) -> float:
+    def _weigh(self, found: WeakResult, distribution: Distribution) -> float:
         """Return α of a weak ranking, learning rate included."""
         if not isinstance(self.weak, str):
             check_within(found.values, "The values of a weak ranking", "finite scores")
@@ -282,52 +277,6 @@ class RankBoost(BoostedRanker):
             bounds.append(np.exp(min(distribution.log_loss, LOG_LARGEST)))
             losses.append(distribution.ranking_loss(scores[rows]))
         return np.array(bounds), np.array(losses)
-
-
-def _all_numbers(thresholds: Any) -> Any:
-    """Return thresholds as lists, whose text, unlike that of a long array, has every number."""
-    if thresholds is None:
-        return None
-    if isinstance(thresholds, Mapping):
-        return [(column, np.asarray(values, float).tolist()) for column, values in thresholds.items()]
-    return [one if one is None else np.asarray(one, float).tolist() for one in thresholds]
-
-
-class StopsUndefined:
-    """A weak learner that ends the fit before a ranking without a finite best α.
-
-    Parameters
-    ----------
-    learner : WeakLearner
-        Finds the rankings.
-
-    Attributes
-    ----------
-    stop_reason : str
-        Why it ended the fit; empty if it did not.
-    """
-
-    def __init__(self, learner: WeakLearner) -> None:
-        self.learner, self.stop_reason = learner, ""
-
-    def search(self, potentials: Array, distribution: Distribution) -> Found | None:
-        """Return what the learner finds, or None where that ties some pairs and orders all others one way."""
-        found = self.learner.search(potentials, distribution)
-        if found is None:
-            return None
-        right, _, wrong = distribution.ranking_weights(found.values)
-        if min(right, wrong) > SMOOTHING * (right + wrong) or _orders_all(found.values, distribution):
-            return found
-        self.stop_reason = (
-            "the next weak ranking makes no reverse ranking, so that its alpha is undefined; "
-            'consider undefined="smooth"'
-        )
-        return None
-
-
-def _orders_all(values: Array, distribution: Distribution) -> bool:
-    """Return whether a ranking, or its reverse, orders every pair rightly and ties none."""
-    return distribution.ordered_by(values) or distribution.ordered_by(-values)
 
 
 def generalization_bound(n_low: int, n_high: int, n_rounds: int, dimension: int, delta: float = 0.05) -> float:

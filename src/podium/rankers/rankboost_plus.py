@@ -20,18 +20,17 @@ from podium._validation import Array
 from podium.binning import bin_features
 from podium.data.feedback import CONTRADICTIONS, PAIR_WEIGHTS, feedback_of
 from podium.data.ranking_data import RankingData, warn_of_one_query
-from podium.pairs.alpha import RULES
 from podium.pairs.distribution import Distribution
-from podium.pairs.weak_ranking import Found
 from podium.plus.pair_list import listed_pairs
+from podium.plus.plus_boosting import PlusBoosting
 from podium.plus.plus_distribution import PlusDistribution
 from podium.plus.plus_search import EfficientLearner, OptimalLearner
-from podium.rankers.boosted import BoostedRanker
+from podium.rankers.boosted_stumps import StumpRanker
 
 SEARCHES = {"efficient": EfficientLearner, "optimal": OptimalLearner}
 
 
-class RankBoostPlus(BoostedRanker):
+class RankBoostPlus(StumpRanker):
     """Ranking by boosted stumps with the loss Ê2, to which a tied pair is half right and half wrong.
 
     To RankBoost's loss Ê1 a pair that a stump ties is neither; Ê2 multiplies its weight by cosh(η), the mean of the
@@ -142,14 +141,14 @@ class RankBoostPlus(BoostedRanker):
         self.verbose = verbose
 
     def _learn(self, data: RankingData, evals: list[RankingData], init_model: Any) -> None:
-        self._check_run(evals, init_model)
+        self._check_boosting(evals, init_model)
         rows = data.queries.rows
         pairs = listed_pairs(feedback_of(data, self.pair_weight, self.contradictions), len(rows), self.max_pairs)
         threads = threads_for(self.n_jobs, len(rows) * data.features.shape[1] + 4 * len(pairs.worse))
         distribution = PlusDistribution(pairs, len(rows), threads)
         bins = bin_features(data.features, rows, data.weights, self.max_bins, threads)
         learner = SEARCHES[self.search](bins, distribution, abstain=self.abstain)
-        self._run(data, evals, init_model, distribution, learner, plus_alpha, learner.take)
+        self._boost_pairs(PlusBoosting(data, distribution, learner), data, evals, init_model)
 
     def certificate(self) -> dict[str, Array]:
         """Return what vouches for the model, round by round: r, Z, Ê2, and the bound of RB+ Theorem 2.
@@ -161,17 +160,6 @@ class RankBoostPlus(BoostedRanker):
         check_is_fitted(self)
         alpha, r, Z = (np.array([getattr(done, name) for done in self.rounds_]) for name in ("alpha", "r", "Z"))
         return {"alpha": alpha, "r": r, "Z": Z, "bound": np.cumprod(Z), "edge_bound": slope_bound(slopes_of(Z))}
-
-
-def plus_alpha(found: Found, distribution: Any) -> float:
-    """Return α of RB+ Eq. 34, or along a dependent ranking the numerical minimum of Ê2 (RB+ section 4).
-
-    With δ of Eq. 33, Eq. 34 reads α = ½ ln((1 - δ) / (1 + δ)): RB Eq. 6 with -δ in the place of r.
-    """
-    edge = distribution.edge(found.values, found.r)
-    if edge is None:
-        return RULES["numeric"](found, distribution)
-    return RULES["r"](found._replace(r=edge), distribution)
 
 
 def slopes_of(Z: Array) -> Array:

@@ -1,20 +1,16 @@
-"""The rounds of a boosted ranker as columns of a file, for models and checkpoints."""
+"""Rounds of weighted stumps as columns of a file, for models and checkpoints."""
 
 from __future__ import annotations
 
-import hashlib
-import warnings
 from collections.abc import Sequence
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from podium._validation import FormatError, PodiumError
-from podium.boosting.rounds import Round
-from podium.data.ranking_data import RankingData, hash_features
-from podium.model_file import check_writable, read_model, to_floats, to_whole, write_model
+from podium.model_file import to_floats, to_whole
+from podium.pairs.pair_boosting import Round
 from podium.stumps.scaled_feature import ScaledFeature
 from podium.stumps.stump import Stump
 
@@ -54,76 +50,3 @@ def from_columns(columns: Any, path: str | PathLike[str], n_features: int) -> li
         raise FormatError(path, "a scaled feature has a low that is not below its high")
     rankings = map(kinds[0], feature.tolist(), *(column.tolist() for column in own), abstain.tolist())
     return [Round(*one) for one in zip(rankings, *(column.tolist() for column in of_rounds), strict=True)]
-
-
-def fingerprint(data: RankingData, parameters: dict[str, Any]) -> str:
-    """Return a digest of the training data and the parameters that a checkpoint belongs to."""
-    digest = hashlib.sha256(repr(sorted(parameters.items())).encode())
-    given = (data.labels, data.row_weight, data.query_weight, data.queries.offsets, *(data.pairs or ()))
-    for column in (hash_features(data.features)[data.queries.rows], *given):
-        digest.update(b"-" if column is None else np.ascontiguousarray(column).tobytes())
-    return digest.hexdigest()
-
-
-class Checkpoint:
-    """The file that keeps the rounds of a fit, so that a killed one goes on; it never gets shorter.
-
-    Parameters
-    ----------
-    path : path
-        Of a regular file, which need not be there yet.
-    mark : str
-        `fingerprint` of the fit; a file of another fit is refused.
-    n_features : int
-
-    Attributes
-    ----------
-    rounds : list of Round
-        Those that the file had at the start, none where there was no file.
-    """
-
-    def __init__(self, path: str | PathLike[str], mark: str, n_features: int) -> None:
-        self.path, self.mark = path, mark
-        self.rounds = self._read(n_features)
-        self._n_kept, self._warned = len(self.rounds), False
-
-    def save(self, rounds: Sequence[Round]) -> None:
-        """Keep the rounds so far, if they are more than the file has.
-
-        A file that cannot be written, on a full disk say, is warned of once: the fit is worth more than its checkpoint.
-        """
-        if len(rounds) <= self._n_kept:
-            return
-        content = {"checkpoint": self.mark, "rounds": to_columns(rounds)}
-        try:
-            write_model(self.path, content)
-        except (OSError, PodiumError) as error:  # the latter where its folder is gone
-            self._warn(error)
-        else:
-            self._n_kept = len(rounds)
-
-    def _warn(self, error: Exception) -> None:
-        """Say, the first time, that the checkpoint is not kept."""
-        why = error.strerror if isinstance(error, OSError) else str(error).rstrip(".")
-        if not self._warned:
-            warnings.warn(f"The checkpoint {self.path} is not kept ({why}); the fit goes on.", stacklevel=2)
-        self._warned = True
-
-    def _read(self, n_features: int) -> list[Round]:
-        """Return the rounds kept in the file, none where there is no file; refuse those of another fit."""
-        if not Path(self.path).exists():
-            return []
-        content = read_model(self.path)
-        if content.get("checkpoint") != self.mark:
-            raise PodiumError(
-                f"The checkpoint {self.path} belongs to other data or other parameters; "
-                "delete it or name another file to start anew."
-            )
-        return from_columns(content.get("rounds"), self.path, n_features)
-
-
-def check_checkpoint(path: str | PathLike[str]) -> None:
-    """Refuse a path that cannot be written to, or not read again, before a fit begins."""
-    check_writable(path)
-    if Path(path).exists() and not Path(path).is_file():
-        raise PodiumError(f"checkpoint must name a file that can be read again; {path} is a pipe or a device.")

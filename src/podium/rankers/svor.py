@@ -18,9 +18,10 @@ from podium._compiled import SCORE
 from podium._validation import Array, check_seed
 from podium.model_file import check_column, check_real, check_whole
 from podium.ordinal.costs import cost_steps
+from podium.ordinal.ordinal_data import OrdinalData
 from podium.ordinal.scaling import Scaling, check_scaling
 from podium.ordinal.support_vectors import KERNELS, ExtendedMachine, fill_kernel
-from podium.rankers.ordinal_ranker import OrdinalData, OrdinalRanker, check_thresholds
+from podium.rankers.ordinal_ranker import OrdinalRanker, check_thresholds
 
 C_GRID = tuple(2.0**power for power in range(-20, 21, 2))
 """The values that OR section 5.2 tries."""

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator
 from copy import copy
 from os import PathLike
@@ -15,10 +16,10 @@ from sklearn.utils.validation import has_fit_parameter
 from podium._compiled import thread_count
 from podium._validation import Array, FormatError, PodiumError
 from podium.ordinal.votes import Votes, vote_of_stumps
+from podium.rankers.base_rankers import fitted_stump, grades_by
 from podium.rankers.model_content import content_of, inner_ranker
 from podium.rankers.ordinal_ranker import OrdinalRanker
 from podium.rankers.orstump import ORStump, stumps_from_content, stumps_to_content
-from podium.rankers.vote_rounds import fitted_stump, grades_by
 
 
 class VotingRanker(OrdinalRanker):
@@ -31,9 +32,9 @@ class VotingRanker(OrdinalRanker):
     estimator: Any
     n_jobs: int | None
 
+    @abstractmethod
     def _voters(self) -> tuple[list[Any], Array]:
         """Return the fitted rankers that `predict` asks, and the weight of each."""
-        raise TypeError(f"{type(self).__name__} must say who votes.")
 
     def _grade(self, features: Any) -> Array:
         return self._votes(features).medians()

@@ -7,7 +7,7 @@ import numpy as np
 from podium._compiled import SCORE
 from podium._validation import Array, PodiumError
 from podium.pairs.distribution import Distribution
-from podium.pairs.weak_ranking import Found, WeakLearner
+from podium.pairs.weak_ranking import WeakLearner, WeakResult
 
 
 class OwnLearner:
@@ -27,7 +27,7 @@ class OwnLearner:
         """Why it ended the fit, if it says so; empty otherwise."""
         return str(getattr(self.learner, "stop_reason", ""))
 
-    def search(self, potentials: Array, distribution: Distribution) -> Found | None:
+    def search(self, potentials: Array, distribution: Distribution) -> WeakResult | None:
         """Return what the learner finds; refuse values that are not one finite number for each training row."""
         found = self.learner.search(potentials, distribution)
         if found is None:

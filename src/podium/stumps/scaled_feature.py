@@ -18,7 +18,7 @@ from podium._validation import Array
 from podium.binning.blocks import Matrix
 from podium.binning.columns import DenseReader, SparseReader
 from podium.pairs.distribution import Distribution
-from podium.pairs.weak_ranking import Found
+from podium.pairs.weak_ranking import WeakResult
 from podium.stumps.stump import ABSTAINS, NEGLIGIBLE, allowed_signs, column_of, lookup
 
 LEAST_RANGE = 4 * float(np.finfo(np.float64).tiny)
@@ -88,7 +88,7 @@ class FeatureLearner:
         self.low, self.high = np.array(ranges, SCORE).reshape(-1, 2).T.copy()
         self.has_missing = np.array(counts) < len(rows)
 
-    def search(self, potentials: Array, distribution: Distribution) -> Found | None:
+    def search(self, potentials: Array, distribution: Distribution) -> WeakResult | None:
         """Return the best feature for the current distribution, or None if none does better than chance."""
         ranked, total = self._sums(potentials)
         gains = np.stack([ranked, ranked - np.where(self.has_missing, total, 0.0)], axis=1)[:, self.abstains]
@@ -100,7 +100,7 @@ class FeatureLearner:
         low, high = float(self.low[feature]), float(self.high[feature])
         ranking = ScaledFeature(feature, low, high, int(self.abstains[choice]))
         values = ranking.predict(self.X)[self.rows]
-        return Found(ranking, values, float(np.sum(values * potentials)))
+        return WeakResult(ranking, values, float(np.sum(values * potentials)))
 
     def _sums(self, potentials: Array) -> tuple[Array, Array]:
         """Return, for each feature, Σ scaled value π and Σ π over the rows it ranks (RB Eq. 14)."""

@@ -18,7 +18,7 @@ from podium._frames import to_array
 from podium._validation import Array, PodiumError
 from podium.binning import Bins
 from podium.pairs.distribution import Distribution
-from podium.pairs.weak_ranking import Found
+from podium.pairs.weak_ranking import WeakResult
 from podium.stumps.crossing import CrossingWeights
 from podium.stumps.cut_sums import SCALE, sums_above
 
@@ -84,14 +84,14 @@ class Cumulative:
         Sum of the α of each stump used so far.
     """
 
-    weigh: Callable[[Found, Distribution], float]
+    weigh: Callable[[WeakResult, Distribution], float]
     weights: dict[Stump, float] = field(default_factory=dict)
 
-    def add(self, stump: Stump, alpha: float) -> None:
-        """Note that `stump` was used with weight `alpha`."""
-        self.weights[stump] = self.weights.get(stump, 0.0) + alpha
+    def add(self, ranking: Any, alpha: float) -> None:
+        """Note that a ranking was used with weight `alpha`."""
+        self.weights[ranking] = self.weights.get(ranking, 0.0) + alpha
 
-    def permits(self, found: Found, distribution: Distribution) -> bool:
+    def permits(self, found: WeakResult, distribution: Distribution) -> bool:
         """Return whether the found stump's cumulative weight would stay positive."""
         before = self.weights.get(found.ranking, 0.0)  # type: ignore[call-overload]
         return bool(before + self.weigh(found, distribution) > 0)
@@ -143,18 +143,18 @@ class StumpLearner:
         self.gains = lookup(CRITERIA, criterion, "criterion")(bins, n_threads)
         self.signs = allowed_signs(monotone_constraints, bins.cuts.n_features)
 
-    def search(self, potentials: Array, distribution: Distribution) -> Found | None:
+    def search(self, potentials: Array, distribution: Distribution) -> WeakResult | None:
         """Return the best stump for the current distribution, or None if none does better than chance."""
         gains = self.gains(potentials, distribution)
         choice = min(self._free_choice(gains), self._repeated_choice(gains, potentials, distribution))
         return None if choice.loss >= -NEGLIGIBLE else self.found(choice, potentials)
 
-    def found(self, choice: _Choice, potentials: Array) -> Found:
+    def found(self, choice: _Choice, potentials: Array) -> WeakResult:
         """Return the chosen stump with its values on the training rows and r, from unrounded potentials."""
         _, feature, cut, abstain = choice
         values = self.bins.indicator(feature, cut, abstain)
         stump = Stump(feature, self.bins.cuts.threshold(feature, cut), abstain)
-        return Found(stump, values, float(np.sum(values * potentials)))
+        return WeakResult(stump, values, float(np.sum(values * potentials)))
 
     def _free_choice(self, gains: Array) -> _Choice:
         """Return the best stump among those whose sign is not a matter of what was used before."""

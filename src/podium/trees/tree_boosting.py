@@ -1,15 +1,17 @@
-"""The rounds of boosted trees: what is drawn for each, the loop, the scores of training rows (Burges 2010, "LM", 7)."""
+"""The rounds of boosted trees: what is drawn for each, the steps, new values of leaves (Burges 2010, "LM", 7)."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from podium._compiled import compiled, even_chunks, run_threads, threads_for
-from podium._magnitudes import LARGEST
+from podium._compiled import ROW, compiled, even_chunks, run_threads, threads_for
+from podium._magnitudes import LARGEST, check_within
 from podium._validation import Array, PodiumError
-from podium.boosting.rounds import Monitor
+from podium.boosting import Stop
+from podium.data.ranking_data import RankingData
 from podium.losses import Loss
 from podium.trees.grower import Grown, TreeGrower
 from podium.trees.regression_tree import RegressionTree
@@ -39,7 +41,7 @@ class TreeRound:
         return float(self.ranking.gain.sum())
 
     @property
-    def line(self) -> str:
+    def progress_text(self) -> str:
         """What the progress bar says of the round."""
         return f"gain {self.gain:.4g}"
 
@@ -72,36 +74,107 @@ class Sampler:
         return np.random.default_rng([self.seed, number, what]).choice(total, size, replace=False)
 
 
-def boost_trees(
-    loss: Loss,
-    grower: TreeGrower,
-    sampler: Sampler,
-    scores: Array,
-    monitor: Monitor[TreeRound],
-    n_rounds: int,
-    learning_rate: float,
-) -> None:
-    """Run LambdaMART (LM 7) for `n_rounds` rounds in all, or until no split helps or the monitor stops.
+class TreeBoosting:
+    """LambdaMART and MART: each tree is a Newton step of the loss (LM 7).
 
-    1. Gradient λ and curvature w of each row at the scores so far.
-    2. A tree on them; its leaves have Newton's value γ = Σ λ/Σ w.
-    3. F_k = F_{k-1} + η Σ_l γ_l I(x in leaf l).
+    Parameters
+    ----------
+    data : RankingData
+    loss : Loss
+    grower : TreeGrower
+    sampler : Sampler
+    scores : ndarray of float64
+        Of the training rows before the first tree; moved on round by round.
+    learning_rate : float
     """
-    reach = float(np.abs(scores).max())
-    with monitor:
-        while len(monitor.rounds) < n_rounds and not monitor.stopped:
-            number = len(monitor.rounds)
-            gradient, curvature = loss.derivatives(scores, number)  # 1
-            rows = sampler.rows(number)
-            salt = sampler.seed * 1_000_003 + number
-            grown = grower.grow(gradient, curvature, salt, rows, sampler.features(number))  # 2
-            if grown.tree.n_leaves == 1:
-                monitor.stop("no split lowers the loss")
-                break
-            tree = grown.tree.scaled(learning_rate)
-            reach = _check_reach(reach + float(np.abs(tree.value).max()), number + 1)
-            add_tree(tree, grown, rows, grower, scores)  # 3
-            monitor.observe(TreeRound(tree))
+
+    def __init__(
+        self,
+        data: RankingData,
+        loss: Loss,
+        grower: TreeGrower,
+        sampler: Sampler,
+        scores: Array,
+        learning_rate: float,
+    ) -> None:
+        self.data, self.loss, self.grower, self.sampler = data, loss, grower, sampler
+        self.scores, self.learning_rate = scores, learning_rate
+        self._reach = float(np.abs(scores).max())
+
+    def step(self, number: int) -> TreeRound | Stop:
+        """Do one round of LambdaMART (LM 7).
+
+        1. Gradient λ and curvature w of each row at the scores so far.
+        2. A tree on them; its leaves have Newton's value γ = Σ λ/Σ w.
+        3. F_k = F_{k-1} + η Σ_l γ_l I(x in leaf l).
+        """
+        gradient, curvature = self.loss.derivatives(self.scores, number - 1)  # 1
+        rows, features = self.sampler.rows(number - 1), self.sampler.features(number - 1)
+        salt = self.sampler.seed * 1_000_003 + number - 1
+        grown = self.grower.grow(gradient, curvature, salt, rows, features)  # 2
+        if grown.tree.n_leaves == 1:
+            return Stop("no split lowers the loss")
+        tree = grown.tree.scaled(self.learning_rate)
+        self._reach = _check_reach(self._reach + float(np.abs(tree.value).max()), number)
+        add_tree(tree, grown, rows, self.grower, self.scores)  # 3
+        return TreeRound(tree)
+
+    def replay(self, round_: TreeRound) -> None:
+        """Add an earlier tree to the scores."""
+        self.scores += round_.ranking.predict(self.data.features)[self.data.queries.rows]
+        self._reach += float(np.abs(round_.ranking.value).max())
+
+
+class TreeRefit:
+    """New values for the leaves of grown trees, from new data, one tree after the other.
+
+    Parameters
+    ----------
+    data : RankingData
+    loss : Loss
+    trees : sequence of RegressionTree
+    scores : ndarray of float64
+        Of the rows before the first tree; moved on round by round.
+    newton : callable
+        ``newton(tree, gradient, curvature)``: Newton's values from sums over the rows of each leaf.
+    decay : float
+        Share of the old value in the new one.
+    """
+
+    def __init__(
+        self,
+        data: RankingData,
+        loss: Loss,
+        trees: Sequence[RegressionTree],
+        scores: Array,
+        newton: Callable[[RegressionTree, Array, Array], Array],
+        decay: float,
+    ) -> None:
+        self.data, self.loss, self.trees, self.scores = data, loss, trees, scores
+        self.newton, self.decay = newton, decay
+
+    def step(self, number: int) -> TreeRound:
+        """Give one tree new values.
+
+        1. Gradient and curvature of each row at the scores so far, summed over each leaf.
+        2. Values between the old ones and Newton's.
+        3. The scores with the tree.
+        """
+        tree = self.trees[number - 1]
+        numbered = tree.with_values(np.arange(float(tree.n_leaves)))
+        leaves = numbered.predict(self.data.features)[self.data.queries.rows].astype(ROW)
+        derivatives = self.loss.derivatives(self.scores, number - 1)  # 1
+        gradient, curvature = (np.bincount(leaves, one, tree.n_leaves) for one in derivatives)
+        newton = self.newton(tree, gradient, curvature)  # 2
+        ends = np.sort([tree.value, newton], axis=0)  # between them in spite of rounding: equal ones stay
+        changed = tree.with_values(np.clip(self.decay * tree.value + (1 - self.decay) * newton, *ends))
+        check_within(changed.value, "The new values of leaves", "finite scores; consider a smaller learning_rate")
+        self.scores += changed.value[leaves]  # 3
+        return TreeRound(changed)
+
+    def replay(self, round_: TreeRound) -> None:
+        """Add a tree that has new values already to the scores."""
+        self.scores += round_.ranking.predict(self.data.features)[self.data.queries.rows]
 
 
 def _check_reach(reach: float, number: int) -> float:

@@ -1,0 +1,115 @@
+"""Evaluation sets: further data whose predictions follow the rounds, measured after each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, Protocol, TypeVar
+
+import numpy as np
+
+from podium._compiled import SCORE
+from podium._validation import Array, PodiumError
+from podium.data.ranking_data import RankingData
+from podium.measures import Measure, measure_many
+
+SeenRound = TypeVar("SeenRound", contravariant=True)
+
+
+class ScoredRound(Protocol):
+    """A round that adds ``alpha * ranking.predict(X)`` to the scores."""
+
+    @property
+    def ranking(self) -> Any:
+        """What the round learned, with a method `predict`."""
+
+    @property
+    def alpha(self) -> float:
+        """Its weight."""
+
+
+class Staged(Protocol[SeenRound]):
+    """Predictions of some rows that follow the rounds."""
+
+    def add(self, round_: SeenRound) -> Array:
+        """Take a round in and return the predictions after it."""
+
+
+class StagedScores:
+    """Scores of some rows that follow the rounds.
+
+    Parameters
+    ----------
+    features : ndarray or scipy.sparse.csc_array
+    start : ndarray of float64 or float
+        Scores before the first round.
+    """
+
+    def __init__(self, features: Any, start: Array | float = 0.0) -> None:
+        self.features, self.scores = features, np.zeros(features.shape[0], SCORE)
+        self.scores += start
+
+    def add(self, round_: ScoredRound) -> Array:
+        """Add a round and return the scores."""
+        self.scores += round_.alpha * round_.ranking.predict(self.features)
+        return self.scores
+
+
+class EvaluationSet(Generic[SeenRound]):
+    """Data that is measured after each round.
+
+    Parameters
+    ----------
+    number : int
+        Place among the evaluation sets.
+    staged : Staged
+        Predictions of its rows.
+    measure : callable
+        ``measure(predictions)`` is the value of each criterion by its name.
+
+    Attributes
+    ----------
+    name : str
+        Key in the history: validation_0 and so on.
+    """
+
+    def __init__(self, number: int, staged: Staged[SeenRound], measure: Callable[[Array], dict[str, float]]) -> None:
+        self.name, self.staged, self.measure = f"validation_{number}", staged, measure
+
+    def add(self, round_: SeenRound) -> dict[str, float]:
+        """Take a round in and return the value of each criterion by its name."""
+        return self.measure(self.staged.add(round_))
+
+
+def evaluation_sets(
+    evals: Sequence[RankingData],
+    measures: Sequence[Measure],
+    n_threads: int,
+    start: Callable[[Any], Array | float] = lambda _: 0.0,
+) -> list[EvaluationSet[ScoredRound]]:
+    """Return sets with labels and queries, measured by the means of measures.
+
+    Parameters
+    ----------
+    evals : sequence of RankingData
+    measures : sequence of Measure
+    n_threads : int
+    start : callable
+        From features to the scores before the first round.
+    """
+    return [
+        EvaluationSet(number, StagedScores(data.features, start(data.features)), _means(data, measures, n_threads))
+        for number, data in enumerate(evals)
+    ]
+
+
+def _means(data: RankingData, measures: Sequence[Measure], n_threads: int) -> Callable[[Array], dict[str, float]]:
+    """Return a function from the scores of the rows, in the caller's order, to the mean of each measure."""
+    if data.labels is None:
+        raise PodiumError("An evaluation set must have labels: eval_set is a list of (X, y).")
+    labels, queries = data.labels, data.queries
+
+    def measure(scores: Array) -> dict[str, float]:
+        values = measure_many(measures, labels, scores[queries.rows], queries.offsets, n_jobs=n_threads)
+        return {name: found.mean for name, found in values.items()}
+
+    return measure

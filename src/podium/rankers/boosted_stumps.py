@@ -1,0 +1,99 @@
+"""What rankers boosted with stumps share: RankBoost and RankBoost+."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from podium._compiled import thread_count
+from podium._validation import Array, PodiumError
+from podium.boosting import Boosting, evaluation_sets
+from podium.data.ranking_data import RankingData
+from podium.export import TreeSum
+from podium.export.ensemble import stump_tree
+from podium.measures import parse_measure
+from podium.model_file import check_whole
+from podium.pairs.pair_boosting import Round
+from podium.rankers.boosted import Boosted, why_no_ranking
+from podium.rankers.estimator import name_tuple
+from podium.rankers.ranker import Ranker
+from podium.rankers.story import from_columns, to_columns
+from podium.stumps.additive_model import AdditiveModel
+from podium.stumps.stump import Stump
+
+
+class StumpRanker(Ranker, Boosted[Round]):
+    """Base of rankers that learn a sum of weighted stumps, one a round, from pairs."""
+
+    n_jobs: int | None
+
+    def _boost_pairs(
+        self, boosting: Boosting[Round], data: RankingData, evals: list[RankingData], init_model: Any
+    ) -> None:
+        """Go through the rounds, with the evaluation sets measured as `eval_metric` says."""
+        measures, threads = [parse_measure(name) for name in self._monitor_measures()], thread_count(self.n_jobs)
+        why = partial(why_no_ranking, data.features)
+        sets = evaluation_sets(evals, measures, threads)
+        self._boost(boosting, sets, measures, self._rounds_before(init_model), data, why)
+
+    def _keep(self, rounds: list[Round], best_round: int) -> None:
+        self.rounds_ = rounds
+        self.best_iteration_ = best_round
+        self.model_ = additive_model(rounds)
+
+    @property
+    def feature_importances_(self) -> Array:
+        """Share of each feature in Σ -ln Z_t over the rounds that `predict` uses."""
+        check_is_fitted(self)
+        return importances(self.rounds_[: self.best_iteration_], self.n_features_in_)
+
+    def _score(self, features: Any) -> Array:
+        return self.model_.first(self.best_iteration_).score(features, thread_count(self.n_jobs))
+
+    def staged_predict(self, X: Any) -> Iterator[Array]:
+        """Yield the scores of each row after each round."""
+        yield from self.model_.staged_scores(self._check_rows(X))
+
+    def _exported(self) -> TreeSum:
+        trees = []
+        for number, round_ in enumerate(self.rounds_[: self.best_iteration_]):
+            if not isinstance(round_.ranking, Stump):
+                kind = type(round_.ranking).__name__
+                raise PodiumError(f"Only stumps can be exported; the weak ranking of round {number + 1} is a {kind}.")
+            trees.append(stump_tree(round_.ranking, round_.alpha))
+        return TreeSum(tuple(trees), 0.0, self.n_features_in_, name_tuple(self), type(self).__name__)
+
+    def _rounds_to_content(self, rounds: Sequence[Round]) -> dict[str, Any]:
+        return {"rounds": to_columns(rounds)}
+
+    def _rounds_from_content(self, content: dict[str, Any], path: str | PathLike[str]) -> list[Round]:
+        return from_columns(content.get("rounds"), path, self.n_features_in_)
+
+    def _learned(self) -> dict[str, Any]:
+        return {**self._rounds_to_content(self.rounds_), "best_iteration": self.best_iteration_}
+
+    def _restore(self, content: dict[str, Any], path: str | PathLike[str]) -> None:
+        rounds = self._rounds_from_content(content, path)
+        self._keep(rounds, check_whole(content.get("best_iteration"), path, "best_iteration", 0, len(rounds)))
+
+
+def additive_model(rounds: Sequence[Round]) -> AdditiveModel:
+    """Return the sum of the weak rankings of all rounds."""
+    return AdditiveModel(
+        tuple(round_.ranking for round_ in rounds), np.array([round_.alpha for round_ in rounds], float)
+    )
+
+
+def importances(rounds: Sequence[Round], n_features: int) -> Array:
+    """Return each feature's share of Σ -ln Z_t; zeros where the weak rankings have no feature."""
+    falls = np.zeros(n_features)
+    for round_ in rounds:
+        feature = getattr(round_.ranking, "feature", None)
+        if feature is not None:
+            falls[feature] += max(0.0, -np.log(max(round_.Z, np.finfo(float).tiny)))
+    return falls / falls.sum() if falls.sum() > 0 else falls
