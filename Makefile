@@ -17,11 +17,12 @@ demo: $(VENV)/.run  ## the main job on built-in data
 
 test: lint check plain coverage  ## lint, types, layers, all tests, and some of them without compilation
 
-lint: $(VENV)/.dev  ## ruff, mypy, import-linter
+lint: $(VENV)/.dev  ## ruff, mypy, import-linter, the drawing of the rooms
 	$(RUN)/ruff check .
 	$(RUN)/ruff format --check .
 	$(RUN)/mypy
 	$(RUN)/lint-imports
+	$(RUN)/python docs/architecture.py --check
 
 check: $(VENV)/.dev  ## the tests
 	$(THREADS) $(RUN)/python -m pytest $(SHARED) --cov --cov-report=

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from podium import PodiumError, RankBoost, RankBoostPlus, load, make_search
-from podium.boosting.rounds import EvaluationSet, Monitor, Round
+from podium.boosting import Monitor, Stop, evaluation_sets
 from podium.model_file import read_model
+from podium.pairs.pair_boosting import Round
 from podium.pairs.weak_ranking import WeakResult
 from podium.plus.plus_search import EfficientLearner
 from podium.rankers.story import from_columns, to_columns
@@ -194,7 +195,7 @@ class Told:
 
 
 class Named:
-    line = "a round"
+    progress_text = "a round"
 
 
 def test_the_first_measure_on_the_last_set_decides_on_the_best_round():
@@ -247,11 +248,11 @@ def test_an_evaluation_set_sums_its_rounds_over_rows_in_any_order(train):
     values = []
     for rows in (np.arange(len(train.y)), order):
         data = RankingData.from_arrays(train.X[rows], train.y[rows], qid=train.qid[rows])
-        one = EvaluationSet("validation_0", data, [parse_measure("ndcg@3"), parse_measure("pair_loss")])
+        [one] = evaluation_sets([data], [parse_measure("ndcg@3"), parse_measure("pair_loss")], 1)
         rounds = [Round(ScaledFeature(f, 0.0, 1.0, 0), alpha, 1.0, 0.0) for f, alpha in ((0, 1.0), (1, -2.0), (2, 3.0))]
         values.append([one.add(done) for done in rounds])
         expected = train.X[rows].clip(0, 1)[:, :3] @ [1.0, -2.0, 3.0]
-        np.testing.assert_allclose(one.scores, expected, atol=1e-12)
+        np.testing.assert_allclose(one.staged.scores, expected, atol=1e-12)
     assert values[0] == values[1]
 
 
@@ -303,7 +304,7 @@ def test_a_fixed_default_is_that_of_features_without_missing_values_too(kind, ab
 def test_no_round_of_a_checkpoint_is_written_twice(train, tmp_path, monkeypatch):
     lengths = []
     monkeypatch.setattr(
-        "podium.rankers.story.write_model", lambda path, content: lengths.append(len(content["rounds"]["Z"]))
+        "podium.boosting.checkpoint.write_model", lambda path, content: lengths.append(len(content["rounds"]["Z"]))
     )
     fit(RankBoost(20, checkpoint=tmp_path / "fit.checkpoint"), train)
     assert lengths == [10, 20]
@@ -337,8 +338,6 @@ def story_of(model):
 class Signed:
     """A weak learner of the user's: the sign of each feature in turn, as values of a dtype of their own."""
 
-    stop_reason = "all features had their turn"
-
     def __init__(self, dtype):
         self.dtype, self.features = dtype, None
 
@@ -349,7 +348,7 @@ class Signed:
     def search(self, potentials, distribution):
         feature = next(self.left, None)
         if feature is None:
-            return None
+            return Stop("all features had their turn")
         values = Stump(feature, 0.5, 0).predict(self.rows).astype(self.dtype)
         return WeakResult(Stump(feature, 0.5, 0), values.tolist() if self.dtype is object else values, 0.5)
 

@@ -140,7 +140,7 @@ def test_rounds_beyond_the_best_are_not_used(stopped):
 
 def test_a_model_without_splits_has_importances_of_zero():
     X, y, qid = table(5)
-    with pytest.warns(UserWarning, match="No tree was grown"):
+    with pytest.warns(UserWarning, match="Nothing was learned"):
         model = MART(2, min_child_samples=70).fit(X, y, qid=qid)
     np.testing.assert_array_equal(model.feature_importances_, 0)
 

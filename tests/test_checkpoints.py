@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from podium import FormatError, PodiumError, RankBoost
-from podium.boosting.rounds import Round
+from podium.boosting import Checkpoint, fingerprint
 from podium.data.ranking_data import RankingData
 from podium.model_file import read_model, write_model
-from podium.rankers.story import Checkpoint, fingerprint, from_columns, to_columns
+from podium.pairs.pair_boosting import Round
+from podium.rankers.story import from_columns, to_columns
 from podium.stumps.scaled_feature import ScaledFeature
 from podium.stumps.stump import Stump
 
@@ -29,7 +30,7 @@ def arrays():
 
 
 def mark(parameters=PARAMETERS, **changes):
-    return fingerprint(RankingData.from_arrays(**(arrays() | changes)), parameters)
+    return fingerprint(parameters, RankingData.from_arrays(**(arrays() | changes)).columns())
 
 
 def with_other(name, place):
@@ -78,23 +79,30 @@ def rounds(count):
     return [Round(Stump(i % 3, float(i), 1), 0.5, 0.9, 0.1) for i in range(count)]
 
 
+def checkpoint_at(path, fingerprint):
+    def read(content, path):
+        return from_columns(content["rounds"], path, 3)
+
+    return Checkpoint(path, fingerprint, lambda rounds: {"rounds": to_columns(rounds)}, read)
+
+
 def test_a_checkpoint_of_another_fit_is_refused(tmp_path):
-    Checkpoint(tmp_path / "file", "one", 3).save(rounds(2))
-    assert Checkpoint(tmp_path / "file", "one", 3).rounds == rounds(2)
+    checkpoint_at(tmp_path / "file", "one").save(rounds(2))
+    assert checkpoint_at(tmp_path / "file", "one").rounds == rounds(2)
     with pytest.raises(PodiumError, match="belongs to other data or other parameters"):
-        Checkpoint(tmp_path / "file", "two", 3)
+        checkpoint_at(tmp_path / "file", "two")
 
 
 def test_a_checkpoint_is_written_when_it_gets_longer_alone(tmp_path, monkeypatch):
     written = []
     monkeypatch.setattr(
-        "podium.rankers.story.write_model",
+        "podium.boosting.checkpoint.write_model",
         lambda path, content: (written.append(len(content["rounds"]["alpha"])), write_model(path, content)),
     )
-    checkpoint = Checkpoint(tmp_path / "file", "one", 3)
+    checkpoint = checkpoint_at(tmp_path / "file", "one")
     for count in (0, 2, 2, 1, 3, 2):
         checkpoint.save(rounds(count))
-    again = Checkpoint(tmp_path / "file", "one", 3)
+    again = checkpoint_at(tmp_path / "file", "one")
     for count in (1, 3, 4):
         again.save(rounds(count))
     assert written == [2, 3, 4]

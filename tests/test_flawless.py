@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from podium import AdaBoostOR, ORBoost, RankBoost, RankBoostPlus
-from podium.boosting.rounds import FLAWLESS
 from podium.data.feedback import Graded, Pairs
 from podium.pairs.distribution import Distribution
+from podium.pairs.pair_boosting import FLAWLESS
 from podium.pairs.weak_ranking import WeakResult
 
 pytestmark = pytest.mark.plain

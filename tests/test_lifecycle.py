@@ -10,7 +10,7 @@ import pytest
 from sklearn.base import clone
 
 from podium import MART, AdaBoostOR, LambdaMART, ORBoost, PodiumError, RankBoost, RankBoostPlus, load, make_search
-from podium.boosting.rounds import EvaluationSet, Monitor
+from podium.boosting import EvaluationSet, Monitor
 from podium.model_file import read_model, write_model
 
 TREES = {"max_leaves": 4, "min_child_samples": 3, "learning_rate": 0.5}
@@ -125,7 +125,7 @@ def lengths_written(monkeypatch):
         lengths.append(len(content["rounds"]["alpha"]))
         write_model(path, content)
 
-    monkeypatch.setattr("podium.rankers.story.write_model", write)
+    monkeypatch.setattr("podium.boosting.checkpoint.write_model", write)
     return lengths
 
 

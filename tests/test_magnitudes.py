@@ -74,7 +74,7 @@ def draw_fit(rng, n):
     return given
 
 
-@pytest.mark.filterwarnings("ignore:No tree was grown")
+@pytest.mark.filterwarnings("ignore:Nothing was learned")
 @pytest.mark.parametrize("name", RANKERS)
 def test_rankers_give_finite_scores_or_a_sentence(name):
     learned = 0
@@ -95,7 +95,7 @@ def test_rankers_give_finite_scores_or_a_sentence(name):
     assert learned > 2
 
 
-@pytest.mark.filterwarnings("ignore:No tree was grown")
+@pytest.mark.filterwarnings("ignore:Nothing was learned")
 @pytest.mark.parametrize("name", GRADERS)
 def test_ordinal_rankers_give_finite_scores_or_a_sentence(name):
     learned = 0

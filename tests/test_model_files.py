@@ -17,7 +17,7 @@ from podium import MART, LambdaMART, PodiumError, RankBoost, VectorSimilarity, l
 from podium._compiled import JIT_DISABLED
 from podium.model_file import PROTOCOL, Unfitted, read_model, write_model
 from podium.rankers import RANKERS
-from podium.rankers.story import Checkpoint
+from podium.rankers.story import from_columns
 from profiles import examples
 from tables import small_table
 
@@ -66,7 +66,7 @@ def test_samples_of_every_protocol_score_as_they_did(folder, name):
 @pytest.mark.parametrize("folder", EXPECTED, ids=lambda folder: folder.name)
 def test_checkpoints_of_every_protocol_are_read(folder):
     model, path = load(folder / "checkpoint.podium"), folder / "fit.checkpoint"
-    rounds = Checkpoint(path, read_model(path)["checkpoint"], 4).rounds
+    rounds = from_columns(read_model(path)["rounds"], path, 4)
     assert [done.ranking for done in rounds] == [done.ranking for done in model.rounds_]
 
 

@@ -7,11 +7,12 @@ import pytest
 import scipy.sparse as sp
 
 from podium import SVOR, AdaBoostOR, ORBoost, OrdinalThresholds, ORStump, PRank, RankBoost
+from podium.ordinal.margin_boosting import StagedGrades
+from podium.ordinal.mean_cost import mean_cost
+from podium.ordinal.ordinal_data import OrdinalData
 from podium.ordinal.ordinal_stump import OrdinalStump
 from podium.ordinal.support_vectors import ExtendedMachine
 from podium.ordinal.votes import Votes, vote_of_stumps
-from podium.rankers.orboost import ScoredSet
-from podium.rankers.ordinal_ranker import OrdinalData
 
 pytestmark = pytest.mark.plain
 
@@ -48,10 +49,12 @@ def test_stages_and_evaluation_sets_of_orboost_grade_scores_at_thresholds_like_p
     model = ORBoost(1).fit(X, y)
     high = model.rounds_[0].alpha
     done = replace(model.rounds_[0], thresholds=np.sort([0.0, high, high]))
-    model.rounds_, model.thresholds_ = [done], done.thresholds
+    model.rounds_ = [done]
     expected = model.predict(X)
     np.testing.assert_array_equal(next(model.staged_predict(X)), expected)
-    assert ScoredSet("here", OrdinalData.from_arrays(X, y)).add(done)["cost"] == np.abs(expected - y).mean()
+    data = OrdinalData.from_arrays(X, y)
+    grades = StagedGrades(data.features).add(done)
+    assert mean_cost(data)(grades)["cost"] == np.abs(expected - y).mean()
 
 
 def test_a_value_of_nothing_is_not_positive_for_a_machine():

@@ -12,7 +12,7 @@ from podium import (
     make_preferences,
     make_search,
 )
-from podium.boosting.rounds import Monitor
+from podium.boosting.monitor import Monitor
 from podium.measures import pair_losses
 from podium.pairs.weak_ranking import WeakResult
 from podium.stumps.stump import StumpLearner

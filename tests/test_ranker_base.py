@@ -12,7 +12,6 @@ from peers import peer
 from podium import FormatError, PodiumError, RankBoost, VectorSimilarity, evaluate, load
 from podium.model_file import read_model, write_model
 from podium.rankers import RANKERS, Ranker
-from podium.rankers.ranker import check_rounds_before
 
 pytestmark = [
     pytest.mark.plain,
@@ -188,9 +187,11 @@ def test_queries_of_evaluation_sets_are_one_each(name, n_given, table):
 
 
 def test_as_many_rounds_as_there_were_may_be_asked_for():
-    check_rounds_before(3, 3)
-    with pytest.raises(PodiumError, match=r"init_model has 4 rounds already.*got 3"):
-        check_rounds_before(4, 3)
+    X, y = np.arange(12.0).reshape(-1, 1) % 5, np.arange(12) % 3
+    model = RankBoost(3).fit(X, y)
+    assert RankBoost(3).fit(X, y, init_model=model).rounds_ == model.rounds_
+    with pytest.raises(PodiumError, match=r"init_model has 3 rounds already.*got 2"):
+        RankBoost(2).fit(X, y, init_model=model)
 
 
 # Files

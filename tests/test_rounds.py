@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from podium import PodiumError
-from podium.boosting.rounds import Monitor, _progress_bar
+from podium.boosting.monitor import Monitor, _progress_bar
 
 
 @dataclass
@@ -24,7 +24,7 @@ class OwnRound:
     epsilon: float
 
     @property
-    def line(self):
+    def progress_text(self):
         return f"epsilon {self.epsilon:.2f}"
 
 
@@ -64,7 +64,7 @@ def test_the_progress_bar_shows_the_last_value_or_the_line_of_the_round(evals, s
     text = io.StringIO()
     bar = _progress_bar()
     bar.live.console = Console(file=text, width=120, force_terminal=True)
-    monkeypatch.setattr("podium.boosting.rounds._progress_bar", lambda: bar)
+    monkeypatch.setattr("podium.boosting.monitor._progress_bar", lambda: bar)
     with Monitor(1, evals, [Cost()] if evals else [], verbose=1) as monitor:
         monitor.observe(OwnRound(0.25))
     assert shown in text.getvalue()

@@ -27,7 +27,7 @@ def grows(estimator, data, **changed):
     """Whether a fit has any tree; where not, it must warn."""
     if len(silent_fit(estimator, data, **changed).trees_):
         return True
-    with pytest.warns(UserWarning, match="No tree was grown"):
+    with pytest.warns(UserWarning, match="Nothing was learned"):
         fitted(estimator, data, **changed)
     return False
 
@@ -36,7 +36,7 @@ def silent_fit(estimator, data, **changed):
     import warnings
 
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "No tree was grown")
+        warnings.filterwarnings("ignore", "Nothing was learned")
         return fitted(estimator, data, **changed)
 
 

@@ -114,8 +114,8 @@ class PairBoosting:
         if self._last is not None and orders_all(self._last, distribution):  # 1
             return Stop(FLAWLESS)
         found = self.learner.search(distribution.potentials(), distribution)  # 2
-        if found is None:
-            return Stop("no weak ranking is better than chance")
+        if found is None or isinstance(found, Stop):
+            return found or Stop("no weak ranking is better than chance")
         if self.stop_undefined and is_undefined(found.values, distribution):
             return Stop(UNDEFINED)
         alpha = self.weigh(found, distribution)  # 3

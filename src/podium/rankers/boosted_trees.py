@@ -258,7 +258,7 @@ class TreeRanker(Ranker, Boosted[TreeRound]):
                 f"{n_rows} rows cannot be split into two of min_child_samples={least}; consider a smaller "
                 "min_child_samples"
             )
-        return reason
+        return "no split of any feature lowers the loss"
 
     def _exported(self) -> TreeSum:
         if self.base_model_ is not None:

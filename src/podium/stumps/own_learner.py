@@ -6,6 +6,7 @@ import numpy as np
 
 from podium._compiled import SCORE
 from podium._validation import Array, PodiumError
+from podium.boosting import Stop
 from podium.pairs.distribution import Distribution
 from podium.pairs.weak_ranking import WeakLearner, WeakResult
 
@@ -22,16 +23,11 @@ class OwnLearner:
     def __init__(self, learner: WeakLearner) -> None:
         self.learner = learner
 
-    @property
-    def stop_reason(self) -> str:
-        """Why it ended the fit, if it says so; empty otherwise."""
-        return str(getattr(self.learner, "stop_reason", ""))
-
-    def search(self, potentials: Array, distribution: Distribution) -> WeakResult | None:
+    def search(self, potentials: Array, distribution: Distribution) -> WeakResult | Stop | None:
         """Return what the learner finds; refuse values that are not one finite number for each training row."""
         found = self.learner.search(potentials, distribution)
-        if found is None:
-            return None
+        if found is None or isinstance(found, Stop):
+            return found
         values = np.asarray(found.values)
         if values.shape != potentials.shape or values.dtype.kind not in "fiub" or not np.isfinite(values).all():
             raise PodiumError(
