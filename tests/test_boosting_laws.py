@@ -185,7 +185,7 @@ def test_a_refit_drops_the_rounds_that_are_not_used_and_keeps_the_start(stopped)
     X, y, qid = table(5)
     best, base = stopped.best_iteration_, RankBoost(2).fit(X, grades(y), qid=qid)
     model = MART(12, **SMALL).fit(X, y, qid=qid, init_model=base)
-    model._keep(model.rounds_, best, model._start)
+    model._keep(model.rounds_, best)
     model.refit(X, y, qid=qid, decay=1.0)
     assert len(model.rounds_) == model.best_iteration_ == best
     kept = base.predict(X) + sum(tree.predict(X) for tree in model.trees_)

@@ -180,6 +180,9 @@ def test_rankers_without_a_record_say_so(tmp_path):
         def _learn(self, data, evals, init_model):
             self.done_ = True
 
+        def _score(self, features):
+            return np.zeros(len(features))
+
     model = Own().fit([[1.0], [2.0]], [0, 1])
     with pytest.raises(PodiumError, match="Own is neither a sum of trees nor of features"):
         model.export(tmp_path / "m", "sql")

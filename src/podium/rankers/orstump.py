@@ -120,7 +120,7 @@ def stumps_to_content(stumps: list[OrdinalStump]) -> dict[str, Any]:
     """Return stumps as columns of a model file."""
     return {
         **{name: np.array([getattr(stump, name) for stump in stumps], ROW) for name in OF_STUMPS},
-        "thresholds": np.concatenate([stump.thresholds for stump in stumps]),
+        "thresholds": np.concatenate([np.empty(0), *(stump.thresholds for stump in stumps)]),
     }
 
 
