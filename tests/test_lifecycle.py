@@ -1,4 +1,4 @@
-"""What every boosted ranker does around its rounds: evaluation sets, early stopping, interruption, what scoring keeps."""
+"""What every boosted ranker does around its rounds: evaluation sets, early stopping, interruption; what is kept."""
 
 import copy
 import pickle
@@ -8,7 +8,7 @@ import pytest
 from sklearn.base import clone
 
 from boosted import BOOSTED, ORDINAL, best_place, every, fit, history_of, three_grades
-from podium import load
+from podium import RankBoost, load
 from podium.boosting import EvaluationSet, Monitor
 
 
