@@ -323,6 +323,7 @@ def test_equal_rows_stand_in_one_fold_and_as_many_rows_as_folds_are_enough():
     FoldSpy.seen = ()
     OrdinalThresholds(FoldSpy(), folds=8).fit(np.repeat(X, 3, axis=0), np.repeat(y, 3))
     assert [len(rows) for rows, _, _ in FoldSpy.seen] == [24] + [21] * 8
+    assert [len(np.unique(rows)) for rows, _, _ in FoldSpy.seen] == [8] + [7] * 8
 
 
 @pytest.mark.parametrize(
