@@ -100,8 +100,8 @@ def test_each_query_has_the_lambdas_it_has_alone_for_any_number_of_threads(delta
 @pytest.mark.parametrize("n", [6, FEW_ROWS + 2])
 @pytest.mark.parametrize("delta", DELTAS)
 def test_relevant_rows_of_the_query_before_change_no_lambda(delta, n):
-    """Of a query with two relevant rows at the top, then one with a single one, with none, with one further down."""
-    labels, relevant = np.zeros((4, n)), ([0, 1], [0], [], [4])
+    """Of a query with two relevant rows at the top, then one with a single one, with none, with one near the end."""
+    labels, relevant = np.zeros((4, n)), ([0, 1], [0], [], [n - 3])
     for query, places in enumerate(relevant):
         labels[query, places] = 1.0
     scores = np.tile(-0.1 * np.arange(n), (4, 1))
