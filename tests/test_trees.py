@@ -16,7 +16,7 @@ from podium.binning import as_blocks, bin_features
 from podium.weak.division import DONE, OVER, REMAINING, lead
 from podium.weak.grower import TreeGrower
 from podium.weak.histogram import FETCHED, as_lines, fill_histograms, pack, subtract_histograms, unpack
-from podium.weak.regression_tree import Forest, RegressionTree, rounded_down
+from podium.weak.regression_tree import Forest, RegressionTree
 from podium.weak.split import Limits
 from profiles import examples
 from reference import trees as twin
@@ -393,11 +393,3 @@ def test_forest_adds_up_the_trees_of_every_storage(kind, monkeypatch):
     whole = Forest.of(trees).score(given)
     monkeypatch.setattr("podium.weak.regression_tree.ROWS_PER_TASK", 40)
     np.testing.assert_array_equal(Forest.of(trees).score(given, n_threads=2), whole)
-
-
-def test_thresholds_rounded_down_part_float32_alike():
-    thresholds = np.array([0.1, 1 / 3, -0.1, 1.0, np.inf, -np.inf, 1e-50])
-    for t, rounded in zip(thresholds, rounded_down(thresholds), strict=True):
-        near = np.float32(t)
-        for x in (near, np.nextafter(near, np.float32(9)), np.nextafter(near, np.float32(-9))):
-            assert (float(x) > t) == (x > rounded)

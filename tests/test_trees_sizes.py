@@ -12,7 +12,7 @@ from podium.weak.category_split import CategorySplits
 from podium.weak.division import MAX_LEAVES, N_LEAVES, PLACE, STEPS, TASK_FIELDS, _next_leaf, _take_best
 from podium.weak.grower import TreeGrower
 from podium.weak.histogram import AHEAD, FETCHED, as_lines, fill_histograms, pack, subtract_histograms, unpack
-from podium.weak.regression_tree import Forest, staged_scores
+from podium.weak.regression_tree import Forest, rounded_down, staged_scores
 from podium.weak.split import Limits
 from reference import trees as twin
 
@@ -349,3 +349,11 @@ def test_stages_are_apart_from_each_other_and_from_the_start():
     np.testing.assert_array_equal(start, np.arange(60.0))
     for i, stage in enumerate(stages):
         np.testing.assert_allclose(stage, start + sum(tree.predict(X) for tree in trees[: i + 1]))
+
+
+def test_thresholds_rounded_down_part_float32_alike():
+    thresholds = np.array([0.1, 1 / 3, -0.1, 1.0, np.inf, -np.inf, 1e-50])
+    for t, rounded in zip(thresholds, rounded_down(thresholds), strict=True):
+        near = np.float32(t)
+        for x in (near, np.nextafter(near, np.float32(9)), np.nextafter(near, np.float32(-9))):
+            assert (float(x) > t) == (x > rounded)
