@@ -126,6 +126,17 @@ def test_nearest_neighbor_takes_the_lowest_feature_and_default_of_equally_good_o
     assert (model.feature_, model.default_, model.loss_) == (0, 1.0, pytest.approx(0.1))
 
 
+def test_of_losses_that_rounding_alone_parts_the_first_feature_is_the_nearest():
+    weights = [0.1, 0.2, 0.3, 0.4]
+    X = np.tile([[0.0], [1.0]], (4, 2))
+    X[:4, 0] = [1.0, 0.0, 1.0, 0.0]  # orders the pairs of 0.1 and 0.2 wrongly
+    X[4:6, 1] = [1.0, 0.0]  # and this one that of 0.3
+    model = NearestNeighbor(2).fit(X, pairs=([1, 3, 5, 7], [0, 2, 4, 6], weights))
+    np.testing.assert_allclose(model.losses_, [0.3, 0.3], rtol=1e-14)
+    assert model.losses_[0] > model.losses_[1]
+    assert model.features_.tolist() == [0, 1]
+
+
 def test_defaults_may_be_values_that_only_other_features_have():
     X = [[np.nan, 0.0], [1.0, 2.0], [2.0, 1.5], [3.0, 0.5]]
     model = NearestNeighbor().fit(X, [0, 1, 2, 3])  # nothing that feature 0 has itself is below all it has
