@@ -83,6 +83,8 @@ def test_pairs_are_netted_beside_labels_but_not_with_them():
     graded_part, pairs = feedback_of(agreeing, contradictions="net").parts
     assert graded_part.n_pairs == 3
     assert sorted(pairs.weight.tolist()) == [1.0, 2.0]
+    between_equals = RankingData.from_arrays(X, [0, 1, 1, 2], pairs=([1], [2]))
+    assert feedback_of(between_equals, contradictions="net").n_pairs == 5 + 1
     opposed = RankingData.from_arrays(X, [0, 1, 2, 5], qid=[0, 0, 0, 1], pairs=([0, 0], [2, 3]))
     with pytest.raises(PodiumError, match=r"1 pair\(s\) contradict labels, as that of row 0 above row 2 does: leave"):
         feedback_of(opposed, contradictions="net")

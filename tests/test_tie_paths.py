@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from podium import PodiumError, RankBoostPlus
-from podium.distribution.listed import listed_pairs
+from podium.distribution.listed import _memory, listed_pairs
 from podium.distribution.pairs import PairOrder
 from podium.distribution.ties import TieWeights, pack, tie_tables
 from podium.feedback import FeedbackSum, Graded, Pairs
@@ -38,6 +38,7 @@ def test_moved_weights_are_products_of_factors_in_chunks_of_any_size(chunk, n_ra
     order = PairOrder.of(make_pairs(0), 14)
     weights, (better, worse) = TieWeights(order, 14), sides_of(order)
     D = order.weight / order.weight.sum()
+    np.testing.assert_allclose(weights.shares, D, rtol=1e-12)
     for alpha in (0.7, -3.0, 8.0):
         rankings, log_factors = rng.integers(0, 2, (n_rankings, 14)), rng.normal(size=n_rankings)
         h = rng.integers(0, 2, 14).astype(bool)
@@ -240,3 +241,11 @@ def test_the_memory_of_refused_pairs_is_told_in_its_unit(n_rows, memory):
     graded = Graded(labels, np.array([0, n_rows]), np.ones(n_rows), np.ones(1))
     with pytest.raises(PodiumError, match=f"need about {memory}"):
         listed_pairs(graded, n_rows, 5)
+
+
+@pytest.mark.parametrize(
+    ("n_bytes", "told"),
+    [(1, "0.1 MB"), (10**9 - 1, "1000.0 MB"), (10**9, "1.0 GB"), (100_049_999_976, "100.0 GB")],
+)
+def test_a_gigabyte_is_a_thousand_million_bytes(n_bytes, told):
+    assert _memory(n_bytes) == told
