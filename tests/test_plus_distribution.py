@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 from podium import NoPairsError, make_preferences
 from podium.binning import bin_features
 from podium.distribution.listed import listed_pairs
+from podium.distribution.pairs import PairOrder
 from podium.distribution.ties import TieWeights, pack, tie_tables
 from podium.feedback import Graded, Pairs
 from podium.weak.independence import IndependentSet, PairGraph
 from podium.weak.plus import PlusDistribution
-from podium.weak.plus_search import EfficientLearner, distinct_stumps
+from podium.weak.plus_search import EfficientLearner, OptimalLearner, distinct_stumps
 from profiles import examples
 from reference import rankboost as plain
 from reference import rankboost_plus as reference
@@ -173,3 +174,41 @@ def test_step_along_a_constant_changes_nothing():
     before = state.potentials()
     assert state.update(np.array([0.5, 0.5, 0.0, 0.0])) == 1.0
     np.testing.assert_array_equal(state.potentials(), before)
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize(
+    "weights", [(0.1, 0.2, 0.3), (0.1, 0.7, 0.8), (0.3, 0.6, 0.9), (1.1, 2.2, 3.3), (0.7, 0.9, 1.6)]
+)
+def test_of_stumps_that_are_equally_steep_but_for_rounding_the_lowest_feature_is_taken(weights):
+    # Over pairs of rows 0, 1, 2 with row 3, a stump on rows 0 and 1 has the slope of one on row 2: w0 + w1 = w2.
+    pairs = np.array([[0, 1, 2], [3, 3, 3]])
+    columns = np.array([[1.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]])
+    for X in (columns.T, columns[::-1].T):
+        state = PlusDistribution(PairOrder.of(Pairs(*pairs, np.array(weights)), 4), 4)
+        found = EfficientLearner(bin_features(np.ascontiguousarray(X)), state).search(state.potentials(), state)
+        assert found.ranking.feature == 0
+
+
+@pytest.mark.plain
+def test_all_stumps_that_depend_on_the_members_are_found():
+    rng = np.random.default_rng(0)
+    # Stumps of the level x = 1 are differences of the stumps x > 0 and x > 1, and so for x = 2.
+    levels, n = rng.integers(0, 4, (12, 2)), 12
+    X = np.column_stack([levels, levels == 1, levels == 2]).astype(float)
+    better = rng.integers(0, n, 30)
+    worse = (better + rng.integers(1, n, 30)) % n
+    state = PlusDistribution(PairOrder.of(Pairs(better, worse, rng.random(30) + 0.1), n), n)
+    learner = OptimalLearner(bin_features(X), state)
+    stumps = {code: learner._stump(code)[1] for code in learner.candidates.tolist()}
+    assert len(stumps) == 10
+    for values in list(stumps.values())[:6]:
+        state.update(0.1 * values)
+        learner._find_dependent()
+        members = [state.values(member) for member in range(len(state.eta))]
+        dependent = []
+        for code, one in stumps.items():
+            differences = np.array([f[better] - f[worse] for f in [*members, one]])
+            dependent += [code] * bool(np.linalg.matrix_rank(differences) == len(members))
+        assert sorted(learner.dependent.tolist()) == dependent
+    assert len(dependent) == 10

@@ -199,6 +199,17 @@ def test_coefficients_of_one_half_are_kept():
     np.testing.assert_allclose(members.combination(np.array([1.0, 1.0, 1.0, 0.0])), [0.5, 0.5, 0.5], atol=1e-12)
 
 
+def test_the_basis_of_rankings_that_nearly_depend_on_each_other_is_orthogonal():
+    # Row k is 1 at k, k + 1, k + 3, ...: the inverse has Fibonacci's numbers, so the last is 1e-5 off the others' span.
+    n = 24
+    rows = np.array([[j == k or (j > k and (j - k) % 2) for j in range(n)] + [False] for k in range(n)], float)
+    order = PairOrder.of(Pairs(np.arange(n), np.full(n, n), np.ones(n)), n + 1)
+    members = IndependentSet(PairGraph.of(order, n + 1))
+    assert all(members.add(row) for row in rows)
+    assert members.triangle[-1, -1] < 1e-4
+    np.testing.assert_allclose(members.basis @ members.basis.T, np.eye(n), atol=1e-13)
+
+
 def test_components_do_not_depend_on_the_order_of_pairs():
     rng = np.random.default_rng(0)
     edges = np.array([(0, 5), (5, 9), (9, 1), (2, 3), (3, 8), (4, 7), (7, 6), (6, 4)])
