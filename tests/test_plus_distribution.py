@@ -194,11 +194,11 @@ def test_of_stumps_that_are_equally_steep_but_for_rounding_the_lowest_feature_is
 def test_all_stumps_that_depend_on_the_members_are_found():
     rng = np.random.default_rng(0)
     # Stumps of the level x = 1 are differences of the stumps x > 0 and x > 1, and so for x = 2.
-    levels, n = rng.integers(0, 4, (12, 2)), 12
+    levels, n = rng.integers(0, 4, (60, 2)), 60
     X = np.column_stack([levels, levels == 1, levels == 2]).astype(float)
-    better = rng.integers(0, n, 30)
-    worse = (better + rng.integers(1, n, 30)) % n
-    state = PlusDistribution(PairOrder.of(Pairs(better, worse, rng.random(30) + 0.1), n), n)
+    better = rng.integers(0, n, 150)
+    worse = (better + rng.integers(1, n, 150)) % n
+    state = PlusDistribution(PairOrder.of(Pairs(better, worse, rng.random(150) + 0.1), n), n)
     learner = OptimalLearner(bin_features(X), state)
     stumps = {code: learner._stump(code)[1] for code in learner.candidates.tolist()}
     assert len(stumps) == 10

@@ -105,6 +105,27 @@ def test_ties_change_by_no_more_than_the_bound_on_the_change_of_weights():
         np.testing.assert_allclose(state.eta, etas, atol=1e-8)
 
 
+def test_the_bound_on_the_change_of_weights_holds_where_their_sum_is_not_what_was_expected():
+    # Of pairs that weigh 0.1 and 0.9 the first is raised by e: D moves by 0.132, its unnormalised shares by 0.086.
+    order = PairOrder.of(Pairs(np.array([0, 2]), np.array([1, 3]), np.array([1.0, 9.0])), 4)
+    none = np.zeros((0, 4), np.uint8), np.ones((0, 256))
+    Z, change = TieWeights(order, 4).move(np.arange(4) == 1, 1.0, *none, 1.0)
+    assert pytest.approx(0.9 + 0.1 * math.e) == Z
+    assert 0.9 - 0.9 / Z <= change <= Z - 1 + 1e-12
+
+
+def test_moments_of_ties_are_sums_over_pairs():
+    rng = np.random.default_rng(0)
+    order = PairOrder.of(make_pairs(0), 14)
+    weights, (better, worse) = TieWeights(order, 14), sides_of(order)
+    rankings, of_tie, h = rng.integers(0, 2, (9, 14)), rng.normal(size=(9, 3)), rng.random(14)
+    g, slope, curvature = of_tie.T @ (rankings[:, better] == rankings[:, worse])
+    slope, g = slope + h[worse] - h[better], g + 0.7 * (h[worse] - h[better])
+    share = order.weight / order.weight.sum() * np.exp(g)
+    expected = [share.sum(), (share * slope).sum(), (share * (slope**2 + curvature)).sum()]
+    np.testing.assert_allclose(weights.moments(h, 0.7, pack(rankings), tie_tables(of_tie)), expected, rtol=1e-10)
+
+
 def test_light_pairs_are_right_down_to_the_floor_and_never_lost():
     order = PairOrder.of(Pairs(np.array([0, 1]), np.array([1, 0]), np.ones(2)), 2)
     weights, none = TieWeights(order, 2), (np.zeros((0, 2), np.uint8), np.ones((0, 256)))
