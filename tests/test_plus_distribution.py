@@ -177,15 +177,15 @@ def test_step_along_a_constant_changes_nothing():
 
 
 @pytest.mark.plain
-@pytest.mark.parametrize(
-    "weights", [(0.1, 0.2, 0.3), (0.1, 0.7, 0.8), (0.3, 0.6, 0.9), (1.1, 2.2, 3.3), (0.7, 0.9, 1.6)]
-)
-def test_of_stumps_that_are_equally_steep_but_for_rounding_the_lowest_feature_is_taken(weights):
-    # Over pairs of rows 0, 1, 2 with row 3, a stump on rows 0 and 1 has the slope of one on row 2: w0 + w1 = w2.
-    pairs = np.array([[0, 1, 2], [3, 3, 3]])
-    columns = np.array([[1.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]])
+@pytest.mark.parametrize(("first", "second"), [(266801235712, 320835980489), (301504553306, 286075015061)])
+def test_of_stumps_that_are_equally_steep_but_for_rounding_the_lowest_feature_is_taken(first, second):
+    # Over pairs with row 3, stumps on rows 0 and 1 and on row 2 have the slope (w0 + w1) / 2**41 = w2 / 2**41: an odd
+    # multiple of 2**-41, which rounding may take to either of the two multiples of 2**-40 beside it.
+    weight = 0.1 * np.array([first, second, first + second, 2**41 - 2 * (first + second)], float)
+    pairs = Pairs(np.array([0, 1, 2, 4]), np.full(4, 3), weight)
+    columns = np.array([[1.0, 1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0, 0.0]])
     for X in (columns.T, columns[::-1].T):
-        state = PlusDistribution(PairOrder.of(Pairs(*pairs, np.array(weights)), 4), 4)
+        state = PlusDistribution(PairOrder.of(pairs, 5), 5)
         found = EfficientLearner(bin_features(np.ascontiguousarray(X)), state).search(state.potentials(), state)
         assert found.ranking.feature == 0
 
