@@ -15,7 +15,7 @@ from podium.feedback import feedback_of
 from podium.model_file import read_model, write_model
 from podium.rankers import baselines
 from podium.rankers.baselines import NearestNeighbor, PreferenceRegression, VectorSimilarity
-from podium.rankers.feature_loss import RankingLoss
+from podium.rankers.feature_loss import RankingLoss, first_lowest, lowest_first
 from profiles import examples
 from reference import baselines as twin
 
@@ -117,6 +117,14 @@ def test_nearest_neighbor_that_ranks_all_pairs_takes_its_average_over_all_rows()
     model = NearestNeighbor().fit(X, pairs=([1], [0]))
     assert (model.feature_, model.default_, model.loss_) == (0, 4.0, 0.0)
     assert model.predict([[np.nan], [7.0]]).tolist() == [4.0, 7.0]
+
+
+@pytest.mark.plain
+def test_of_losses_that_are_equal_but_for_rounding_the_first_is_the_lowest():
+    losses = np.array([0.5, 0.1 + 0.2, 0.3, 0.3 + 1e-9])
+    assert losses[1] > losses[2]
+    assert first_lowest(losses) == 1
+    assert lowest_first(losses, 4).tolist() == [1, 2, 3, 0]
 
 
 def test_nearest_neighbor_takes_the_lowest_feature_and_default_of_equally_good_ones():
