@@ -10,13 +10,14 @@ from scipy.optimize import brentq
 
 from podium import PodiumError
 from podium.data.feedback import Graded, Pairs
-from podium.pairs.alpha import RULES, SMOOTHING, _zero_of_slope
+from podium.pairs.alpha import RULES, _zero_of_slope
 from podium.pairs.distribution import Distribution, Moments, RankingWeights
 from podium.pairs.weak_ranking import WeakResult
 from profiles import examples
 from reference import rankboost as twin
 
-LIMIT = 0.5 * math.log(1 / SMOOTHING)
+LIMIT = 0.5 * math.log(1e12)
+"""The largest alpha of a ranking whose values span 1, about 13.8."""
 
 
 def found_of(values, distribution):
@@ -168,3 +169,30 @@ def test_weights_of_rounding_alone_give_no_alpha_beyond_the_largest(sign):
 
     alpha = RULES["z"](WeakResult(None, np.array([0.0, 1.0]), 1.0), Nearly())
     assert abs(alpha) == pytest.approx(LIMIT, rel=1e-12)
+
+
+def poisson_moments(c, root, calls):
+    """Moments of pairs with differences 1 - cK, K of Poisson's law: ln Z(α) = λ exp(cα) - α, least at `root`."""
+
+    def moments(alpha):
+        calls.append(alpha)
+        rate = math.exp(c * (alpha - root))
+        return Moments(0.0, rate - 1.0, (rate - 1.0) ** 2 + c * rate)
+
+    return moments
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("c", [1.0, 3.0, 10.0, 15.0])
+def test_the_search_ends_soon_where_newton_steps_alone_would_creep(c):
+    # Where the slope grows as exp(cα), each Newton step from above the root is 1/c long: 280 of them for c = 15.
+    calls = []
+    assert _zero_of_slope(poisson_moments(c, 1.0, calls), -40.0, 40.0) == pytest.approx(1.0, rel=1e-14)
+    assert len(calls) <= 30
+
+
+@pytest.mark.plain
+def test_the_last_newton_step_is_taken():
+    roots = np.linspace(0.5, 5.0, 200)
+    found = [_zero_of_slope(poisson_moments(1.0, root, []), -40.0, 40.0) for root in roots]
+    np.testing.assert_allclose(found, roots, rtol=2e-15)

@@ -1,5 +1,7 @@
 """BaggingOR: draws, the median of the votes, what does not change an answer, files, bad input."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -79,6 +81,14 @@ def test_rows_are_drawn_in_proportion_to_their_weights():
     chance = np.array([np.prod([[1, 2, 3][i] for i in draw]) for draw in both], float)
     expected = [np.sum(chance * [draw.count(i) for draw in both]) / (3 * chance.sum()) for i in range(3)]
     np.testing.assert_allclose(shares, [*expected, 0.0], atol=0.02)
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("factor", [2.0**-1000, 2.0**400])
+def test_a_common_factor_of_all_weights_changes_no_draw(factor, table):
+    data = OrdinalData.from_arrays(*table, sample_weight=np.random.default_rng(0).random(150) + 0.1)
+    one, two = (draw_rows(own, np.random.default_rng(1)) for own in (data, replace(data, weight=factor * data.weight)))
+    np.testing.assert_array_equal(one, two)
 
 
 @pytest.mark.plain

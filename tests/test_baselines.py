@@ -13,7 +13,7 @@ from podium._validation import FormatError, NoPairsError, PodiumError
 from podium.data.feedback import feedback_of
 from podium.data.ranking_data import RankingData
 from podium.model_file import read_model, write_model
-from podium.pairs.feature_loss import RankingLoss
+from podium.pairs.feature_loss import RankingLoss, first_lowest, lowest_first
 from podium.rankers import baselines
 from podium.rankers.baselines import NearestNeighbor, PreferenceRegression, VectorSimilarity
 from profiles import examples
@@ -119,11 +119,30 @@ def test_nearest_neighbor_that_ranks_all_pairs_takes_its_average_over_all_rows()
     assert model.predict([[np.nan], [7.0]]).tolist() == [4.0, 7.0]
 
 
+@pytest.mark.plain
+def test_of_losses_that_are_equal_but_for_rounding_the_first_is_the_lowest():
+    losses = np.array([0.5, 0.1 + 0.2, 0.3, 0.3 + 1e-9])
+    assert losses[1] > losses[2]
+    assert first_lowest(losses) == 1
+    assert lowest_first(losses, 4).tolist() == [1, 2, 3, 0]
+
+
 def test_nearest_neighbor_takes_the_lowest_feature_and_default_of_equally_good_ones():
     X = [[np.nan, 5.0, 5.0], [1.0, np.nan, np.nan], [2.0, 6.0, 6.0], [3.0, 7.0, 7.0]]
     model = NearestNeighbor().fit(X, pairs=([1, 3, 2, 3, 2], [0, 0, 0, 1, 1]))
     # As a default below all is not at hand, feature 0 ties one pair; features 1 and 2 tie one as well.
     assert (model.feature_, model.default_, model.loss_) == (0, 1.0, pytest.approx(0.1))
+
+
+def test_of_losses_that_rounding_alone_parts_the_first_feature_is_the_nearest():
+    weights = [0.1, 0.2, 0.3, 0.4]
+    X = np.tile([[0.0], [1.0]], (4, 2))
+    X[:4, 0] = [1.0, 0.0, 1.0, 0.0]  # orders the pairs of 0.1 and 0.2 wrongly
+    X[4:6, 1] = [1.0, 0.0]  # and this one that of 0.3
+    model = NearestNeighbor(2).fit(X, pairs=([1, 3, 5, 7], [0, 2, 4, 6], weights))
+    np.testing.assert_allclose(model.losses_, [0.3, 0.3], rtol=1e-14)
+    assert model.losses_[0] > model.losses_[1]
+    assert model.features_.tolist() == [0, 1]
 
 
 def test_defaults_may_be_values_that_only_other_features_have():

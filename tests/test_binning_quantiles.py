@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from podium._validation import PodiumError
@@ -176,6 +176,7 @@ NUMBERS = st.sampled_from([-2.0, -0.0, 0.0, 0.1, 0.5, 1.0, 1e10, 1e30])
     st.sampled_from([np.float64, np.float32]),
     st.sampled_from([255, None]),
 )
+@example([0.0, 0.1], [0.1], np.float32, 255)  # 0.1 as float32 is above 0.1
 def test_given_thresholds_part_the_rows_as_they_say(values, thresholds, dtype, max_bins):
     x = np.array(values, dtype)
     found = candidate_thresholds([thresholds, [0.0]], 2, None, dtype)

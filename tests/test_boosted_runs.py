@@ -73,6 +73,17 @@ def test_going_on_takes_rows_in_any_order(kind, train):
     assert story(fit(kind(9), shuffled, init_model=half)) == story(fit(kind(9), train))
 
 
+@both
+def test_earlier_rounds_are_repeated_up_to_where_early_stopping_ends_a_fit_at_once(kind, train, other):
+    sets = {"eval_set": [(other.X, other.y)], "eval_qid": [other.qid]}
+    at_once, longer = fit(kind(20, early_stopping_rounds=3), train, **sets), fit(kind(9), train)
+    gone_on = fit(kind(20, early_stopping_rounds=3), train, init_model=longer, **sets)
+    assert len(at_once.rounds_) < 9
+    assert story(gone_on) == story(at_once)
+    assert (gone_on.best_iteration_, gone_on.stop_reason_) == (at_once.best_iteration_, at_once.stop_reason_)
+    assert gone_on.evals_result_ == at_once.evals_result_
+
+
 def test_cumulative_weights_count_the_rounds_gone_on_from(train):
     half, whole = (fit(RankBoost(n, cumulative=True, criterion="z"), train) for n in (8, 18))
     assert min(done.alpha for done in whole.rounds_[8:]) < 0, "some stump is taken back"

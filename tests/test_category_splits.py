@@ -63,6 +63,14 @@ def test_without_limits_no_set_at_all_is_better(seed, missing, smoothing):
     assert grown.tree.gain.sum() == pytest.approx(best, rel=1e-6, abs=1e-9)
 
 
+def test_small_categories_of_a_low_mean_are_parted_from_a_large_one_of_a_lower_sum():
+    sizes, means = [2, 2, 50, 50], [-10.0, -9.0, -1.0, 1.2]  # with the sums -20, -18, -50 and 60
+    X, gradient = np.repeat(np.arange(4.0), sizes)[:, None], np.repeat(means, sizes)
+    tree = grow(X, gradient, np.ones(104), 4, max_leaves=2, exact=True)[0].tree
+    assert tree.gain[0] == pytest.approx(38**2 / 4 + 10**2 / 100 - 28**2 / 104, rel=1e-6)
+    np.testing.assert_allclose(tree.predict(np.arange(4.0)[:, None]), [9.5, 9.5, -0.1, -0.1])
+
+
 def test_a_split_sends_left_what_its_gain_counts():
     X, gradient, curvature = table(3, 200, 30, numbers=0)
     tree = grow(X, gradient, curvature, 30, max_leaves=2, exact=True)[0].tree

@@ -61,6 +61,30 @@ def test_other_data_have_another_fingerprint(changes):
     assert mark(**changes) != mark()
 
 
+TWO_ROWS = {"X": [[0.0], [1.0]], "y": [0.0, 1.0]}
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        lambda k: {"y": [0.0, k]},
+        lambda k: {"sample_weight": [1.0, k]},
+        lambda k: {"pairs": ([1], [0], [k])},
+        lambda k: {"X": [[0.0], [k]]},
+    ],
+    ids=["labels", "row weights", "pairs", "features"],
+)
+def test_data_of_two_rows_that_have_but_two_orders_have_other_fingerprints(part):
+    data = [RankingData.from_arrays(**(TWO_ROWS | part(float(k)))) for k in range(1, 9)]
+    assert len({fingerprint(one, PARAMETERS) for one in data}) == 8
+
+
+def test_equal_rows_in_queries_of_other_sizes_have_another_fingerprint():
+    given = {"X": np.zeros((4, 1)), "y": np.zeros(4)}
+    data = [RankingData.from_arrays(**given, group=group) for group in ([2, 2], [1, 3], [4])]
+    assert len({fingerprint(one, PARAMETERS) for one in data}) == 3
+
+
 @pytest.mark.parametrize("parameters", [{}, {"learning_rate": 0.5}, PARAMETERS | {"criterion": "z"}], ids=str)
 def test_other_parameters_have_another_fingerprint(parameters):
     assert mark(parameters) != mark()

@@ -364,6 +364,9 @@ def test_settings_of_an_export_reach_the_file_and_its_check(run, content, tmp_pa
     said = content(*command, "--set", "missing=absent", "--check", "sparse.txt")
     report = export_report(model, table.X, "ranklib", qid=table.qid, missing="absent")
     assert said == json.loads(json.dumps(report.to_dict()))
+    for setting, changed in ((["--set", "missing=absent"], True), ([], False)):  # Solr then takes what is missing for 0
+        said = content("export", "m", "--format", "solr", "-o", "m.json", *setting, "--check", "sparse.txt")
+        assert (said["changed_scores"] > 0) == changed
     model.export(tmp_path / "expected", "ranklib", missing="absent")
     assert (tmp_path / "m.txt").read_text() == (tmp_path / "expected").read_text()
 

@@ -9,6 +9,7 @@ import pytest
 
 from podium._compiled import (
     CELLS_WORTH_THREADS,
+    JIT_DISABLED,
     atomic_add,
     atomic_load,
     atomic_store,
@@ -163,6 +164,15 @@ def test_no_count_of_several_threads_is_lost():
     seen = run_threads(count_up, [(counter, 20_000)] * 8, 4)
     assert counter.tolist() == [0, 160_000]
     assert max(seen) == 159_999
+
+
+@pytest.mark.skipif(not JIT_DISABLED, reason="compiled code looks at what lies before the array")
+@pytest.mark.parametrize("use", [atomic_load, lambda *at: atomic_store(*at, 7), lambda *at: atomic_add(*at, 1)])
+def test_plain_kernels_refuse_an_index_before_the_array(use):
+    counters = np.arange(2)
+    with pytest.raises(IndexError, match="index -1 lies before the array"):
+        use(counters, -1)
+    assert counters.tolist() == [0, 1]
 
 
 @compiled

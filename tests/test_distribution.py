@@ -273,10 +273,40 @@ def test_weights_of_rankings_with_other_values_than_0_and_1_are_refused(feedback
         Distribution(feedback, 3).ranking_weights(np.array([0.0, 3.0, -2.0]))
 
 
+SILENT = [graded([1, 1], [2]), graded([0, 1], [2], [0, 1]), Pairs(np.array([0]), np.array([1]), np.zeros(1))]
+
+
 @pytest.mark.plain
-def test_pairs_of_weight_zero_alone_are_nothing_to_rank():
+@pytest.mark.parametrize("feedback", SILENT)
+def test_feedback_without_a_pair_of_positive_weight_is_nothing_to_rank_and_adds_nothing(feedback):
     with pytest.raises(NoPairsError, match="no pair of the feedback has a positive weight"):
-        Distribution(Pairs(np.array([0]), np.array([1]), np.zeros(1)), 2)
+        Distribution(feedback, 2)
+    pairs = Pairs(np.array([1]), np.array([0]), np.ones(1))
+    both, alone = Distribution(feedback + pairs, 2), Distribution(pairs, 2)
+    assert len(both.parts) == 1
+    step = np.array([0.3, -0.2])
+    assert both.update(step) == alone.update(step)
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("scale", [1.0, 1000.0])
+def test_pairs_of_weight_zero_leave_the_others_as_they_are(scale):
+    some = Distribution(Pairs(np.array([0, 1, 2, 3]), np.array([1, 2, 3, 0]), np.array([0.0, 2.0, 0.0, 1.0])), 4)
+    alone = Distribution(Pairs(np.array([1, 3]), np.array([2, 0]), np.array([2.0, 1.0])), 4)
+    step = scale * np.array([0.3, -0.2, 0.9, 0.1])
+    assert (some.n_pairs, some.update(step)) == (2, alone.update(step))
+    np.testing.assert_array_equal(some.masses(), alone.masses())
+
+
+@pytest.mark.plain
+def test_a_large_common_part_of_labels_costs_no_digit_of_a_loss_by_differences():
+    rng = np.random.default_rng(0)
+    labels, weight, scores = rng.integers(0, 9, 20) * 1.0, rng.random(20) + 0.1, rng.random(20)
+    losses = [
+        Distribution(Graded(labels + common, np.array([0, 20]), weight, np.ones(1), True), 20).ranking_loss(scores)
+        for common in (0.0, 2.0**40)
+    ]
+    assert losses[1] == pytest.approx(losses[0], rel=1e-13)
 
 
 def test_continuous_labels_of_many_rows_need_no_pair_list():

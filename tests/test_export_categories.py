@@ -14,6 +14,7 @@ from podium._compiled import JIT_DISABLED
 from podium.export import FORMATS, TreeSum, certify, export_model
 from podium.trees.regression_tree import RegressionTree
 from profiles import examples
+from test_export_rules import by_set, trees_of
 from test_exports import random_tree
 
 pytestmark = pytest.mark.plain
@@ -115,9 +116,12 @@ def test_lightgbm_makes_codes_of_a_frames_categories_itself(tmp_path):
     np.testing.assert_array_equal(found, record.score(X))
 
 
-def test_treelite_reads_sets(tmp_path):
+@pytest.mark.parametrize("empty", [False, True])
+def test_treelite_reads_sets(tmp_path, empty):
     treelite = peer("treelite")
     record, X = random_model(4)
+    if empty:
+        record, X = trees_of(by_set([])), np.array([[0.0], [254.0], [np.nan]])
     export_model(record, tmp_path / "model", "lightgbm")
     model = treelite.frontend.load_lightgbm_model(str(tmp_path / "model"))
     np.testing.assert_array_equal(treelite.gtil.predict(model, X, pred_margin=True).ravel(), record.score(X))

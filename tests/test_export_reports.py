@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 import podium
+from peers import peer
 from podium import PodiumError, RankBoost
 from podium._compiled import JIT_DISABLED
 from podium.export import TreeSum, certify, export_model
@@ -82,7 +83,7 @@ def test_a_report_says_where_only_sums_differ():
 def test_pairs_are_counted_as_all_pairs_of_a_query_one_by_one(seed):
     rng = np.random.default_rng(seed)
     ours, theirs = rng.integers(0, 5, 60).astype(float), rng.integers(0, 5, 60).astype(np.float32)
-    query = rng.permutation(np.repeat([3, 1, 7, 9], [1, 20, 30, 9]))
+    query = rng.permutation(np.repeat([3, 1, 7, 9, 8], [1, 20, 25, 9, 5]))
     expected = {"reversed": 0, "tied": 0, "parted": 0}
     changed, farthest = set(), -1.0
     for i in range(60):
@@ -94,11 +95,22 @@ def test_pairs_are_counted_as_all_pairs_of_a_query_one_by_one(seed):
                 farthest = max(farthest, abs(ours[i] - ours[j]))
     report = compare_scores("x", ours, theirs, query)
     assert (report.reversed_pairs, report.newly_tied_pairs, report.newly_parted_pairs) == tuple(expected.values())
-    assert (report.n_pairs, report.n_queries, report.changed_queries) == (190 + 435 + 36, 4, len(changed))
+    assert (report.n_pairs, report.n_queries, report.changed_queries) == (190 + 300 + 36 + 10, 5, len(changed))
     one, two = report.pair
     assert query[one] == query[two]
     assert abs(ours[one] - ours[two]) == farthest
     assert np.sign(ours[one] - ours[two]) != np.sign(theirs[one] - theirs[two])
+
+
+def test_a_certificate_takes_tiny_values_for_zero_as_lightgbm_does(tmp_path):
+    lightgbm = peer("lightgbm")
+    record = TreeSum((split_tree(0, 1e-36, True, 1.0, 2.0), split_tree(0, -1e-36, True, 10.0, 20.0)), 0.0, 1, None, "x")
+    X = np.array([[2e-36], [-2e-36], [1e-35], [1.1e-35], [-1.1e-35], [0.0], [np.nan]])
+    export_model(record, tmp_path / "model", "lightgbm")
+    found = lightgbm.Booster(model_file=str(tmp_path / "model")).predict(X)
+    report = certify(record, X, record.score(X), np.zeros(len(X), int), "lightgbm")
+    assert report.changed_scores == (found != record.score(X)).sum() == 3
+    assert report.largest_difference == np.abs(found - record.score(X)).max()
 
 
 @pytest.mark.parametrize("name", ["xgboost-json", "solr", "onnx", "ranklib"])

@@ -74,7 +74,8 @@ def test_solr_gets_a_threshold_that_its_slack_lifts_to_ours_or_as_little_above_a
     from podium.export.solr import written
 
     rng = np.random.default_rng(0)
-    wanted = np.float32(np.concatenate([rng.normal(size=2000) * 10.0 ** rng.integers(-8, 9, 2000), [0.0, 1e-6, -1e-6]]))
+    usual, powers = rng.normal(size=2000) * 10.0 ** rng.integers(-8, 9, 2000), 2.0 ** np.arange(-24, 9)
+    wanted = np.float32(np.concatenate([usual, powers, -powers, [0.0, 1e-6, -1e-6]]))
     found, slack = written(wanted.astype(float)), np.float32(1e-6)
     assert (found + slack >= wanted).all()
     lower = np.nextafter(found, np.float32(-np.inf)) + slack
@@ -221,11 +222,15 @@ def test_sums_of_neighbours_leave_out_no_term(count):
     assert pairwise_sum([2**i for i in range(count)], lambda one, two: one + two) == 2**count - 1
 
 
+NEAR_THE_MIDDLE = [7717.193804, -0.09168549535, 0.00931758734953, 0.136736884876084, 0.01958693958880133]
+"""Of two float64, which SQLite before 3.43 reads as the other one."""
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_sqlite_reads_every_number_as_it_is(seed):
     rng = np.random.default_rng(seed)
     numbers = np.concatenate(
-        [rng.normal(size=20) * 10.0 ** rng.integers(-30, 30, 20), rng.integers(1, 2**53, 10) / 1e16]
+        [rng.normal(size=20) * 10.0 ** rng.integers(-30, 30, 20), rng.integers(1, 2**53, 10) / 1e16, NEAR_THE_MIDDLE]
     )
     for x in numbers.tolist():
         constant = trees_of(leaf_tree(x), by_set([0]))
@@ -324,6 +329,18 @@ def test_a_certificate_is_for_the_reader_that_was_named(missing):
     X = np.array([[np.nan], [1.0]])
     report = certify(record, X, record.score(X), np.zeros(2, int), "xgboost-json", missing=missing)
     assert report.changed_scores == (0 if missing in ("child", "absent") else 1)
+
+
+def test_a_float32_just_above_a_threshold_goes_right_in_a_dump_as_it_does_here():
+    record = trees_of(split_tree(0, 0.5, True, 0.0, 1.0))
+    X = np.array([[0.5], [np.nextafter(np.float32(0.5), np.float32(1))]], float)
+    assert FORMATS["xgboost-json"].score(record, X).tolist() == record.score(X).tolist() == [0.0, 1.0]
+
+
+def test_one_missing_value_that_goes_left_is_too_many_for_a_reader_that_sends_all_right(tmp_path):
+    assert five_leaves().missing_left.tolist() == [True, False, True, False]
+    with pytest.raises(PodiumError, match="but tree 1 sends one left"):
+        exported(trees_of(five_leaves(), n_features=2), tmp_path, "xgboost-json", missing="right")
 
 
 @pytest.mark.parametrize(

@@ -83,17 +83,50 @@ def test_pairs_are_netted_beside_labels_but_not_with_them():
     graded_part, pairs = feedback_of(agreeing, contradictions="net").parts
     assert graded_part.n_pairs == 3
     assert sorted(pairs.weight.tolist()) == [1.0, 2.0]
-    opposed = RankingData.from_arrays(X, y, qid=[0, 0, 0, 1], pairs=([0, 0], [2, 3]))
+    between_equals = RankingData.from_arrays(X, [0, 1, 1, 2], pairs=([1], [2]))
+    assert feedback_of(between_equals, contradictions="net").n_pairs == 5 + 1
+    opposed = RankingData.from_arrays(X, [0, 1, 2, 5], qid=[0, 0, 0, 1], pairs=([0, 0], [2, 3]))
     with pytest.raises(PodiumError, match=r"1 pair\(s\) contradict labels, as that of row 0 above row 2 does: leave"):
         feedback_of(opposed, contradictions="net")
-    silent = RankingData.from_arrays(X, y, qid=[0, 0, 0, 1], pairs=([0], [2]), sample_weight=[0, 1, 1, 1])
-    assert feedback_of(silent, contradictions="net").n_pairs == 2
+
+
+@pytest.mark.parametrize(
+    ("weights", "n_pairs"),
+    [({"sample_weight": [0, 1, 1, 1]}, 2), ({"sample_weight": [1, 1, 0, 1]}, 2), ({"query_weight": {0: 0, 1: 1}}, 1)],
+)
+def test_labels_of_rows_or_queries_without_weight_contradict_no_pair(weights, n_pairs):
+    data = RankingData.from_arrays(np.arange(4.0)[:, None], [0, 1, 2, 0], qid=[0, 0, 0, 1], pairs=([0], [2]), **weights)
+    assert feedback_of(data, contradictions="net").n_pairs == n_pairs
 
 
 @given(QUERIES)
 def test_equal_queries_weigh_one_each_where_they_have_pairs(queries):
     equal = graded(queries).with_equal_queries().weight_per_query
     np.testing.assert_allclose(equal, [float(brute(query, True) > 0) for query in queries])
+
+
+@given(QUERIES)
+def test_equal_queries_weigh_their_query_weight_and_no_weight_leaves_no_pairs(queries):
+    query_weight = np.array([0.0, 2.5, 1.0, 0.25])[: len(queries)]
+    feedback = graded(queries, query_weight)
+    counts, weights = ([brute(query, weighed) for query in queries] for weighed in (False, True))
+    assert feedback.pairs_per_query.tolist() == [n * (w > 0) for n, w in zip(counts, query_weight, strict=True)]
+    np.testing.assert_allclose(feedback.weight_per_query, query_weight * weights, atol=1e-9)
+    equal = feedback.with_equal_queries().weight_per_query
+    np.testing.assert_allclose(equal, np.where(np.array(weights) > 0, query_weight, 0.0))
+
+
+def test_the_pairs_of_labels_weigh_what_pair_weight_says():
+    data = RankingData.from_arrays(np.arange(5.0)[:, None], [0, 1, 4, 0, 3], qid=[0, 0, 0, 1, 1])
+    weights = {"pairs": [3.0, 1.0], "queries": [1.0, 1.0], "differences": [8.0, 3.0]}
+    for name, expected in weights.items():
+        np.testing.assert_allclose(feedback_of(data, name).weight_per_query, expected, rtol=1e-14)
+
+
+def test_equal_queries_have_their_weight_whatever_the_size_of_row_weights():
+    for size in (1e-200, 1.0, 1e200):
+        feedback = Graded(np.array([0.0, 1.0, 2.0]), np.array([0, 3]), size * np.array([1.0, 2.0, 3.0]), np.ones(1))
+        np.testing.assert_allclose(feedback.with_equal_queries().weight_per_query, [1.0], rtol=1e-14)
 
 
 def test_row_of_weight_two_counts_as_the_row_twice():

@@ -173,11 +173,27 @@ def test_broken_sets_of_lightgbm(tmp_path, lines, reason):
         import_model(tmp_path / "model")
 
 
-def test_a_small_set_of_lightgbm(tmp_path):
+@pytest.fixture
+def small_set(tmp_path):
+    """A model of LightGBM with one split, which sends codes 1 and 2 to the left."""
     text = lightgbm_text(*SET).replace("left_child", "cat_boundaries=0 1\ncat_threshold=6\nleft_child")
     (tmp_path / "model").write_text(text)
+    return import_model(tmp_path / "model")
+
+
+def test_a_small_set_of_lightgbm(small_set):
     rows = [[0.0, 0.0], [1.0, 0.0], [2.0, 0.0], [3.0, 0.0], [np.nan, 0.0], [-1.0, 0.0], [300.0, 0.0]]
-    assert import_model(tmp_path / "model").predict(rows).tolist() == [2, 1, 1, 2, 2, 2, 2]
+    assert small_set.predict(rows).tolist() == [2, 1, 1, 2, 2, 2, 2]
+
+
+@pytest.mark.parametrize("set_of", [[], [0, -1]], ids=str)
+def test_a_file_with_sets_of_more_or_fewer_splits_than_there_are_is_refused(small_set, set_of):
+    content = small_set.content()
+    trees = content["learned"]["trees"]
+    assert trees["set_of"].tolist() == [0]
+    content["learned"]["trees"] = {**trees, "set_of": set_of, "sets": trees["sets"][: 8 * len(set_of)]}
+    with pytest.raises(FormatError, match="sets must split the categorical features, and no others"):
+        type(small_set).from_content(content, "file")
 
 
 @pytest.mark.parametrize(

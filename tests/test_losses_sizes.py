@@ -1,5 +1,7 @@
 """λ on both sides of every size that chooses a way, and what losses do with weights, seeds and rounds."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -95,6 +97,22 @@ def test_each_query_has_the_lambdas_it_has_alone_for_any_number_of_threads(delta
         np.testing.assert_array_equal(one[:, own], LambdaLoss(alone, delta, 5, **top).derivatives(scores[own]))
 
 
+@pytest.mark.parametrize("n", [6, FEW_ROWS + 2])
+@pytest.mark.parametrize("delta", DELTAS)
+def test_relevant_rows_of_the_query_before_change_no_lambda(delta, n):
+    """Of a query with two relevant rows at the top, then one with a single one, with none, with one near the end."""
+    labels, relevant = np.zeros((4, n)), ([0, 1], [0], [], [n - 3])
+    for query, places in enumerate(relevant):
+        labels[query, places] = 1.0
+    scores = np.tile(-0.1 * np.arange(n), (4, 1))
+    feedback = Graded(labels.ravel(), n * np.arange(5), np.ones(4 * n), np.ones(4))
+    found = np.array(LambdaLoss(feedback, delta, None).derivatives(scores.ravel())).reshape(2, 4, n)
+    for query in range(4):
+        pairs = twin.pair_weights(labels[query], scores[query], delta, None, np.ones(n), 1.0)
+        expected = np.array(twin.lambdas(pairs, scores[query], 1.0))
+        np.testing.assert_allclose(found[:, query], expected, atol=2e-5 * (1e-12 + np.abs(expected).max()))
+
+
 def test_the_scores_before_change_no_bit_of_lambdas_of_long_queries_with_ties():
     feedback, rng = feedback_of((90, 60)), np.random.default_rng(6)
     loss = LambdaLoss(feedback, "ndcg", 4)
@@ -172,6 +190,18 @@ def test_cross_entropy_equals_the_twin_with_weights_and_the_gamma_of_its_round(s
             )
         else:
             assert not found[:, a:b].any()
+
+
+def test_a_query_whose_rows_weigh_nothing_has_no_cross_entropy_and_leaves_that_of_others():
+    sizes, scores = (4, 6), np.random.default_rng(17).normal(size=10)
+    feedback = feedback_of(sizes, 18)
+    feedback.labels[:2], feedback.labels[4:6] = [0.0, 1.0], [0.0, 2.0]
+    before = np.array(CrossEntropy(feedback).derivatives(scores))
+    light = replace(feedback, row_weight=np.where(np.arange(10) < 4, 0.0, feedback.row_weight))
+    found = np.array(CrossEntropy(light).derivatives(scores))
+    assert not found[:, :4].any()
+    np.testing.assert_array_equal(found[:, 4:], before[:, 4:])
+    assert before.all()
 
 
 def test_cross_entropy_bears_any_score():

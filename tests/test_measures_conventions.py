@@ -270,3 +270,5 @@ def test_unknown_convention_is_refused_with_the_near_one():
     search = np.zeros(2), np.zeros(2), np.array([0, 2])
     with pytest.raises(PodiumError, match=r"convention must be one of podium, trec.*Did you mean 'xgboost'\?"):
         values("ndcg", search, "XGBosst")
+    with pytest.raises(PodiumError, match=r"got 'gboost'\. Did you mean 'xgboost'\?$"):  # catboost is less near
+        values("ndcg", search, "gboost")

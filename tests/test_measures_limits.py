@@ -65,6 +65,19 @@ def retrieved(base, labels, k, depth):
     }[base]
 
 
+@pytest.mark.parametrize("n", range(2, 13))
+def test_a_cut_where_the_block_of_the_first_relevant_row_ends_changes_no_bit_of_its_rank(n):
+    """Of a row above and n tied rows below it: a remainder of the chances, by rounding, is not taken for a rank."""
+    scores = [1.0] + [0.0] * n
+    for relevant in range(1, n):
+        labels = [0.0] + [1.0] * relevant + [0.0] * (n - relevant)
+        orders = [math.comb(n - place, relevant - 1) for place in range(1, n + 1)]
+        expected = Fraction(sum(place * count for place, count in enumerate(orders, 2)), math.comb(n, relevant))
+        found = value(f"avg_rank@{n + 1}", labels, scores)
+        assert math.isclose(found, float(expected), rel_tol=1e-14)
+        assert found == value(f"avg_rank@{n + 9}", labels, scores)
+
+
 OF_RUNS = [base for base, definition in DEFINITIONS.items() if "depths" in definition.uses]
 
 

@@ -47,6 +47,7 @@ def test_names_are_read_in_any_case_and_by_their_aliases():
     [
         ("ndgc@10", r"measure 'ndgc@10' is unknown; did you mean ndcg"),
         ("kendal", r"did you mean kendall"),
+        ("weakloss", r"did you mean weak_loss or weak_loss_norm or pair_loss\?$"),  # three of the six that are near
         ("xyzzy", r"measure 'xyzzy' is unknown; known are dcg, ndcg"),
         ("ndcg@0", r"k must be a whole number of at least 1; got 'ndcg@0'"),
         ("ndcg@-1", r"k must be a whole number of at least 1"),

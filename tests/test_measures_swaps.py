@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from podium._validation import PodiumError
 from podium.measures import measure_queries
-from podium.measures.swaps import swap_deltas
+from podium.measures.swaps import place_units, swap_deltas
 from profiles import examples
 from reference import measures as twin
 
@@ -25,6 +25,14 @@ def deltas_by_measuring_again(measure, labels, k):
             swapped[i], swapped[j] = labels[j], labels[i]
             deltas[i, j] = measure(swapped, k) - measure(labels, k)
     return np.nan_to_num(deltas)
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("k", [None, 1, 3, 4, 9])
+def test_each_place_has_its_unit_and_places_after_the_cut_have_none(k):
+    paid = np.arange(4) < (4 if k is None else k)
+    np.testing.assert_allclose(place_units(4, k, False), paid / [1, 2, 3, 4], rtol=1e-15)
+    np.testing.assert_allclose(place_units(4, k, True), paid / np.log2([2, 3, 4, 5]), rtol=1e-15)
 
 
 @pytest.mark.plain

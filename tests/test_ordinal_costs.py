@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from sklearn.exceptions import DataConversionWarning
 
 from peers import peer
 from podium import AdaBoostOR, ORStump, PodiumError
@@ -73,12 +74,26 @@ def test_ordered_categories_have_their_own_order_and_all_count():
         ([[1, 2], [2, 1], [1, 1]], "one-dimensional"),
         ([1j, 2j, 1j], "Complex data not supported"),
         ([1.0, np.inf, 2.0], "must have a grade in every row; row 1 has inf"),
+        ([1.0, np.inf, np.nan], "must have a grade in every row; row 1 has inf"),
     ],
 )
 @pytest.mark.plain
 def test_labels_that_are_no_grades_are_refused(y, message):
     with pytest.raises(PodiumError, match=message):
         ORStump().fit([[1.0], [2.0], [3.0]], y)
+
+
+@pytest.mark.plain
+def test_a_matrix_of_one_column_is_taken_for_labels_with_a_warning_at_the_callers_line():
+    X, y = np.arange(4.0)[:, None], np.array([[1], [1], [2], [3]])
+    with pytest.warns(DataConversionWarning, match=r"column-vector y .* consider y\.ravel\(\)") as fitted:
+        model = ORStump().fit(X, y)
+    assert model.predict(X).tolist() == [1, 1, 2, 3]
+    with pytest.warns(DataConversionWarning, match="column-vector y") as scored:
+        assert model.score(X, y) == 0
+    assert fitted[0].filename == scored[0].filename == __file__
+    with pytest.raises(PodiumError, match=r"one-dimensional; got shape \(1, 4\)"):
+        ORStump().fit(X, y.T)
 
 
 @pytest.mark.plain
@@ -235,11 +250,20 @@ def test_row_order_changes_no_bit_where_rows_differ_in_costs_alone():
 
 
 @pytest.mark.plain
-@pytest.mark.parametrize(("name", "ordered", "own"), [("Enum", False, 1), ("Other", True, 1), ("Other", False, 0)])
-def test_kinds_of_labels_with_an_order_of_their_own(name, ordered, own):
-    """As pandas (ordered) and polars (Enum) say it."""
+@pytest.mark.parametrize(
+    ("name", "said", "own"),
+    [
+        ("Enum", {}, 1),
+        ("Enum", {"ordered": False}, 1),
+        ("Other", {"ordered": True}, 1),
+        ("Other", {"ordered": False}, 0),
+        ("Categorical", {}, 0),
+    ],
+)
+def test_kinds_of_labels_with_an_order_of_their_own(name, said, own):
+    """As pandas (ordered) and polars (Enum, and Categorical without) say it."""
     categories = SimpleNamespace(to_numpy=lambda: ["low", "high"])
-    kind = type(name, (), {"categories": categories, "ordered": ordered})()
+    kind = type(name, (), {"categories": categories, **said})()
     found = _own_order(SimpleNamespace(dtype=kind))
     assert (found is not None) == own
     if own:

@@ -70,11 +70,19 @@ def test_rankers_of_a_vote_with_other_labels_are_refused(tmp_path):
 
 def test_columns_of_stumps_are_refused_at_their_first_value_out_of_bounds(tmp_path):
     _, content = saved(ORStump(), tmp_path / "model")
-    for name, value in (("feature", 2), ("feature", -1), ("missing", 3), ("missing", -1), ("direction", 2)):
+    bad = {"feature": (2, -1), "missing": (3, -1), "direction": (2, -2)}
+    for name, value in ((name, value) for name, values in bad.items() for value in values):
         assert name in refused(tmp_path / "model", content, {name: np.array([value])})
     twice = {name: np.repeat(content["learned"][name], 2) for name in ("feature", "direction", "missing")}
     twice["thresholds"] = np.tile(content["learned"]["thresholds"], 2)
     assert "one stump is expected; got 2" in refused(tmp_path / "model", content, twice)
+
+
+def test_a_falling_stump_on_the_last_feature_comes_back(tmp_path):
+    X = np.array([[0.0, 3.0], [0.0, 2.0], [0.0, 1.0], [0.0, np.nan]])
+    fitted, _ = saved(ORStump(), tmp_path / "model", X, [0, 1, 2, 2])
+    assert (fitted.feature_, fitted.direction_, fitted.missing_) == (1, -1, 2)
+    assert load(tmp_path / "model").predict(X).tolist() == [0, 1, 2, 2]
 
 
 @pytest.mark.parametrize("ranker", [PRank(epochs=2), SVOR(0.1)], ids=lambda r: type(r).__name__)
@@ -119,6 +127,14 @@ def test_cut_points_need_a_direction(direction, tmp_path):
     ranker = OrdinalThresholds(RankBoost(n_estimators=2), folds=None)
     _, content = saved(ranker, tmp_path / "model")
     assert "direction_" in refused(tmp_path / "model", content, {"direction_": direction})
+
+
+def test_cut_points_of_falling_grades_come_back(tmp_path):
+    X, y = sample()
+    ranker = RankBoost(n_estimators=3).fit(X, y)
+    fitted, _ = saved(OrdinalThresholds(ranker, folds="prefit"), tmp_path / "model", X, 2 - y)
+    assert fitted.direction_ == -1
+    np.testing.assert_array_equal(load(tmp_path / "model").predict(X), fitted.predict(X))
 
 
 @pytest.mark.parametrize("encoding", ["one-hot", "number"])

@@ -211,6 +211,15 @@ def test_a_base_just_above_one_half_ends_the_run_and_one_at_one_half_does_not():
     assert "more than one half" in ended.stop_reason_
 
 
+def test_an_epsilon_above_one_half_by_no_more_than_rounding_counts_as_one_half(monkeypatch):
+    monkeypatch.setattr("podium.rankers.vote_rounds.ROUNDING", 0.25)
+    X, y = np.arange(200.0)[:, None], np.repeat([0, 1], 100)
+    model = AdaBoostOR(flips(75), n_estimators=1).fit(X, y)
+    assert [(done.epsilon, done.weight) for done in model.rounds_] == [(0.75, 0.0)]
+    with pytest.raises(PodiumError, match=r"has epsilon 0\.7600, more than one half"):
+        AdaBoostOR(flips(76), n_estimators=1).fit(X, y)
+
+
 def test_bagged_random_rankers_have_seeds_of_their_own():
     X, y = sample(11)
     model = BaggingOR(PRank(epochs=1), n_estimators=5).fit(X, y)
@@ -314,6 +323,7 @@ def test_equal_rows_stand_in_one_fold_and_as_many_rows_as_folds_are_enough():
     FoldSpy.seen = ()
     OrdinalThresholds(FoldSpy(), folds=8).fit(np.repeat(X, 3, axis=0), np.repeat(y, 3))
     assert [len(rows) for rows, _, _ in FoldSpy.seen] == [24] + [21] * 8
+    assert [len(np.unique(rows)) for rows, _, _ in FoldSpy.seen] == [8] + [7] * 8
 
 
 @pytest.mark.parametrize(
@@ -369,8 +379,10 @@ def test_defaults_are_those_of_the_docs(ranker, expected):
     assert {name: ranker.get_params()[name] for name in expected} == expected
 
 
-def test_costs_and_weights_are_given_by_name_alone():
+@each_ranker
+def test_costs_and_weights_are_given_by_name_alone_and_rows_and_grades_by_name_too(ranker):
     X, y = sample(22)
-    for booster in ROUNDS:
-        with pytest.raises(TypeError, match="positional argument"):
-            clone(booster).fit(X, y, ASYMMETRIC[y])
+    with pytest.raises(TypeError, match="positional argument"):
+        clone(ranker).fit(X, y, ASYMMETRIC[y])
+    one, two = clone(ranker).fit(X, y), clone(ranker).fit(y=y, X=X)
+    np.testing.assert_array_equal(one.predict_rank(X), two.predict_rank(X))

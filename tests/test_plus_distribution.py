@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from podium import NoPairsError, make_preferences
 from podium.binning import bin_features
 from podium.data.feedback import Graded, Pairs
+from podium.pairs.explicit_part import PairOrder
 from podium.plus.independence import IndependentSet, PairGraph
 from podium.plus.pair_list import listed_pairs
 from podium.plus.plus_distribution import PlusDistribution
-from podium.plus.plus_search import EfficientLearner, distinct_stumps
+from podium.plus.plus_search import EfficientLearner, OptimalLearner, distinct_stumps
 from podium.plus.tied_pairs import TieWeights, pack, tie_tables
 from profiles import examples
 from reference import rankboost as plain
@@ -173,3 +174,41 @@ def test_step_along_a_constant_changes_nothing():
     before = state.potentials()
     assert state.update(np.array([0.5, 0.5, 0.0, 0.0])) == 1.0
     np.testing.assert_array_equal(state.potentials(), before)
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize(("first", "second"), [(266801235712, 320835980489), (301504553306, 286075015061)])
+def test_of_stumps_that_are_equally_steep_but_for_rounding_the_lowest_feature_is_taken(first, second):
+    # Over pairs with row 3, stumps on rows 0 and 1 and on row 2 have the slope (w0 + w1) / 2**41 = w2 / 2**41: an odd
+    # multiple of 2**-41, which rounding may take to either of the two multiples of 2**-40 beside it.
+    weight = 0.1 * np.array([first, second, first + second, 2**41 - 2 * (first + second)], float)
+    pairs = Pairs(np.array([0, 1, 2, 4]), np.full(4, 3), weight)
+    columns = np.array([[1.0, 1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0, 0.0]])
+    for X in (columns.T, columns[::-1].T):
+        state = PlusDistribution(PairOrder.of(pairs, 5), 5)
+        found = EfficientLearner(bin_features(np.ascontiguousarray(X)), state).search(state.potentials(), state)
+        assert found.ranking.feature == 0
+
+
+@pytest.mark.plain
+def test_all_stumps_that_depend_on_the_members_are_found():
+    rng = np.random.default_rng(0)
+    # Stumps of the level x = 1 are differences of the stumps x > 0 and x > 1, and so for x = 2.
+    levels, n = rng.integers(0, 4, (60, 2)), 60
+    X = np.column_stack([levels, levels == 1, levels == 2]).astype(float)
+    better = rng.integers(0, n, 150)
+    worse = (better + rng.integers(1, n, 150)) % n
+    state = PlusDistribution(PairOrder.of(Pairs(better, worse, rng.random(150) + 0.1), n), n)
+    learner = OptimalLearner(bin_features(X), state)
+    stumps = {code: learner._stump(code)[1] for code in learner.candidates.tolist()}
+    assert len(stumps) == 10
+    for values in list(stumps.values())[:6]:
+        state.update(0.1 * values)
+        learner._find_dependent()
+        members = [state.values(member) for member in range(len(state.eta))]
+        dependent = []
+        for code, one in stumps.items():
+            differences = np.array([f[better] - f[worse] for f in [*members, one]])
+            dependent += [code] * bool(np.linalg.matrix_rank(differences) == len(members))
+        assert sorted(learner.dependent.tolist()) == dependent
+    assert len(dependent) == 10

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from sklearn.utils import get_tags
 
-from podium import PRank
+from podium import SVOR, AdaBoostOR, ORBoost, ORStump, PRank
 from podium.ordinal.perceptron import pocket_perceptron
 from podium.rankers.ordinal_ranker import OrdinalData
 from reference.ordinal_peers import ranking_perceptron
@@ -83,6 +84,14 @@ def test_where_features_say_nothing_the_cheapest_constant_is_kept():
     model = PRank(epochs=5).fit(np.ones((6, 2)), grades)
     assert model.predict([[5.0, -5.0]]).tolist() == [1]
     assert model.training_cost_ == 3
+
+
+@pytest.mark.plain
+def test_rankers_of_one_line_or_one_feature_ask_scikit_learn_for_no_high_score():
+    """Its checks expect 0.83 of classifiers, on blobs that no line orders, unless they are tagged."""
+    poor = [PRank(), ORStump()]
+    assert all(get_tags(ranker).classifier_tags.poor_score for ranker in poor)
+    assert not any(get_tags(ranker).classifier_tags.poor_score for ranker in (AdaBoostOR(), ORBoost(), SVOR()))
 
 
 @pytest.mark.plain

@@ -69,6 +69,15 @@ def test_half_way_between_two_doubles_goes_to_the_even_one(exponent):
         assert not exact or bits(value) == bits(float(token))
 
 
+@pytest.mark.parametrize("odd", [3, 5, 1001, 2**40 + 1, 2**51 + 3])
+def test_next_to_half_way_between_two_subnormal_numbers_is_rounded_once(odd):
+    digits = str(odd * 5**1075)  # of odd / 2^1075, which lies between two multiples of 2^-1074
+    exponent = len(digits) - 1075 - 19
+    for mantissa in (int(digits[:19]), int(digits[:19]) + 1):  # just below, and just above
+        value, exact = read(f"{mantissa}e{exponent}".encode())
+        assert not exact or bits(value) == bits(float(f"{mantissa}e{exponent}"))
+
+
 def test_usual_numbers_need_no_help_from_python():
     values = np.random.default_rng(0).random(500) * 10.0 ** np.arange(-250, 250)
     tokens = [repr(value) for value in values.tolist()] + ["0", "1.000000", "-3", "+4.5", "12345678901234567"]

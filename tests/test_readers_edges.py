@@ -54,6 +54,13 @@ def test_a_bar_moves_to_the_end_of_the_file_as_it_lies_on_disk(write, pack):
     assert places[-1] == path.stat().st_size
 
 
+def test_lines_are_counted_alike_wherever_a_block_ends(write):
+    path = write("0.5\r\n\r\n1\r2\nx\r\n")
+    for size in range(1, 17):
+        with pytest.raises(FormatError, match=r"line 5: .*'x'"):
+            in_blocks(size, read_weights, path)
+
+
 def test_a_nul_among_the_first_bytes_is_binary(write):
     text = LETOR.encode() * 200
     with pytest.raises(FormatError, match="it holds NUL bytes"):

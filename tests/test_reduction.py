@@ -67,8 +67,8 @@ def test_the_weight_of_wrong_answers_is_the_cost(example, rank):
 
 @pytest.mark.plain
 def test_signs_that_rise_belong_to_no_grade():
-    with pytest.raises(PodiumError, match=r"must not rise with k.*row 1 has \[-1, 1\]"):
-        reverse(np.array([[1, -1], [-1, 1]]), np.ones((2, 2)))
+    with pytest.raises(PodiumError, match=r"must not rise with k.*row 2 has \[-1, 1\]"):
+        reverse(np.array([[1, 1], [1, -1], [-1, 1], [-1, 1]]), np.ones((4, 2)))
 
 
 @pytest.mark.plain
@@ -105,6 +105,53 @@ def test_there_and_back_is_the_ranker_itself(ranker, table):
 
 
 @pytest.mark.plain
+def test_there_and_back_with_costs_that_are_not_absolute(table):
+    X, y = table
+    cost = np.array([[0.0, 1, 9, 9], [8, 0, 1, 1], [9, 9, 0, 1], [9, 9, 9, 0]])
+    model = ExtendedBinary(ReversedOrdinal(ORStump(), 3), cost=cost).fit(X, y)
+    expected = ORStump(cost=cost).fit(X, y).predict(X)
+    np.testing.assert_array_equal(model.predict(X), expected)
+    assert np.any(expected != ORStump().fit(X, y).predict(X))
+
+
+@pytest.mark.plain
+def test_examples_without_weights_weigh_1_each(table):
+    X, y = table
+    signs, weights = extend(y, np.abs(np.subtract.outer(y, np.arange(4.0))))
+    extended = extended_features(X, 3, "one-hot")
+    one = ReversedOrdinal(ORStump(), 3).fit(extended, signs.ravel())
+    two = ReversedOrdinal(ORStump(), 3).fit(extended, signs.ravel(), np.ones(weights.size))
+    np.testing.assert_array_equal(one.predict(extended), two.predict(extended))
+    np.testing.assert_array_equal(one.ranker_.thresholds_, ORStump().fit(X, y).thresholds_)
+
+
+class OnlyTheLast(ClassifierMixin, BaseEstimator):
+    """Says yes to the last threshold, and to the others where the first feature is positive."""
+
+    def fit(self, X, y, sample_weight=None):
+        self.classes_ = np.array([-1, 1])
+        return self
+
+    def predict(self, X):
+        return np.where((X[:, 0] > 0) | (X[:, -1] == 1), 1, -1)
+
+
+class Numbers(OnlyTheLast):
+    """A ranker of real numbers: the first feature, less the number of the threshold."""
+
+    def predict(self, X):
+        return X[:, 0] - X[:, -1]
+
+
+@pytest.mark.plain
+def test_an_answer_is_yes_where_a_ranker_gives_a_positive_number():
+    X = np.array([[0.25], [0.75], [1.0], [1.5], [2.25], [3.5]])
+    model = ExtendedBinary(Numbers(), encoding="number").fit(X, [0, 0, 1, 1, 2, 2])
+    assert model.binary_values(X)[:3].tolist() == [[-0.75, -1.75], [-0.25, -1.25], [0.0, -1.0]]
+    assert model.predict(X).tolist() == [0, 0, 0, 1, 2, 2]
+
+
+@pytest.mark.plain
 @pytest.mark.parametrize(
     ("estimator", "encoding"),
     [(LogisticRegression(), "one-hot"), (HistGradientBoostingClassifier(max_iter=30), "number"), (None, "number")],
@@ -124,17 +171,6 @@ def test_a_linear_classifier_with_a_threshold_for_each_grade_is_monotone(table):
     model = ExtendedBinary(LogisticRegression()).fit(X, y)
     assert model.rank_monotone_
     assert model.not_monotone_ == 0
-
-
-class OnlyTheLast(ClassifierMixin, BaseEstimator):
-    """Says yes to the last threshold, and to the others where the first feature is positive."""
-
-    def fit(self, X, y, sample_weight=None):
-        self.classes_ = np.array([-1, 1])
-        return self
-
-    def predict(self, X):
-        return np.where((X[:, 0] > 0) | (X[:, -1] == 1), 1, -1)
 
 
 @pytest.mark.plain

@@ -181,6 +181,16 @@ def test_a_minimum_that_misses_the_constraint_has_a_gap():
 
 
 @pytest.mark.plain
+def test_a_machine_that_pays_nothing_has_no_gap():
+    """Where all costs point one way, the first bias answers all of them with margin 1: both objectives are 0."""
+    rows, grades, _ = sample(9, 60, 4)
+    weights = np.where(np.arange(3) < grades[:, None], 1.0, 0.0)
+    machine = ExtendedMachine(rows, grades, weights, "perceptron", 1.0, 1e6, seed=0)
+    assert machine.solve(1.0, 1e-3, 1)
+    assert (machine.gap, machine.bias, machine.alpha.any()) == (0.0, 1.0, False)
+
+
+@pytest.mark.plain
 def test_the_smallest_price_depends_on_no_common_factor_of_the_costs():
     rows, grades, _ = sample(7, 60, 4)
     costs = np.abs(grades[:, None] - np.arange(4.0))
@@ -202,8 +212,11 @@ def test_the_training_error_is_that_of_the_predicted_grades(kernel):
 @pytest.mark.plain
 def test_a_run_that_does_not_converge_warns_where_the_price_is_given():
     rows, grades, _ = sample(9, 60, 4)
-    with pytest.warns(ConvergenceWarning, match="stopped after 1 sweeps at a duality gap of .*; raise max_iter"):
+    with pytest.warns(
+        ConvergenceWarning, match="stopped after 1 sweeps at a duality gap of .*; raise max_iter"
+    ) as caught:
         SVOR(100.0, max_iter=1).fit(rows, grades)
+    assert caught[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model = SVOR("smallest", target_error=0.0, max_iter=1).fit(rows, grades)

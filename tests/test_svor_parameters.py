@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.base import clone
 
 from podium import SVOR, PodiumError, PRank
@@ -35,6 +36,24 @@ def test_the_scale_of_features_heeds_weights_and_leaves_out_what_is_missing():
         model = ranker.fit(X, y, sample_weight=weight)
         np.testing.assert_allclose(model.means_, np.nanmean(many, axis=0))
         np.testing.assert_allclose(model.deviations_, np.nanstd(many, axis=0))
+
+
+def test_the_scale_of_a_feature_is_that_of_the_rows_that_have_it_however_light_they_are():
+    features = np.array([[np.nan, np.nan], [1.0, np.nan], [4.0, np.nan]])
+    scaling = Scaling.of(features, np.array([1.0, 0.5, 0.25]), "SVOR")
+    np.testing.assert_allclose(scaling.means, [2.0, 0.0])
+    np.testing.assert_allclose(scaling.deviations, [np.sqrt(2.0), 1.0])
+
+
+@pytest.mark.parametrize("ranker", [PRank(epochs=3), SVOR(0.1, kernel="linear")], ids=lambda r: type(r).__name__)
+def test_absent_entries_of_sparse_rows_are_missing_like_nan(ranker):
+    X, y = sample(25, 30)
+    X[np.random.default_rng(0).random(X.shape) < 0.3] = np.nan
+    stored = sp.csc_array(np.nan_to_num(X))
+    one, two = clone(ranker).fit(X, y), clone(ranker).fit(stored, y)
+    np.testing.assert_array_equal(one.means_, two.means_)
+    np.testing.assert_array_equal(one.deviations_, two.deviations_)
+    np.testing.assert_array_equal(one.predict_rank(X), two.predict_rank(stored))
 
 
 def test_a_feature_that_varies_by_rounding_alone_is_constant():

@@ -9,7 +9,7 @@ from podium import PodiumError, RankBoostPlus
 from podium.data.feedback import FeedbackSum, Graded, Pairs
 from podium.pairs.explicit_part import PairOrder
 from podium.plus.independence import IndependentSet, PairGraph
-from podium.plus.pair_list import listed_pairs
+from podium.plus.pair_list import _memory, listed_pairs
 from podium.plus.plus_distribution import PlusDistribution
 from podium.plus.tied_pairs import TieWeights, pack, tie_tables
 from podium.rankers.rankboost_plus import exponential_losses
@@ -38,6 +38,7 @@ def test_moved_weights_are_products_of_factors_in_chunks_of_any_size(chunk, n_ra
     order = PairOrder.of(make_pairs(0), 14)
     weights, (better, worse) = TieWeights(order, 14), sides_of(order)
     D = order.weight / order.weight.sum()
+    np.testing.assert_allclose(weights.shares, D, rtol=1e-12)
     for alpha in (0.7, -3.0, 8.0):
         rankings, log_factors = rng.integers(0, 2, (n_rankings, 14)), rng.normal(size=n_rankings)
         h = rng.integers(0, 2, 14).astype(bool)
@@ -102,6 +103,27 @@ def test_ties_change_by_no_more_than_the_bound_on_the_change_of_weights():
         D = {p: w * math.prod(map(reference.omega, members, state.eta, [p] * 2)) / loss for p, w in D1.items()}
         assert abs(reference.epsilons(D, members[0])[1] - before) <= state._drift[0] + 1e-12
         np.testing.assert_allclose(state.eta, etas, atol=1e-8)
+
+
+def test_the_bound_on_the_change_of_weights_holds_where_their_sum_is_not_what_was_expected():
+    # Of pairs that weigh 0.1 and 0.9 the first is raised by e: D moves by 0.132, its unnormalised shares by 0.086.
+    order = PairOrder.of(Pairs(np.array([0, 2]), np.array([1, 3]), np.array([1.0, 9.0])), 4)
+    none = np.zeros((0, 4), np.uint8), np.ones((0, 256))
+    Z, change = TieWeights(order, 4).move(np.arange(4) == 1, 1.0, *none, 1.0)
+    assert pytest.approx(0.9 + 0.1 * math.e) == Z
+    assert 0.9 - 0.9 / Z <= change <= Z - 1 + 1e-12
+
+
+def test_moments_of_ties_are_sums_over_pairs():
+    rng = np.random.default_rng(0)
+    order = PairOrder.of(make_pairs(0), 14)
+    weights, (better, worse) = TieWeights(order, 14), sides_of(order)
+    rankings, of_tie, h = rng.integers(0, 2, (9, 14)), rng.normal(size=(9, 3)), rng.random(14)
+    g, slope, curvature = of_tie.T @ (rankings[:, better] == rankings[:, worse])
+    slope, g = slope + h[worse] - h[better], g + 0.7 * (h[worse] - h[better])
+    share = order.weight / order.weight.sum() * np.exp(g)
+    expected = [share.sum(), (share * slope).sum(), (share * (slope**2 + curvature)).sum()]
+    np.testing.assert_allclose(weights.moments(h, 0.7, pack(rankings), tie_tables(of_tie)), expected, rtol=1e-10)
 
 
 def test_light_pairs_are_right_down_to_the_floor_and_never_lost():
@@ -198,6 +220,17 @@ def test_coefficients_of_one_half_are_kept():
     np.testing.assert_allclose(members.combination(np.array([1.0, 1.0, 1.0, 0.0])), [0.5, 0.5, 0.5], atol=1e-12)
 
 
+def test_the_basis_of_rankings_that_nearly_depend_on_each_other_is_orthogonal():
+    # Row k is 1 at k, k + 1, k + 3, ...: the inverse has Fibonacci's numbers, so the last is 1e-5 off the others' span.
+    n = 24
+    rows = np.array([[j == k or (j > k and (j - k) % 2) for j in range(n)] + [False] for k in range(n)], float)
+    order = PairOrder.of(Pairs(np.arange(n), np.full(n, n), np.ones(n)), n + 1)
+    members = IndependentSet(PairGraph.of(order, n + 1))
+    assert all(members.add(row) for row in rows)
+    assert members.triangle[-1, -1] < 1e-4
+    np.testing.assert_allclose(members.basis @ members.basis.T, np.eye(n), atol=1e-13)
+
+
 def test_components_do_not_depend_on_the_order_of_pairs():
     rng = np.random.default_rng(0)
     edges = np.array([(0, 5), (5, 9), (9, 1), (2, 3), (3, 8), (4, 7), (7, 6), (6, 4)])
@@ -240,3 +273,11 @@ def test_the_memory_of_refused_pairs_is_told_in_its_unit(n_rows, memory):
     graded = Graded(labels, np.array([0, n_rows]), np.ones(n_rows), np.ones(1))
     with pytest.raises(PodiumError, match=f"need about {memory}"):
         listed_pairs(graded, n_rows, 5)
+
+
+@pytest.mark.parametrize(
+    ("n_bytes", "told"),
+    [(1, "0.1 MB"), (10**9 - 1, "1000.0 MB"), (10**9, "1.0 GB"), (100_049_999_976, "100.0 GB")],
+)
+def test_a_gigabyte_is_a_thousand_million_bytes(n_bytes, told):
+    assert _memory(n_bytes) == told

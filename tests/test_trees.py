@@ -16,8 +16,7 @@ from podium.binning import as_blocks, bin_features
 from podium.trees.division import DONE, OVER, REMAINING, lead
 from podium.trees.grower import TreeGrower
 from podium.trees.histogram import FETCHED, as_lines, fill_histograms, pack, subtract_histograms, unpack
-from podium.trees.leaf_values import newton_values
-from podium.trees.regression_tree import Forest, RegressionTree, rounded_down
+from podium.trees.regression_tree import Forest, RegressionTree
 from podium.trees.split import Limits
 from profiles import examples
 from reference import trees as twin
@@ -354,37 +353,6 @@ def test_room_is_made_for_more_leaves(monkeypatch):
     np.testing.assert_array_equal(one.value, two.value)
 
 
-def test_a_monotone_tree_never_falls():
-    rng = np.random.default_rng(10)
-    X = rng.random((300, 2))
-    for sign in (1, -1):
-        gradient = -(np.sin(12 * X[:, 0]) + 2 * sign * X[:, 0] + X[:, 1] + rng.normal(size=300) / 3)
-        tree = grow(X, gradient, np.ones(300), monotone=[sign, 0], limits=Limits(5, 0.0)).tree
-        assert 0 in tree.feature
-        for other in np.linspace(0, 1, 11):
-            grid = np.column_stack([np.linspace(-0.1, 1.1, 101), np.full(101, other)])
-            assert np.all(sign * np.diff(tree.predict(grid)) >= 0)
-
-
-@examples(60, plain=8)
-@given(seed=st.integers(0, 10_000), kept=st.sampled_from([0.0, 0.3, 0.9]), ridge=st.sampled_from([0.0, 2.0]))
-def test_new_leaf_values_keep_to_the_constraints_and_to_kept_leaves(seed, kept, ridge):
-    rng, monotone = np.random.default_rng(seed), np.array([1, -1, 0])
-    X, gradient, curvature = table(seed)
-    tree = grow(X, gradient, curvature, max_leaves=9, monotone=monotone).tree
-    known = rng.random(tree.n_leaves) >= kept
-    sums = rng.normal(size=tree.n_leaves) * known, rng.random(tree.n_leaves) * known
-    values = newton_values(tree, *sums, ridge, monotone, 0.5)
-    np.testing.assert_array_equal(values[~known], tree.value[~known])
-    for i, feature in enumerate(tree.feature):
-        below = [twin.leaves_below(tree.left, tree.right, c) if c >= 0 else [~c] for c in (tree.left[i], tree.right[i])]
-        if monotone[feature] != 0:
-            lower, upper = below[:: monotone[feature]]
-            assert values[lower].max() <= values[upper].min()
-    free = newton_values(tree, *sums, ridge)
-    np.testing.assert_allclose(free[known], -sums[0][known] / (sums[1][known] + ridge))
-
-
 def test_min_split_gain_and_constant_data_stop_growth():
     X, gradient, curvature = table(11)
     assert grow(X, gradient, curvature, limits=Limits(1, 0.0, 0.0, 1e9)).tree.n_leaves == 1
@@ -397,20 +365,6 @@ def test_minus_infinity_is_a_value_like_others():
     X, gradient = np.array([[-np.inf], [-np.inf], [1.0], [np.nan]]), np.array([-3.0, -3.0, 5.0, 9.0])
     tree = grow(X, gradient, np.ones(4), max_leaves=3).tree
     np.testing.assert_allclose(tree.predict(X), [3, 3, -5, -9])
-
-
-def test_a_monotone_tree_by_squares_never_falls_and_is_not_stunted():
-    rng = np.random.default_rng(10)
-    X = rng.random((300, 2))
-    target = np.sin(12 * X[:, 0]) + 4 * X[:, 0] + X[:, 1]
-    curvature = 0.001 * (1 + 9 * rng.random(300))  # far from the rows' weights, 1
-    options = {"monotone": [1, 0], "limits": Limits(5, 0.0), "weight": np.ones(300)}
-    tree = grow(X, -curvature * target, curvature, **options).tree
-    for other in np.linspace(0, 1, 11):
-        grid = np.column_stack([np.linspace(-0.1, 1.1, 101), np.full(101, other)])
-        assert np.all(np.diff(tree.predict(grid)) >= 0)
-    assert np.corrcoef(tree.predict(X), target)[0, 1] > 0.9
-    assert np.std(tree.predict(X)) > np.std(target) / 2
 
 
 @pytest.mark.parametrize("kind", [np.float64, np.float32, sp.csr_array, sp.csc_array, np.asfortranarray])
@@ -439,11 +393,3 @@ def test_forest_adds_up_the_trees_of_every_storage(kind, monkeypatch):
     whole = Forest.of(trees).score(given)
     monkeypatch.setattr("podium.trees.regression_tree.ROWS_PER_TASK", 40)
     np.testing.assert_array_equal(Forest.of(trees).score(given, n_threads=2), whole)
-
-
-def test_thresholds_rounded_down_part_float32_alike():
-    thresholds = np.array([0.1, 1 / 3, -0.1, 1.0, np.inf, -np.inf, 1e-50])
-    for t, rounded in zip(thresholds, rounded_down(thresholds), strict=True):
-        near = np.float32(t)
-        for x in (near, np.nextafter(near, np.float32(9)), np.nextafter(near, np.float32(-9))):
-            assert (float(x) > t) == (x > rounded)

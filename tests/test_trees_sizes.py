@@ -12,7 +12,7 @@ from podium.trees.category_split import CategorySplits
 from podium.trees.division import MAX_LEAVES, N_LEAVES, PLACE, STEPS, TASK_FIELDS, _next_leaf, _take_best
 from podium.trees.grower import TreeGrower
 from podium.trees.histogram import AHEAD, FETCHED, as_lines, fill_histograms, pack, subtract_histograms, unpack
-from podium.trees.regression_tree import Forest, staged_scores
+from podium.trees.regression_tree import Forest, rounded_down, staged_scores
 from podium.trees.split import Limits
 from reference import trees as twin
 
@@ -298,45 +298,6 @@ def test_every_split_of_a_tree_with_sets_is_the_best_of_its_node(seed, limits):
             assert tree.count[~node] == rows.sum()
 
 
-@pytest.mark.parametrize("reg_lambda", [0.0, 2.0])
-@pytest.mark.parametrize("seed", range(3))
-def test_every_split_of_a_constrained_tree_is_the_best_within_its_bounds(seed, reg_lambda):
-    X, gradient, curvature = table(seed, 70, 3)
-    monotone = [1, -1, 0]
-    limits = Limits(1, 0.0, reg_lambda)
-    tree = grow(X, gradient, curvature, limits=limits, monotone=monotone, max_leaves=8, exact=True).tree
-    reached = twin.node_rows(tree, X)
-    bounds = twin.node_bounds(tree, reached, gradient, curvature, reg_lambda, monotone)
-    assert {0, 1} & set(tree.feature)
-    for node, rows in reached.items():
-        own = gradient[rows], curvature[rows], reg_lambda
-        if node >= 0:
-            best = twin.best_bounded_gain(X[rows], *own, monotone, bounds[node])
-            assert tree.gain[node] == pytest.approx(best, rel=1e-6)
-        else:
-            assert tree.value[~node] == pytest.approx(twin.bounded_value(*own, bounds[node]), rel=1e-6)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_every_split_by_a_set_below_a_constrained_one_is_the_best_within_its_bounds(seed):
-    X, gradient, curvature = table(seed, 70, 2, missing=0.0)
-    gradient -= X[:, 1] * np.where(X[:, 0] > 2, 1, -0.2)
-    monotone, limits = [0, 1], Limits(1, 0.0)
-    options = {"monotone": monotone, "n_categories": 6, "max_leaves": 8, "exact": True}
-    tree = grow(X, gradient, curvature, limits=limits, **options).tree
-    reached = twin.node_rows(tree, X)
-    bounds = twin.node_bounds(tree, reached, gradient, curvature, 0.0, monotone)
-    assert set(tree.feature) == {0, 1}
-    for node in range(len(tree.feature)):
-        own = X[reached[node]], gradient[reached[node]], curvature[reached[node]]
-        sets = [
-            np.isin(own[0][:, 0], s) for s in twin.sorted_and_single_sets(twin.drawn_sums(own[0][:, 0], *own[1:], 0.0))
-        ]
-        gains = [twin.bounded_gain(*own[1:], s, 0.0, 0, bounds[node]) for s in sets if 0 < s.sum() < len(s)]
-        best = max([*gains, twin.best_bounded_gain(own[0][:, 1:], *own[1:], 0.0, [1], bounds[node])])
-        assert tree.gain[node] == pytest.approx(best, rel=1e-6)
-
-
 @pytest.mark.parametrize("light", [0, 1])
 def test_neither_side_of_a_set_may_weigh_less_than_the_least(light):
     X = np.repeat([0.0, 1.0], 6)[:, None]
@@ -351,18 +312,6 @@ def test_of_equal_gains_in_several_items_the_first_is_taken():
     found[:, 0, 0], found[:, 0, 1] = [1.0, 2.0, 2.0], [3, 5, 7]
     _take_best(found, 3, 0, split)
     assert split[:2].tolist() == [2.0, 5.0]
-
-
-def test_leaf_values_of_a_constrained_tree_by_squares_are_newtons_where_bounds_leave_them_free():
-    rng = np.random.default_rng(13)
-    X, curvature = np.repeat(np.arange(5.0), 12)[rng.permutation(60)][:, None], 0.5 + rng.random(60)
-    gradient = -(X[:, 0] ** 2)
-    options = {"monotone": [1], "limits": Limits(1, 0.0, 3.0), "weight": np.ones(60)}
-    tree = grow(X, gradient, curvature, **options).tree
-    assert tree.n_leaves == 5
-    for leaf in range(5):
-        own = X[:, 0] == leaf
-        assert tree.value[leaf] == pytest.approx(-gradient[own].sum() / (curvature[own].sum() + 3.0))
 
 
 @pytest.mark.parametrize("kind", ["numbers", "sparse", "sets"])
@@ -400,3 +349,11 @@ def test_stages_are_apart_from_each_other_and_from_the_start():
     np.testing.assert_array_equal(start, np.arange(60.0))
     for i, stage in enumerate(stages):
         np.testing.assert_allclose(stage, start + sum(tree.predict(X) for tree in trees[: i + 1]))
+
+
+def test_thresholds_rounded_down_part_float32_alike():
+    thresholds = np.array([0.1, 1 / 3, -0.1, 1.0, np.inf, -np.inf, 1e-50])
+    for t, rounded in zip(thresholds, rounded_down(thresholds), strict=True):
+        near = np.float32(t)
+        for x in (near, np.nextafter(near, np.float32(9)), np.nextafter(near, np.float32(-9))):
+            assert (float(x) > t) == (x > rounded)

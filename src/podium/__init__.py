@@ -9,4 +9,3 @@ import lazy_loader
 from podium._version import __version__ as __version__
 
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
-__all__ += ["__version__"]

@@ -186,18 +186,24 @@ if JIT_DISABLED:
 
     def atomic_load(array: np.ndarray, index: Any) -> Any:
         """Return ``array[index]``."""
-        return array[index]
+        return array[_not_before(index)]
 
     def atomic_store(array: np.ndarray, index: Any, number: Any) -> None:
         """Do ``array[index] = number``."""
-        array[index] = number
+        array[_not_before(index)] = number
 
     def atomic_add(array: np.ndarray, index: Any, number: Any) -> Any:
         """Add to ``array[index]`` and return what it was, before any other thread sees it."""
         with _ONE_AT_A_TIME:
-            before = array[index]
+            before = array[_not_before(index)]
             array[index] = before + number
         return before
+
+    def _not_before(index: Any) -> Any:
+        """Refuse an index that compiled code would follow to what lies before the array, not count from its end."""
+        if index < 0:
+            raise IndexError(f"index {index} lies before the array")
+        return index
 
     _ONE_AT_A_TIME = threading.Lock()
 

@@ -112,7 +112,17 @@ def _sample_of(module: str, size: int, seed: int) -> list[Fault]:
                 faults[before, after] = Fault(module, before, after, name)
     reasons = {fault.key: fault.equivalent for fault in read_faults(EQUIVALENT)}
     found = [replace(faults[key], equivalent=reasons.get(faults[key].key, "")) for key in sorted(faults)]
-    return random.Random(f"{seed} {module}").sample(found, min(size, len(found)))
+    drawn = random.Random(f"{seed} {module}").sample(found, min(size, len(found)))
+    return [fault for fault in drawn if _is_python(fault.apply(source))]
+
+
+def _is_python(source: str) -> bool:
+    """Say whether a source can be compiled: an operator may leave none."""
+    try:
+        ast.parse(source)
+    except SyntaxError:
+        return False
+    return True
 
 
 def _changed_by(name: str, source: str) -> list[str]:

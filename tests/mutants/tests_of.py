@@ -119,7 +119,8 @@ class TestMap:
 
         Compiled kernels leave no trace: then those that run any function of the module, or else of its folder.
         """
-        for wanted in (f"{module}:{function}", f"{module}:", f"{module.rpartition('/')[0]}/"):
+        folder = "".join(module.rpartition("/")[:2])
+        for wanted in (f"{module}:{function}", f"{module}:", folder):
             exact = wanted.endswith(f":{function}") and bool(function)
             found = [
                 (took, test)

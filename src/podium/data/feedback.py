@@ -298,8 +298,7 @@ def _different_pairs(labels: Array, offsets: Array, weight: Array) -> Array:
     level = np.add.reduceat(weight, first)
     before = np.add.reduceat(weight, offsets[:-1])
     same = np.bincount(query[first], level * level, minlength=len(offsets) - 1)
-    single = np.bincount(query[first], minlength=len(offsets) - 1) == 1
-    return np.where(single, 0.0, np.maximum(before * before - same, 0.0) / 2)
+    return np.maximum(before * before - same, 0.0) / 2
 
 
 def _label_differences(labels: Array, offsets: Array, weight: Array) -> Array:

@@ -6,8 +6,10 @@ each feature. Terms are added two by two, because SQLite takes expressions of 1,
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from decimal import Context, Decimal
 from typing import Any, TypeVar
 
 import numpy as np
@@ -24,6 +26,9 @@ Term = TypeVar("Term")
 RULES = Rules(finite, np.float64, np.float64)
 DEEPEST = 900
 """Levels of a tree: SQLite takes 1,000 levels of an expression, and a sum of trees needs some."""
+PRECISE = Context(prec=40)
+NEAR_MIDDLE = Decimal("0.49")
+"""Of the distance between two float64: SQLite's error in reading a number, in 64 bits of precision, is below 1/100."""
 
 
 def write(record: Exported) -> str:
@@ -160,9 +165,14 @@ def _double(expression: str) -> str:
 
 
 def _number(value: float) -> str:
-    """Return a number: short, or with 17 digits, of which SQLite's reading is right where it is not of 16."""
-    short = repr(float(value))
-    return short if sum(map(str.isdigit, short.split("e")[0])) <= 15 else f"{value:.16e}"
+    """Return a number: short, or with 17 digits if the short one lies near the middle of two float64.
+
+    SQLite before 3.43 takes some of those for the other one, such as 7717.193804.
+    """
+    value = float(value)
+    short = repr(value)
+    away = PRECISE.subtract(Decimal(short), Decimal(value))
+    return short if abs(away) <= NEAR_MIDDLE * Decimal(math.ulp(value)) else f"{value:.16e}"
 
 
 def _quoted(name: str) -> str:

@@ -41,12 +41,12 @@ class Logistic(Loss):
     """
 
     def __init__(self, labels: Array, weight: Array, sigma: float) -> None:
-        self.sign, self.weight, self.sigma = np.where(labels > 0, 1.0, -1.0), weight, sigma
+        self.positive, self.weight, self.sigma = labels > 0, weight, sigma
+        self.sign = np.where(self.positive, 1.0, -1.0)
 
     def start(self) -> float:
         """Return half the log odds over σ, 0 where all rows are of one kind (LM Eq. 13)."""
-        positive = float(self.weight[self.sign > 0].sum())
-        negative = float(self.weight[self.sign < 0].sum())
+        positive, negative = float(self.weight[self.positive].sum()), float(self.weight[~self.positive].sum())
         return 0.0 if min(positive, negative) <= 0 else (math.log(positive) - math.log(negative)) / (2 * self.sigma)
 
     def derivatives(self, scores: Array, number: int = 0) -> tuple[Array, Array]:
@@ -65,12 +65,12 @@ class BalancedLogistic(Logistic):
 
     def __init__(self, labels: Array, weight: Array, sigma: float) -> None:
         super().__init__(labels, weight, sigma)
-        totals = np.array([weight[self.sign < 0].sum(), weight[self.sign > 0].sum()])
+        totals = np.array([weight[~self.positive].sum(), weight[self.positive].sum()])
         # times n/2, so that limits on the sum of curvatures mean what they mean in the plain loss
         with np.errstate(over="ignore"):
             shares = np.divide(totals.sum() / 2, totals, out=np.zeros(2), where=totals > 0)
         shares = np.minimum(shares, LARGEST**3)  # of a kind that weighs next to nothing
-        self.weight = weight * shares[(self.sign > 0).astype(int)]
+        self.weight = weight * shares[self.positive.astype(int)]
 
 
 class CrossEntropy(Loss):

@@ -160,6 +160,6 @@ def convention_rules(name: str) -> Rules:
     rules = CONVENTIONS.get(name) if isinstance(name, str) else None
     if rules is None:
         near = get_close_matches(str(name).lower(), CONVENTIONS, n=1)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
+        hint = "".join(f" Did you mean {known!r}?" for known in near)
         raise PodiumError(f"convention must be one of {', '.join(CONVENTIONS)}; got {name!r}.{hint}")
     return rules

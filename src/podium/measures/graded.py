@@ -140,7 +140,7 @@ def fill_exp2_gains(labels: Array, gains_out: Array) -> None:
         if label <= 0.0:
             gains_out[i] = 0.0
         elif label < 63.0 and int(label) == label:
-            gains_out[i] = float((1 << int(label)) - 1)
+            gains_out[i] = float((np.int64(1) << np.int64(label)) - np.int64(1))
         elif label < 1024.0:
             gains_out[i] = np.expm1(label * np.log(2.0))
         else:

@@ -25,7 +25,7 @@ FULL = 1e300
 def labels_and_scores(ranking: Ranking, rules: Rules) -> Rows:
     """Labels, and σ times the scores, both in rank order."""
     scores, largest = ranking.scores, LARGEST / rules.sigma
-    if max(scores.max(initial=0.0), -scores.min(initial=0.0)) > largest:
+    if np.abs(scores).max(initial=0.0) > largest:
         raise PodiumError(f"ranknet needs scores of size {largest:g} or less with sigma={rules.sigma:g}; rescale them.")
     scores = scores * rules.sigma
     return Rows(ranking.labels, scores, ranking.order)

@@ -20,6 +20,8 @@ KINDS = {"U": "texts", "O": "objects"}
 """Kinds of labels that are not numbers, by numpy's letter, and their names in a model file."""
 MOST_LETTERS = 2**22
 """Letters of all labels in a file if each were as long as the longest, as numpy keeps them: 16 MB."""
+FIT_LEVEL, SCORE_LEVEL = 6, 4
+"""How far above a warning of labels the caller of `fit` stands, and that of `score`."""
 
 
 def check_grades(y: Any, n_rows: int) -> tuple[Array, Array]:
@@ -31,7 +33,7 @@ def check_grades(y: Any, n_rows: int) -> tuple[Array, Array]:
     if y is None:
         raise PodiumError("The ranker requires y to be passed, but the target y is None: it learns from grades.")
     own = _own_order(y)
-    labels = _label_column(y, n_rows)
+    labels = _label_column(y, n_rows, FIT_LEVEL)
     if own is None:
         classes, grades = _sorted_grades(labels)
     else:
@@ -47,7 +49,7 @@ def check_grades(y: Any, n_rows: int) -> tuple[Array, Array]:
 
 def grades_of(y: Any, n_rows: int, classes: Array) -> Array:
     """Return the grades of further labels, which must be among those of the fit."""
-    labels = _label_column(y, n_rows)
+    labels = _label_column(y, n_rows, SCORE_LEVEL)
     grades = _numbers_of(labels, classes)
     return grades.astype(ROW)
 
@@ -104,12 +106,12 @@ def _own_order(y: Any) -> Array | None:
     return np.asarray(categories.to_numpy())
 
 
-def _label_column(y: Any, n_rows: int) -> Array:
+def _label_column(y: Any, n_rows: int, stacklevel: int) -> Array:
     """Return labels as a column without holes; a matrix of one column is taken for it, with a warning."""
     labels = to_array(y, "y")
     if labels.ndim == 2 and labels.shape[1] == 1:
         text = "A column-vector y was passed when a 1d array was expected; consider y.ravel()."
-        warnings.warn(text, DataConversionWarning, stacklevel=5)
+        warnings.warn(text, DataConversionWarning, stacklevel=stacklevel)
         labels = labels[:, 0]
     if labels.ndim != 1:
         raise PodiumError(f"y must be one-dimensional; got shape {labels.shape}.")

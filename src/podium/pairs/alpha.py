@@ -79,8 +79,8 @@ def alpha_numeric(found: WeakResult, distribution: HasMoments) -> float:
 
 
 def _zero_of_slope(moments: Callable[[float], Moments], low: float, high: float) -> float:
-    """Return where the slope of ln Z, negative at `low` and positive at `high`, is zero."""
-    alpha, before = (0.0 if low <= 0.0 <= high else 0.5 * (low + high)), high - low
+    """Return where the slope of ln Z, negative at `low` ≤ 0 and positive at `high` ≥ 0, is zero; start at 0."""
+    alpha, before = 0.0, high - low
     for _ in range(MAX_STEPS):
         _, slope, square = moments(alpha)
         low, high = (alpha, high) if slope < 0 else (low, alpha)

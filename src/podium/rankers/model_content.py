@@ -92,7 +92,7 @@ def make_ranker(kind: type[Kind], parameters: Any, path: str | PathLike[str]) ->
     try:
         ranker = kind(**kind._current_parameters(given))
         ranker._check_parameters()
-    except (PodiumError, TypeError, OverflowError) as error:  # the latter two from missing ones, and scikit-learn
+    except (PodiumError, TypeError) as error:  # the latter from missing ones
         raise FormatError(path, f"a parameter cannot be used. {str(error).rstrip('.')}") from None
     return ranker
 

@@ -143,7 +143,7 @@ class SVOR(OrdinalRanker):
             machine = self._follow(machine, data)
         elif not machine.solve(float(self.C), self.tol, self.max_iter):
             text = f"SVOR stopped after {self.max_iter} sweeps at a duality gap of {machine.gap:.2g}; raise max_iter."
-            warnings.warn(text, ConvergenceWarning, stacklevel=5)
+            warnings.warn(text, ConvergenceWarning, stacklevel=4)
         self.means_, self.deviations_, self.seed_ = scaling.means, scaling.deviations, seed
         self._keep_machine(machine, data.costs)
 

@@ -36,16 +36,13 @@ def is_shape_of_trees(left: Array, right: Array, n_leaves: Array) -> bool:
     below = np.concatenate([joined_left, joined_right])
     seen = np.bincount(np.where(below >= 0, below, len(left) + ~below), minlength=len(left) + int(n_leaves.sum()))
     roots = np.concatenate([own == 0, np.repeat(n_leaves == 1, n_leaves)])
-    return bool(np.array_equal(seen, ~roots)) and _leaves_ascend(joined_left, joined_right, n_leaves)
+    return bool(np.array_equal(seen, ~roots)) and _leaves_ascend(joined_left, joined_right)
 
 
-def _leaves_ascend(left: Array, right: Array, n_leaves: Array) -> bool:
+def _leaves_ascend(left: Array, right: Array) -> bool:
     """Say whether leaves are numbered from left to right: at each split the right side goes on where the left ends."""
     first, end = left_sides(left, right)
-    starts = _leaf_of_child(right, first)
-    roots = tree_roots(n_leaves)[n_leaves > 1]
-    lowest = (np.cumsum(n_leaves) - n_leaves)[n_leaves > 1]
-    return bool(np.all(end == starts)) and np.array_equal(first[roots], lowest)
+    return bool(np.all(end == _leaf_of_child(right, first)))
 
 
 def left_sides(left: Array, right: Array) -> tuple[Array, Array]:
