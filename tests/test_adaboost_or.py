@@ -153,10 +153,14 @@ class Majority(ORStump):
 @pytest.mark.plain
 def test_the_run_ends_before_a_base_that_is_worse_than_one_half(table):
     X, y = table
-    with pytest.raises(
-        PodiumError, match=r"Nothing was learned: the next base ranker has epsilon .* more than one half"
+    with pytest.warns(
+        UserWarning, match=r"Nothing was learned.*: the next base ranker has epsilon .* more than one half"
     ):
-        AdaBoostOR(Majority()).fit(X, y)
+        model = AdaBoostOR(Majority()).fit(X, y)
+    costs = [np.abs(y - grade).sum() for grade in model.classes_]
+    assert set(model.predict(X)) == {model.classes_[np.argmin(costs)]}
+    assert (model.rounds_, model.best_iteration_, len(model.train_costs_)) == ([], 0, 0)
+    np.testing.assert_array_equal(model.predict_rank(X), 1 + np.argmin(costs))
 
 
 @pytest.mark.plain
@@ -279,7 +283,7 @@ def test_evaluation_sets_must_have_the_names_of_the_columns(table):
 def test_early_stopping_needs_an_evaluation_set(table):
     with pytest.raises(PodiumError, match="early_stopping_rounds needs an eval_set to measure"):
         AdaBoostOR(early_stopping_rounds=5).fit(*table)
-    with pytest.raises(PodiumError, match="early_stopping_rounds needs an eval_set, which the base"):
+    with pytest.raises(PodiumError, match="early_stopping_rounds needs an eval_set to measure"):
         AdaBoostOR(AdaBoostOR(early_stopping_rounds=5)).fit(*table)
 
 

@@ -155,7 +155,7 @@ def test_rounds_of_orboost_go_on_after_all_grades_are_right_and_widen_margins():
 def test_rounds_of_orboost_end_once_the_loss_is_next_to_nothing(monkeypatch):
     X = np.array([[0.0, 0], [0, 1], [1, 0], [1, 1]])
     whole = ORBoost(25).fit(X, [0, 1, 1, 2])
-    monkeypatch.setattr("podium.rankers.orboost.LEAST_LOSS", 1e-3)
+    monkeypatch.setattr("podium.ordinal.margin_boosting.LEAST_LOSS", 1e-3)
     model = ORBoost(25).fit(X, [0, 1, 1, 2])
     assert model.stop_reason_ == "the loss has fallen to nothing"
     assert [done.alpha for done in model.rounds_] == [done.alpha for done in whole.rounds_[: len(model.rounds_)]]
@@ -212,7 +212,7 @@ def test_a_base_just_above_one_half_ends_the_run_and_one_at_one_half_does_not():
 
 
 def test_an_epsilon_above_one_half_by_no_more_than_rounding_counts_as_one_half(monkeypatch):
-    monkeypatch.setattr("podium.rankers.vote_rounds.ROUNDING", 0.25)
+    monkeypatch.setattr("podium.ordinal.vote_boosting.ROUNDING", 0.25)
     X, y = np.arange(200.0)[:, None], np.repeat([0, 1], 100)
     model = AdaBoostOR(flips(75), n_estimators=1).fit(X, y)
     assert [(done.epsilon, done.weight) for done in model.rounds_] == [(0.75, 0.0)]

@@ -118,25 +118,24 @@ def a_bar_counts_the_rounds_on_standard_error(estimator, capsys):
     assert "4/4" in err
 
 
-@changing("checkpoint", RankBoost, RankBoostPlus)
+@changing("checkpoint", *BOOSTED)
 def the_rounds_are_kept_in_a_file_and_taken_up_from_it(estimator, tmp_path):
     path = tmp_path / "rounds"
     whole = fitted(estimator, n_estimators=6)
     fitted(estimator, n_estimators=3, checkpoint=path)
     assert path.is_file()
-    searches = []
-    resumed = made(estimator, n_estimators=6, checkpoint=path)
-    run = resumed._run
+    steps, resumed = [], made(estimator, n_estimators=6, checkpoint=path)
+    boost = resumed._boost
 
-    def counted(data, evals, init_model, distribution, learner, *others):
-        search = learner.search
-        learner.search = lambda *given: searches.append(1) or search(*given)
-        return run(data, evals, init_model, distribution, learner, *others)
+    def counted(boosting, *others):
+        step = boosting.step
+        boosting.step = lambda number: steps.append(number) or step(number)
+        return boost(boosting, *others)
 
-    resumed._run = counted
+    resumed._boost = counted
     X, y, qid = table()
-    resumed.fit(X, y, qid=qid)
-    assert len(searches) == 3
+    resumed.fit(X, y, **({} if estimator not in BY_QUERY else {"qid": qid}))
+    assert steps == [4, 5, 6]
     assert rounds_of(resumed) == rounds_of(whole)
 
 

@@ -111,7 +111,7 @@ class Boosted(Estimator, Generic[AnyRound]):
         before: list[AnyRound],
         data: TrainingData,
         why_nothing: Callable[[str], str],
-        start: Any = None,
+        start: Callable[[], Any] = lambda: None,
     ) -> None:
         """Go through the rounds and keep what was learned.
 
@@ -127,8 +127,8 @@ class Boosted(Estimator, Generic[AnyRound]):
             Which a checkpoint belongs to.
         why_nothing : callable
             From the reason why a fit without any round ended to what it says.
-        start
-            What, beside the rounds before, the fit starts from, as a file would keep it.
+        start : callable
+            Returns what, beside the rounds before, the fit starts from, as a file would keep it.
         """
         checkpoint = self._open_checkpoint(before, data, start)
         monitor: Monitor[AnyRound] = Monitor(
@@ -144,13 +144,15 @@ class Boosted(Estimator, Generic[AnyRound]):
         self._keep(monitor.rounds, monitor.best_round)
         self.evals_result_, self.stop_reason_ = monitor.history, monitor.reason
 
-    def _open_checkpoint(self, before: list[AnyRound], data: TrainingData, start: Any) -> Checkpoint[AnyRound] | None:
+    def _open_checkpoint(
+        self, before: list[AnyRound], data: TrainingData, start: Callable[[], Any]
+    ) -> Checkpoint[AnyRound] | None:
         """Return the file that keeps the rounds, if there is to be one."""
         if self.checkpoint is None:
             return None
         given: dict[str, Any] = self.get_params(deep=False)
         given = {name: value for name, value in given.items() if name not in CHANGES_NO_ROUND}
-        given |= {"before": self._rounds_to_content(before), "start": start}
+        given |= {"before": self._rounds_to_content(before), "start": start()}
         described = copy(self)  # the rounds of a file are checked against these data, and a failed fit changes nothing
         described._describe(data)
         digest = fingerprint(given, data.columns())

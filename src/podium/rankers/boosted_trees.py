@@ -128,7 +128,7 @@ class TreeRanker(Ranker, Boosted[TreeRound]):
         measures = [parse_measure(name) for name in self._monitor_measures()]
         sets = evaluation_sets(evals, measures, threads, start.scores)
         why = partial(self._why_nothing_was_learned, data, loss)
-        self._boost(boosting, sets, measures, self._rounds_before(init_model), data, why, start.content())
+        self._boost(boosting, sets, measures, self._rounds_before(init_model), data, why, start.content)
         self.base_model_, self.base_score_ = start
         self.seed_ = seed
 
