@@ -54,8 +54,8 @@ def test_the_search_starts_from_the_best_ranker_and_of_more_than_two_from_more(m
 @pytest.mark.parametrize("positive", [True, False])
 def test_random_starts_are_equal_weights_and_draws_of_the_seed(positive):
     scores, y, qid = table(6, 3)
-    judge, rows = combination._gate(scores, y, qid, None, "ndcg", None, {})
-    search = combination._Search(judge, rows, positive)
+    objective, rows = combination._gate(scores, y, qid, None, "ndcg", None, {})
+    search = combination._Search(objective, rows, positive)
     equal, *drawn = search.random_starts(20, 1)
     np.testing.assert_allclose(equal, search.scales / search.scales.sum())
     assert (np.concatenate(drawn) < 0).any() != positive
@@ -99,8 +99,8 @@ def test_rankers_upside_down_are_blended_as_well_where_weights_may_be_negative(s
 def test_one_step_from_either_of_two_rankers_upside_down_finds_the_best_of_all():
     (one, two), y, qid = table(8, 2)
     best = blend([one, two], y, qid=qid, measure="ndcg", positive=False).value
-    judge, rows = combination._gate([-one, -two], y, qid, None, "ndcg", None, {})
-    search = combination._Search(judge, rows, positive=False)
+    objective, rows = combination._gate([-one, -two], y, qid, None, "ndcg", None, {})
+    search = combination._Search(objective, rows, positive=False)
     for weights, number in (([1.0, 0.0], 1), ([0.0, 1.0], 0)):
         assert search.good(search.step(np.array(weights), number)) == pytest.approx(best, abs=1e-9)
 

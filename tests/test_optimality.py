@@ -10,8 +10,8 @@ import scipy.sparse as sp
 
 from peers import peer
 from podium import PodiumError, PreferenceRegression, blend, evaluate, local_optimality
-from podium.evaluation.movable import _Linear
 from podium.evaluation.optimality import directions_needed, rise_bound
+from podium.evaluation.weight_space import _Linear
 
 
 def data(seed=0, n_queries=12, size=8, n_features=3):

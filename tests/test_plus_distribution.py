@@ -12,7 +12,7 @@ from podium.binning import bin_features
 from podium.data.feedback import Graded, Pairs
 from podium.pairs.explicit_part import PairOrder
 from podium.plus.independence import IndependentSet, PairGraph
-from podium.plus.pair_list import listed_pairs
+from podium.plus.materialized_pairs import materialize_pairs
 from podium.plus.plus_distribution import PlusDistribution
 from podium.plus.plus_search import EfficientLearner, OptimalLearner, distinct_stumps
 from podium.plus.tied_pairs import TieWeights, pack, tie_tables
@@ -48,7 +48,9 @@ def rankings_and_pairs(draw):
 
 
 def order_of(pairs, n_rows):
-    return listed_pairs(Pairs(pairs[0].astype(np.int64), pairs[1].astype(np.int64), np.ones(pairs.shape[1])), n_rows)
+    return materialize_pairs(
+        Pairs(pairs[0].astype(np.int64), pairs[1].astype(np.int64), np.ones(pairs.shape[1])), n_rows
+    )
 
 
 @pytest.mark.plain
@@ -97,7 +99,7 @@ def test_bits_say_which_rankings_tie():
 
 
 def test_members_are_passed_over_only_where_that_cannot_change_the_choice(taste):
-    order = listed_pairs(Pairs(*taste.pairs), len(taste.X))
+    order = materialize_pairs(Pairs(*taste.pairs), len(taste.X))
     state = PlusDistribution(order, len(taste.X))
     learner = EfficientLearner(bin_features(taste.X), state)
     passes = 0
@@ -111,12 +113,12 @@ def test_members_are_passed_over_only_where_that_cannot_change_the_choice(taste)
         edge = state.edge(found.values, found.r)
         assert sizes.max(initial=0.0) <= abs(edge) + 1e-12
         state.update(np.arctanh(edge) * found.values)
-        learner.take(found.ranking, 0.0)
+        learner.take(found.ranking)
     assert passes < 60 * len(state.eta) / 2
 
 
 def test_moments_are_derivatives_of_the_loss(taste):
-    order = listed_pairs(Pairs(*taste.pairs), len(taste.X))
+    order = materialize_pairs(Pairs(*taste.pairs), len(taste.X))
     state = PlusDistribution(order, len(taste.X))
     X = np.nan_to_num(taste.X)
     for feature, alpha in ((0, 0.3), (1, -0.2), (2, 0.1)):
@@ -135,7 +137,7 @@ def test_list_of_graded_pairs_is_that_of_the_labels(by_difference):
     rng = np.random.default_rng(2)
     y, weight, qid = rng.integers(0, 3, 24).astype(float), rng.integers(1, 4, 24).astype(float), np.repeat([0, 1, 2], 8)
     graded = Graded(y, np.array([0, 8, 16, 24]), weight, np.array([1.0, 2.0, 0.5]), by_difference)
-    order = listed_pairs(graded, 24)
+    order = materialize_pairs(graded, 24)
     total = order.weight.sum()
     found = {}
     for b, row in enumerate(order.better):
@@ -148,7 +150,7 @@ def test_list_of_graded_pairs_is_that_of_the_labels(by_difference):
 @pytest.mark.plain
 def test_pairs_without_weight_are_nothing_to_rank():
     with pytest.raises(NoPairsError, match="no pair of the feedback has a positive weight"):
-        listed_pairs(Pairs(np.array([0, 1]), np.array([1, 2]), np.zeros(2)), 3)
+        materialize_pairs(Pairs(np.array([0, 1]), np.array([1, 2]), np.zeros(2)), 3)
 
 
 @pytest.mark.plain

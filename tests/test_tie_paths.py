@@ -9,7 +9,7 @@ from podium import PodiumError, RankBoostPlus
 from podium.data.feedback import FeedbackSum, Graded, Pairs
 from podium.pairs.explicit_part import PairOrder
 from podium.plus.independence import IndependentSet, PairGraph
-from podium.plus.pair_list import _memory, listed_pairs
+from podium.plus.materialized_pairs import _memory, materialize_pairs
 from podium.plus.plus_distribution import PlusDistribution
 from podium.plus.tied_pairs import TieWeights, pack, tie_tables
 from podium.rankers.rankboost_plus import exponential_losses
@@ -250,7 +250,7 @@ def test_labels_and_pairs_listed_together_keep_their_weights():
     weight = np.array([1.0, 2, 1, 1, 1, 3, 1, 5])
     graded = Graded(labels, sizes, weight, np.array([7.0, 1.0, 1e-3]))
     pairs = Pairs(np.array([0, 4]), np.array([7, 1]), np.array([0.25, 9.0]))
-    order = listed_pairs(FeedbackSum((graded, pairs)), 8)
+    order = materialize_pairs(FeedbackSum((graded, pairs)), 8)
     better, worse = sides_of(order)
     found = {(int(w), int(b)): x for w, b, x in zip(worse, better, order.weight / order.weight.sum(), strict=True)}
     triples = plain.graded_triples(labels, np.repeat([0, 1, 2], np.diff(sizes)), weight, [7.0, 1.0, 1e-3])
@@ -272,7 +272,7 @@ def test_the_memory_of_refused_pairs_is_told_in_its_unit(n_rows, memory):
     labels = np.arange(n_rows, dtype=float)
     graded = Graded(labels, np.array([0, n_rows]), np.ones(n_rows), np.ones(1))
     with pytest.raises(PodiumError, match=f"need about {memory}"):
-        listed_pairs(graded, n_rows, 5)
+        materialize_pairs(graded, n_rows, 5)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from podium import RankBoost
 from podium.data.feedback import Pairs
 from podium.measures import pair_losses
 from podium.pairs.distribution import Distribution
-from podium.plus.pair_list import listed_pairs
+from podium.plus.materialized_pairs import materialize_pairs
 from podium.plus.plus_distribution import PlusDistribution
 from podium.rankers.rankboost_plus import RankBoostPlus, exponential_losses, slope_bound
 
@@ -33,7 +33,7 @@ def loss_1(step):
 
 def loss_2(step):
     """Ê2 of α h."""
-    return PlusDistribution(listed_pairs(feedback(), 8), 8).update(step)
+    return PlusDistribution(materialize_pairs(feedback(), 8), 8).update(step)
 
 
 def first_alpha(ranker, h):
@@ -197,7 +197,7 @@ def test_lemma_3_reaches_the_minimum_with_both_signs():
 
 def test_rank_boost_plus_reaches_the_minimum_of_its_own_loss_on_lemma_3():
     def loss(eta):
-        state = PlusDistribution(listed_pairs(Pairs(*ORDERED, np.ones(15)), 6), 6)
+        state = PlusDistribution(materialize_pairs(Pairs(*ORDERED, np.ones(15)), 6), 6)
         return np.prod([state.update(e * h) for e, h in zip(eta, RANKS.T, strict=True)])
 
     model = RankBoostPlus(200).fit(RANKS, pairs=ORDERED)

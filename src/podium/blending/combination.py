@@ -13,7 +13,7 @@ import numpy as np
 from podium._compiled import SCORE, thread_count
 from podium._frames import to_array
 from podium._validation import Array, PodiumError, check_labels, check_queries, check_scores
-from podium.blending.line import Curve, Judge
+from podium.blending.line import Curve, LineObjective
 from podium.data.ranking_data import group_rows, warn_of_one_query
 
 NARROW = 1e-12
@@ -104,15 +104,15 @@ def blend(
     >>> round(found.value, 3), found.single_values.round(3).tolist()
     (1.0, [0.689, 0.945])
     """
-    judge, table = _gate(scores, y, qid, group, measure, n_jobs, options)
+    objective, table = _gate(scores, y, qid, group, measure, n_jobs, options)
     _check_whole(n_restarts=n_restarts, random_state=random_state)
-    search = _Search(judge, table, positive)
-    singles = np.array([judge.value(one) for one in table])
+    search = _Search(objective, table, positive)
+    singles = np.array([objective.value(one) for one in table])
     starts = [np.eye(len(table))[np.argmax(search.sign * singles)]]
     if len(table) > 2:
         starts += search.random_starts(n_restarts, random_state)
     weights, good = max(map(search.climb, starts), key=lambda found: found[1])
-    return Blend(weights, search.sign * good, singles, judge.measure.name)
+    return Blend(weights, search.sign * good, singles, objective.measure.name)
 
 
 def blend_curve(
@@ -135,21 +135,21 @@ def blend_curve(
     y, qid, group, measure, n_jobs, **options
         As for `blend`.
     """
-    judge, (one, two) = _gate([first, second], y, qid, group, measure, n_jobs, options)
-    return judge.curve(one, two)
+    objective, (one, two) = _gate([first, second], y, qid, group, measure, n_jobs, options)
+    return objective.curve(one, two)
 
 
 def _gate(
     scores: Any, y: Any, qid: Any, group: Any, measure: str, n_jobs: int | None, options: dict[str, Any]
-) -> tuple[Judge, Array]:
-    """Check what the user gave; return the judge, and the scores of each ranker with rows grouped by query."""
+) -> tuple[LineObjective, Array]:
+    """Check what the user gave; return the objective, and the scores of each ranker with rows grouped by query."""
     table = _check_table(scores)
     n_rows = table.shape[1]
     labels, queries = check_labels(y, n_rows), group_rows(*check_queries(qid, group, n_rows))
     if qid is None and group is None:
         warn_of_one_query(labels, "", "group=[{}]", 4)
-    judge = Judge(labels[queries.rows], queries.offsets, measure, options, thread_count(n_jobs))
-    return judge, np.ascontiguousarray(table[:, queries.rows])
+    objective = LineObjective(labels[queries.rows], queries.offsets, measure, options, thread_count(n_jobs))
+    return objective, np.ascontiguousarray(table[:, queries.rows])
 
 
 def _check_table(scores: Any, n_rankers: int | None = None) -> Array:
@@ -187,15 +187,15 @@ def _weighted_sum(weights: Array, table: Array) -> Array:
 class _Search:
     """Coordinate sweeps over the weights of rankers; `good` is the mean, or its negative where low is good."""
 
-    def __init__(self, judge: Judge, table: Array, positive: bool) -> None:
-        self.judge, self.table = judge, table
-        self.sign = 1.0 if judge.measure.higher_is_better else -1.0
+    def __init__(self, objective: LineObjective, table: Array, positive: bool) -> None:
+        self.objective, self.table = objective, table
+        self.sign = 1.0 if objective.measure.higher_is_better else -1.0
         self.signs = [(1.0, 1.0)] if positive else list(product((1.0, -1.0), repeat=2))
         self.scales = np.array([self.scale(one) for one in table])
 
     def scale(self, scores: Array) -> float:
         """Return the power of two that brings the widest range of a query to about 1; exact, so ties stay ties."""
-        starts, halves = self.judge.offsets[:-1], scores / 2  # the whole range of large scores could overflow
+        starts, halves = self.objective.offsets[:-1], scores / 2  # the whole range of large scores could overflow
         widest = (np.maximum.reduceat(halves, starts) - np.minimum.reduceat(halves, starts)).max()
         return float(np.ldexp(1.0, -max(int(np.frexp(widest)[1]), -1000))) if widest > 0 else 1.0
 
@@ -221,7 +221,7 @@ class _Search:
 
     def good(self, weights: Array) -> float:
         """Return how well these weights rank."""
-        return self.sign * self.judge.value(_weighted_sum(weights, self.table))
+        return self.sign * self.objective.value(_weighted_sum(weights, self.table))
 
     def step(self, weights: Array, number: int) -> Array:
         """Return the weights with the best weight of one ranker, the others' held in proportion."""
@@ -232,7 +232,7 @@ class _Search:
         scale, own = self.scale(others), self.scales[number]
         points = []
         for a, b in self.signs:
-            curve = self.judge.curve(a * own * self.table[number], b * scale * others)
+            curve = self.objective.curve(a * own * self.table[number], b * scale * others)
             good, alpha = _best_point(curve, self.sign)
             found = (1 - alpha) * b * scale * rest
             found[number] = alpha * a * own

@@ -58,7 +58,7 @@ class Changes(NamedTuple):
     changes: Array
 
 
-class Judge:
+class LineObjective:
     """The labels and the measure by which scores are judged.
 
     Parameters
@@ -129,20 +129,20 @@ def crossings(one: Array, two: Array) -> Array:
     return np.unique(behind[opposed] / (behind[opposed] - ahead[opposed]))
 
 
-def _changes_by_measuring(judge: Judge, one: Array, two: Array) -> list[Changes]:
+def _changes_by_measuring(objective: LineObjective, one: Array, two: Array) -> list[Changes]:
     """Measure each query anew in every gap between its crossings: O(n³ log n) a query of n rows, for any measure."""
     found = []
-    for start, stop in pairwise(judge.offsets):
+    for start, stop in pairwise(objective.offsets):
         own = slice(start, stop)
         cut = crossings(one[own], two[own])
-        values = _gap_values(judge, one[own], two[own], judge.labels[own], cut)
+        values = _gap_values(objective, one[own], two[own], objective.labels[own], cut)
         changes = np.diff(values)
         real = np.abs(changes) > NOISE
         found.append(Changes(values[0], cut[real], changes[real]))
     return found
 
 
-def _gap_values(judge: Judge, one: Array, two: Array, labels: Array, cut: Array) -> Array:
+def _gap_values(objective: LineObjective, one: Array, two: Array, labels: Array, cut: Array) -> Array:
     """Return the measure of one query in each gap."""
     edges = np.concatenate([[0.0], cut, [1.0]])
     alphas = (edges[1:] + edges[:-1]) / 2
@@ -152,19 +152,19 @@ def _gap_values(judge: Judge, one: Array, two: Array, labels: Array, cut: Array)
         offsets = np.arange(len(part) + 1, dtype=ROW) * len(one)
         scores = (part * one + (1 - part) * two).ravel()
         many = np.tile(labels, len(part))
-        found.append(measure_queries(judge.measure, many, scores, offsets, **judge.options).values)
+        found.append(measure_queries(objective.measure, many, scores, offsets, **objective.options).values)
     return np.concatenate(found)
 
 
 class _Swaps:
     """Changes of NDCG, AP, RR and ERR under the expected-ties rule: each crossing swaps two neighbours."""
 
-    def __init__(self, judge: Judge) -> None:
-        name, self.offsets = judge.measure.definition.name, judge.offsets
+    def __init__(self, objective: LineObjective) -> None:
+        name, self.offsets = objective.measure.definition.name, objective.offsets
         self.sizes = np.diff(self.offsets)
         self.queries = np.repeat(np.arange(len(self.sizes)), self.sizes)
-        self.values = _row_values(name, judge.labels, self.offsets, judge.rules)
-        self.limit = int(judge.measure.k or self.sizes.max())
+        self.values = _row_values(name, objective.labels, self.offsets, objective.rules)
+        self.limit = int(objective.measure.k or self.sizes.max())
         self.units = place_units(int(self.sizes.max()), self.limit, SWAPS[name].logarithmic)
         self.scale = np.repeat(self._scales(name), self.sizes)
 
@@ -177,13 +177,13 @@ class _Swaps:
             scales[query] = SWAPS[name].fill_state(size, values, self.units, min(self.limit, size), state)
         return scales
 
-    def changes(self, judge: Judge, one: Array, two: Array) -> list[Changes]:
+    def changes(self, objective: LineObjective, one: Array, two: Array) -> list[Changes]:
         """Return the changes of each query in O(c log n) for c crossings: at most O(n² log n), in O(n) memory."""
         order = np.lexsort((-self.values, -one, -two, self.queries))
         one, two = one[order], two[order]
         differs = (one[1:] != one[:-1]) | (two[1:] != two[:-1]) | (self.queries[1:] != self.queries[:-1])
         starts = np.flatnonzero(np.concatenate([[True], differs, [True]])).astype(ROW)
-        rate, extra, keep, add = fill_profiles(judge.measure, self.values[order], starts)
+        rate, extra, keep, add = fill_profiles(objective.measure, self.values[order], starts)
         rate, extra = rate * self.scale, extra * self.scale
         one, two = one[starts[:-1]], two[starts[:-1]]
         bounds, calls = np.searchsorted(starts, self.offsets), []
@@ -203,7 +203,7 @@ class _Swaps:
                     self.limit,
                 )
             )
-        return [Changes(*own) for own in run_threads(sweep_query, calls, judge.n_threads)]
+        return [Changes(*own) for own in run_threads(sweep_query, calls, objective.n_threads)]
 
 
 def _row_values(name: str, labels: Array, offsets: Array, rules: Rules) -> Array:

@@ -20,9 +20,9 @@ from scipy.special import betaincinv
 from podium._compiled import ROW, thread_count
 from podium._validation import Array, PodiumError, check_choice, check_labels
 from podium.data.ranking_data import Queries
-from podium.evaluation.movable import Movable, movable
 from podium.evaluation.queries import COMPARE_OPTIONS, grouped, resampling_settings
 from podium.evaluation.results import plain_text, table_of
+from podium.evaluation.weight_space import WeightSpace, weight_space
 from podium.measures import Measure, QueryValues, measure_queries, parse_measure, weighted_mean
 
 MEASURE_OPTIONS = tuple(name for name in COMPARE_OPTIONS if name != "n_jobs")
@@ -179,7 +179,7 @@ def local_optimality(
     """
     labels, queries, _ = grouped(y, qid, group)
     shares = _check_settings(n_directions, radii, confidence, random_state)
-    ranker = movable(model, X, weights, len(labels), thread_count(n_jobs))
+    ranker = weight_space(model, X, weights, len(labels), thread_count(n_jobs))
     trial = Trial(ranker, labels, queries, parse_measure(measure), {"n_jobs": n_jobs, **options})
     value = trial.value()
     values = trial.along_random(n_directions, shares, random_state)
@@ -223,7 +223,7 @@ class Trial:
     """Means of a measure at moved weights; moves are shares of the length of the weights."""
 
     def __init__(
-        self, ranker: Movable, labels: Array, queries: Queries, measure: Measure, options: dict[str, Any]
+        self, ranker: WeightSpace, labels: Array, queries: Queries, measure: Measure, options: dict[str, Any]
     ) -> None:
         for name in options:
             check_choice(name, (*MEASURE_OPTIONS, "n_jobs"), "An option of the measure")

@@ -17,11 +17,11 @@ from rich.table import Table
 
 from podium._compiled import ROW, thread_count
 from podium._validation import Array, PodiumError, check_labels
-from podium.blending.line import Judge
-from podium.evaluation.movable import is_linear, movable
+from podium.blending.line import LineObjective
 from podium.evaluation.optimality import CELLS, Trial
 from podium.evaluation.queries import grouped
 from podium.evaluation.results import plain_text, table_of
+from podium.evaluation.weight_space import is_linear, weight_space
 from podium.measures import Measure, parse_measure
 
 
@@ -160,7 +160,7 @@ def weight_curves(
     """
     labels, queries, _ = grouped(y, qid, group)
     n_threads = thread_count(n_jobs)
-    ranker = movable(model, X, weights, len(labels), n_threads)
+    ranker = weight_space(model, X, weights, len(labels), n_threads)
     trial = Trial(ranker, labels, queries, parse_measure(measure), {"n_jobs": n_jobs, **options})
     numbers = _check_which(which, len(ranker.weights))
     moves = trial.length * _check_radius(radius) * np.arange(-_check_count(n_moves), n_moves + 1) / n_moves
@@ -168,8 +168,8 @@ def weight_curves(
     values = np.array([_means_along(trial, number, moves) for number in numbers])
     steps = None
     if is_linear(ranker) and trial.measure.definition.by_order:
-        judge = Judge(labels, queries.offsets, trial.measure, options, n_threads)
-        steps = tuple(_steps(trial, judge, number, float(moves[-1])) for number in numbers)
+        objective = LineObjective(labels, queries.offsets, trial.measure, options, n_threads)
+        steps = tuple(_steps(trial, objective, number, float(moves[-1])) for number in numbers)
     exact = [None] * len(numbers) if steps is None else steps
     best = [_best_move(trial, *one) for one in zip(numbers, [moves] * len(numbers), values, exact, strict=True)]
     best_moves, best_values = np.array(best).T
@@ -189,12 +189,12 @@ def _means_along(trial: Trial, number: int, moves: Array) -> Array:
     return means
 
 
-def _steps(trial: Trial, judge: Judge, number: int, reach: float) -> Steps:
+def _steps(trial: Trial, objective: LineObjective, number: int, reach: float) -> Steps:
     """Return the curve of one weight of a linear ranker: along it, scores are on a line to either side."""
     weights = np.tile(trial.ranker.weights, (3, 1))
     weights[:, number] += [-reach, 0.0, reach]
     below, here, above = trial.scores(weights)
-    down, up = judge.curve(below, here), judge.curve(above, here)
+    down, up = objective.curve(below, here), objective.curve(above, here)
     edges = np.concatenate([-reach * down.edges[::-1], reach * up.edges[1:]])
     edges[len(down.edges) - 1] = 0.0  # not -0.0
     return Steps(edges, np.concatenate([down.values[::-1], up.values]))

@@ -57,7 +57,7 @@ class PlusDistribution:
     Parameters
     ----------
     order : PairOrder
-        The pairs, as `podium.plus.pair_list.listed_pairs` gives them.
+        The pairs, as `podium.plus.materialized_pairs.materialize_pairs` gives them.
     n_rows : int
     n_threads : int
         Changes no bit.

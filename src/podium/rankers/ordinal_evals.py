@@ -7,7 +7,7 @@ from typing import Any
 from podium._validation import Array, PodiumError
 from podium.ordinal.ordinal_data import OrdinalData
 from podium.rankers.estimator import check_columns
-from podium.rankers.ranker import eval_sets, one_each
+from podium.rankers.ranker import eval_sets, one_per_eval_set
 
 
 def check_eval_sets(data: OrdinalData, eval_set: Any, eval_cost: Any, cost: Any, own_costs: bool) -> list[OrdinalData]:
@@ -27,7 +27,7 @@ def check_eval_sets(data: OrdinalData, eval_set: Any, eval_cost: Any, cost: Any,
     sets = eval_sets(eval_set)
     if eval_cost is None and own_costs and sets:
         raise PodiumError("With sample_cost give eval_cost too: a list with the costs of each eval_set.")
-    given = one_each(eval_cost, len(sets), "eval_cost")
+    given = one_per_eval_set(eval_cost, len(sets), "eval_cost")
     return [
         _check_eval_set(data, X, y, cost, costs, number)
         for number, ((X, y), costs) in enumerate(zip(sets, given, strict=True))

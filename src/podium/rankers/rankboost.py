@@ -254,7 +254,7 @@ class RankBoost(StumpRanker):
             the loss on any, also where `init_model` had learned from others.
         """
         check_is_fitted(self)
-        alpha, r, Z = (np.array([getattr(done, name) for done in self.rounds_]) for name in ("alpha", "r", "Z"))
+        alpha, r, Z = (np.array([getattr(round_, name) for round_ in self.rounds_]) for name in ("alpha", "r", "Z"))
         with np.errstate(divide="ignore", over="ignore"):
             bound = np.exp(np.minimum(np.cumsum(np.log(Z)), LOG_LARGEST))
             edge_bound = np.exp(0.5 * np.cumsum(np.log(np.maximum(1 - r**2, 0.0))))
@@ -272,8 +272,8 @@ class RankBoost(StumpRanker):
         """Return the exponential loss Σ D₁ exp(H(x₀) − H(x₁)) and the ranking loss after each round."""
         distribution, rows = self._first_distribution(data, thread_count(self.n_jobs)), data.queries.rows
         bounds, losses = [], []
-        for done, scores in zip(self.rounds_, staged, strict=True):
-            distribution.update(done.alpha * done.ranking.predict(data.features)[rows])
+        for round_, scores in zip(self.rounds_, staged, strict=True):
+            distribution.update(round_.alpha * round_.ranking.predict(data.features)[rows])
             bounds.append(np.exp(min(distribution.log_loss, LOG_LARGEST)))
             losses.append(distribution.ranking_loss(scores[rows]))
         return np.array(bounds), np.array(losses)

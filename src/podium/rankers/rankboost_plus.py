@@ -21,7 +21,7 @@ from podium.binning import bin_features
 from podium.data.feedback import CONTRADICTIONS, PAIR_WEIGHTS, feedback_of
 from podium.data.ranking_data import RankingData, warn_of_one_query
 from podium.pairs.distribution import Distribution
-from podium.plus.pair_list import listed_pairs
+from podium.plus.materialized_pairs import materialize_pairs
 from podium.plus.plus_boosting import PlusBoosting
 from podium.plus.plus_distribution import PlusDistribution
 from podium.plus.plus_search import EfficientLearner, OptimalLearner
@@ -143,7 +143,7 @@ class RankBoostPlus(StumpRanker):
     def _learn(self, data: RankingData, evals: list[RankingData], init_model: Any) -> None:
         self._check_boosting(evals, init_model)
         rows = data.queries.rows
-        pairs = listed_pairs(feedback_of(data, self.pair_weight, self.contradictions), len(rows), self.max_pairs)
+        pairs = materialize_pairs(feedback_of(data, self.pair_weight, self.contradictions), len(rows), self.max_pairs)
         threads = threads_for(self.n_jobs, len(rows) * data.features.shape[1] + 4 * len(pairs.worse))
         distribution = PlusDistribution(pairs, len(rows), threads)
         bins = bin_features(data.features, rows, data.weights, self.max_bins, threads)
@@ -158,7 +158,7 @@ class RankBoostPlus(StumpRanker):
         ``pair_loss`` gives the loss itself, also of `staged_predict`.
         """
         check_is_fitted(self)
-        alpha, r, Z = (np.array([getattr(done, name) for done in self.rounds_]) for name in ("alpha", "r", "Z"))
+        alpha, r, Z = (np.array([getattr(round_, name) for round_ in self.rounds_]) for name in ("alpha", "r", "Z"))
         return {"alpha": alpha, "r": r, "Z": Z, "bound": np.cumprod(Z), "edge_bound": slope_bound(slopes_of(Z))}
 
 
@@ -220,10 +220,13 @@ def exponential_losses(
     if not data.queries_given:
         warn_of_one_query(data.labels, "", "group=[{}]")
     feedback, n_rows = feedback_of(data, pair_weight, contradictions), len(data.queries.rows)
-    first, second = Distribution(feedback, n_rows), PlusDistribution(listed_pairs(feedback, n_rows, max_pairs), n_rows)
+    first, second = (
+        Distribution(feedback, n_rows),
+        PlusDistribution(materialize_pairs(feedback, n_rows, max_pairs), n_rows),
+    )
     logs = np.empty((2, len(model.rounds_)))
-    for t, done in enumerate(model.rounds_):
-        step = done.alpha * done.ranking.predict(data.features)[data.queries.rows]
+    for t, round_ in enumerate(model.rounds_):
+        step = round_.alpha * round_.ranking.predict(data.features)[data.queries.rows]
         first.update(step)
         second.update(step)
         logs[:, t] = first.log_loss, second.log_loss

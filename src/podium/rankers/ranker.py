@@ -147,7 +147,10 @@ class Ranker(Estimator):
 def _check_evals(eval_set: Any, eval_qid: Any, eval_group: Any, train: RankingData) -> list[RankingData]:
     """Check the evaluation sets and their columns."""
     sets = eval_sets(eval_set)
-    ids, groups = one_each(eval_qid, len(sets), "eval_qid"), one_each(eval_group, len(sets), "eval_group")
+    ids, groups = (
+        one_per_eval_set(eval_qid, len(sets), "eval_qid"),
+        one_per_eval_set(eval_group, len(sets), "eval_group"),
+    )
     evals = []
     for number, ((X, y), qid, group) in enumerate(zip(sets, ids, groups, strict=True)):
         try:
@@ -186,7 +189,7 @@ def eval_sets(eval_set: Any) -> list[tuple[Any, Any]]:
     return [(X, y) for X, y in sets]
 
 
-def one_each(beside: Any, n_sets: int, name: str) -> list[Any]:
+def one_per_eval_set(beside: Any, n_sets: int, name: str) -> list[Any]:
     """Return one entry per evaluation set."""
     if beside is None:
         return [None] * n_sets

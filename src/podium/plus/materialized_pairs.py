@@ -18,7 +18,7 @@ BYTES_PER_PAIR = 36
 """At most, while a list is sorted: two row numbers and a weight before, a row number and a weight after."""
 
 
-def listed_pairs(feedback: Feedback, n_rows: int, max_pairs: int | None = None) -> PairOrder:
+def materialize_pairs(feedback: Feedback, n_rows: int, max_pairs: int | None = None) -> PairOrder:
     """Return all pairs of a feedback, sorted by their better row.
 
     Parameters

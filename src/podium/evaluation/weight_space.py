@@ -14,7 +14,7 @@ from podium._compiled import ROW, SCORE, compiled, run_threads
 from podium._validation import Array, PodiumError, check_features, check_labels, check_scores
 
 
-class Movable(Protocol):
+class WeightSpace(Protocol):
     """A ranker whose weights can be moved.
 
     Attributes
@@ -29,7 +29,7 @@ class Movable(Protocol):
         """Return the scores of all rows, float64[m, n], at each of m vectors of weights."""
 
 
-def movable(model: Any, X: Any, weights: Any, n_rows: int, n_threads: int) -> Movable:
+def weight_space(model: Any, X: Any, weights: Any, n_rows: int, n_threads: int) -> WeightSpace:
     """Return a ranker as a function of its weights; see `podium.local_optimality` for what it may be."""
     is_function = callable(model) and not hasattr(model, "parameters")
     if (X is None, weights is not None) != (is_function, is_function):
@@ -49,7 +49,7 @@ def movable(model: Any, X: Any, weights: Any, n_rows: int, n_threads: int) -> Mo
     )
 
 
-def is_linear(ranker: Movable) -> bool:
+def is_linear(ranker: WeightSpace) -> bool:
     """Whether the scores are linear in the weights by construction."""
     return isinstance(ranker, _Linear)
 
