@@ -10,12 +10,11 @@ import scipy.sparse as sp
 from rich.table import Table
 
 from podium._validation import Array, check_labels, check_queries
-from podium.data.feedback import FeedbackSummary, summarize
-from podium.data.ranking_data import RankingData
+from podium.data import FeedbackSummary, RankingData, summarize
 from podium.evaluation.results import plain_text, table_of
 from podium.export import ExportReport, certify
 from podium.rankers import Estimator
-from podium.trees.regression_tree import dense_rows
+from podium.trees import dense_rows
 
 SHOWN = 8
 """Labels and feature names listed before the rest is only counted."""

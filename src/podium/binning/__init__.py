@@ -17,9 +17,20 @@ from podium._validation import Array, PodiumError
 from podium.binning.blocks import BLOCK, BlockBins, block_bins
 from podium.binning.columns import ColumnBins, column_bins
 from podium.binning.cuts import Cuts
+from podium.binning.monotone import check_monotone
 from podium.binning.thresholds import candidate_thresholds
 
-__all__ = ["BLOCK", "Bins", "BlockBins", "ColumnBins", "Cuts", "as_blocks", "bin_features", "candidate_thresholds"]
+__all__ = [
+    "BLOCK",
+    "Bins",
+    "BlockBins",
+    "ColumnBins",
+    "Cuts",
+    "as_blocks",
+    "bin_features",
+    "candidate_thresholds",
+    "check_monotone",
+]
 
 Bins = BlockBins | ColumnBins
 

@@ -14,7 +14,7 @@ from podium._compiled import SCORE, thread_count
 from podium._frames import to_array
 from podium._validation import Array, PodiumError, check_labels, check_queries, check_scores
 from podium.blending.line import Curve, LineObjective
-from podium.data.ranking_data import group_rows, warn_of_one_query
+from podium.data import group_rows, warn_of_one_query
 
 NARROW = 1e-12
 """Gaps up to this width are not taken: scores of 16 digits do not keep an order there."""

@@ -8,7 +8,7 @@ Ctrl-C; a `Checkpoint` keeps the rounds.
 from __future__ import annotations
 
 from podium.boosting.checkpoint import Checkpoint, check_checkpoint, fingerprint
-from podium.boosting.evaluation_sets import EvaluationSet, StagedScores, evaluation_sets
+from podium.boosting.evaluation_sets import EvaluationSet, ScoredRound, StagedScores, evaluation_sets
 from podium.boosting.lifecycle import Boosting, Stop, run
 from podium.boosting.monitor import Criterion, Monitor, MonitoredRound, RoundEvaluator
 
@@ -20,6 +20,7 @@ __all__ = [
     "Monitor",
     "MonitoredRound",
     "RoundEvaluator",
+    "ScoredRound",
     "StagedScores",
     "Stop",
     "check_checkpoint",

@@ -9,7 +9,7 @@ import numpy as np
 
 from podium._compiled import SCORE
 from podium._validation import Array, PodiumError
-from podium.data.ranking_data import RankingData
+from podium.data import RankingData
 from podium.measures import Measure, measure_many
 
 SeenRound = TypeVar("SeenRound", contravariant=True)

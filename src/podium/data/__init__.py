@@ -1,1 +1,48 @@
 """What rankers learn from: rows, labels, queries, pairs and categories, checked once."""
+
+from __future__ import annotations
+
+from podium.data.categories import MOST, Categories, categorical_columns, category_order, is_category, read_features
+from podium.data.feedback import (
+    CONTRADICTIONS,
+    PAIR_WEIGHTS,
+    Feedback,
+    FeedbackSummary,
+    Graded,
+    Pairs,
+    feedback_of,
+    summarize,
+)
+from podium.data.ranking_data import (
+    Queries,
+    RankingData,
+    canonical_order,
+    group_rows,
+    hash_features,
+    row_keys,
+    warn_of_one_query,
+)
+
+__all__ = [
+    "CONTRADICTIONS",
+    "MOST",
+    "PAIR_WEIGHTS",
+    "Categories",
+    "Feedback",
+    "FeedbackSummary",
+    "Graded",
+    "Pairs",
+    "Queries",
+    "RankingData",
+    "canonical_order",
+    "categorical_columns",
+    "category_order",
+    "feedback_of",
+    "group_rows",
+    "hash_features",
+    "is_category",
+    "read_features",
+    "row_keys",
+    "summarize",
+    "warn_of_one_query",
+]

@@ -21,8 +21,7 @@ import numpy as np
 
 from podium._compiled import SCORE
 from podium._validation import Array, PodiumError, check_choice, check_labels, check_queries, check_scores
-from podium.data.feedback import Graded
-from podium.data.ranking_data import group_rows
+from podium.data import Graded, group_rows
 from podium.losses import DELTAS, LambdaLoss
 from podium.losses.lambdas import NORMALIZATIONS
 

@@ -19,7 +19,7 @@ from scipy.special import betaincinv
 
 from podium._compiled import ROW, thread_count
 from podium._validation import Array, PodiumError, check_choice, check_labels
-from podium.data.ranking_data import Queries
+from podium.data import Queries
 from podium.evaluation.queries import COMPARE_OPTIONS, grouped, resampling_settings
 from podium.evaluation.results import plain_text, table_of
 from podium.evaluation.weight_space import WeightSpace, weight_space

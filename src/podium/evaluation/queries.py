@@ -19,7 +19,7 @@ from podium._validation import (
     check_queries,
     check_scores,
 )
-from podium.data.ranking_data import Queries, group_rows, warn_of_one_query
+from podium.data import Queries, group_rows, warn_of_one_query
 from podium.evaluation.resampling import bootstrap_interval, randomisation_p_value
 from podium.evaluation.results import Comparison, Evaluation, MeasureResult, PairedResult
 from podium.measures import Measure, QueryValues, measure_many, parse_measure, weighted_mean

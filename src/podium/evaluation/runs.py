@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from podium._validation import Array, PodiumError, check_choice
-from podium.data.ranking_data import Queries, group_rows
+from podium.data import Queries, group_rows
 from podium.evaluation.queries import evaluation_of, parse_measures, resampling_settings, warn_undefined
 from podium.evaluation.results import Evaluation
 from podium.measures import measure_many

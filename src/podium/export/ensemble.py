@@ -13,9 +13,9 @@ import numpy as np
 
 from podium._compiled import ROW, SCORE
 from podium._validation import Array
-from podium.data.categories import MOST
-from podium.stumps.stump import Stump
-from podium.trees.regression_tree import Forest, RegressionTree
+from podium.data import MOST
+from podium.stumps import Stump
+from podium.trees import Forest, RegressionTree
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,7 @@ import numpy as np
 from podium._validation import Array, PodiumError
 from podium.export.ensemble import TreeSum
 from podium.export.tree_text import Rules, feature_names, finite, float_text, other_way
-from podium.trees.regression_tree import RegressionTree
+from podium.trees import RegressionTree
 
 BY_SET, DEFAULT_LEFT, MISSING_NAN = 1, 2, 2 << 2
 """Bits of a decision type: a set of codes goes left; missing values go left; missing values are NaN."""

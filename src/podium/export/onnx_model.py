@@ -16,7 +16,7 @@ from podium._validation import Array, PodiumError
 from podium._version import __version__
 from podium.export.ensemble import Exported, Linear, TreeSum
 from podium.export.tree_text import Rules, feature_names, nearest_float32
-from podium.trees.regression_tree import RegressionTree
+from podium.trees import RegressionTree
 
 RULES = Rules(nearest_float32, np.float32, np.float32)
 OPSETS = {"": 17, "ai.onnx.ml": 3}

@@ -12,7 +12,7 @@ import numpy as np
 from podium._validation import Array
 from podium.export.ensemble import TreeSum
 from podium.export.tree_text import Rules, check_missing_as_zero, float_text, nearest_float32, nested
-from podium.trees.regression_tree import RegressionTree
+from podium.trees import RegressionTree
 
 MISSING = ("zero", "absent")
 TREES = Rules(nearest_float32, np.float32, np.float32, missing="zero")

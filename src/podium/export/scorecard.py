@@ -19,7 +19,7 @@ from podium._version import __version__
 from podium.export import step_functions
 from podium.export.ensemble import TreeSum
 from podium.export.tree_text import feature_names
-from podium.stumps.additive_model import StepFunction
+from podium.stumps import StepFunction
 
 LAYOUTS = ("csv", "html")
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")

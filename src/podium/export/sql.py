@@ -18,9 +18,8 @@ from podium._validation import Array, PodiumError
 from podium.export import step_functions
 from podium.export.ensemble import Exported, Linear, TreeSum
 from podium.export.tree_text import Rules, feature_names, finite, other_way
-from podium.stumps.additive_model import StepFunction
-from podium.trees.regression_tree import RegressionTree
-from podium.trees.tree_shape import left_sides
+from podium.stumps import StepFunction
+from podium.trees import RegressionTree, left_sides
 
 Term = TypeVar("Term")
 RULES = Rules(finite, np.float64, np.float64)

@@ -8,8 +8,8 @@ import numpy as np
 
 from podium._validation import Array
 from podium.export.ensemble import TreeSum
-from podium.stumps.additive_model import StepFunction
-from podium.trees.regression_tree import RegressionTree
+from podium.stumps import StepFunction
+from podium.trees import RegressionTree
 
 
 def is_stumps(record: TreeSum) -> bool:

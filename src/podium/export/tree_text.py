@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from podium._validation import Array, PodiumError
-from podium.data.categories import MOST
+from podium.data import MOST
 from podium.export.ensemble import TreeSum
-from podium.trees.regression_tree import RegressionTree
+from podium.trees import RegressionTree
 
 LARGEST = np.finfo(np.float32).max
 """Largest finite float32: what infinite thresholds become where a format has no infinity."""

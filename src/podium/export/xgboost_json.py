@@ -23,7 +23,7 @@ from podium.export.tree_text import (
     nearest_float32,
     nested,
 )
-from podium.trees.regression_tree import RegressionTree
+from podium.trees import RegressionTree
 
 MISSING = ("child", "zero", "right", "absent")
 

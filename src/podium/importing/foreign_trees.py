@@ -11,8 +11,8 @@ import numpy as np
 
 from podium._compiled import ROW, SCORE
 from podium._validation import Array, FormatError
-from podium.data.categories import MOST
-from podium.trees.regression_tree import RegressionTree, rounded_down
+from podium.data import MOST
+from podium.trees import RegressionTree, rounded_down
 
 WORDS = 8
 """Words of 32 bits of a set of codes."""

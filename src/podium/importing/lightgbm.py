@@ -16,7 +16,7 @@ from podium.export.ensemble import TreeSum
 from podium.importing.foreign_model import ZERO, Columns, Imported, Reading, given_names
 from podium.importing.foreign_trees import Splits, code_set, make_tree, to_numbers, to_whole_number, to_whole_numbers
 from podium.model_file import MOST_FEATURES
-from podium.trees.regression_tree import RegressionTree
+from podium.trees import RegressionTree
 
 VERSIONS = ("v2", "v3", "v4")
 """Layouts that this module reads; they differ in what is not needed to score."""

@@ -16,7 +16,7 @@ from podium.importing.foreign_model import Columns, Imported, Reading
 from podium.importing.foreign_trees import at_most_as_float32, to_numbers, to_whole_number
 from podium.importing.ranklib_xml import read_bags
 from podium.model_file import MOST_FEATURES
-from podium.trees.regression_tree import RegressionTree
+from podium.trees import RegressionTree
 
 MOST_WEIGHTS = 2**20
 """Features of a weighted sum, which has an entry for each."""

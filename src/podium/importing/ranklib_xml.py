@@ -15,7 +15,7 @@ from podium._compiled import ROW, SCORE
 from podium._validation import FormatError
 from podium.importing.foreign_trees import Splits, at_most_as_float32, make_tree
 from podium.model_file import MOST_FEATURES
-from podium.trees.regression_tree import RegressionTree
+from podium.trees import RegressionTree
 
 PARENTS = {
     "ensemble": ("models",),

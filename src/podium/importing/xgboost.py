@@ -21,7 +21,7 @@ from podium.importing.foreign_model import Columns, Imported, Reading, given_nam
 from podium.importing.foreign_trees import Splits, below_as_float32, code_set, make_tree, to_numbers
 from podium.importing.ubjson import read_ubjson
 from podium.model_file import MOST_FEATURES
-from podium.trees.regression_tree import RegressionTree
+from podium.trees import RegressionTree
 
 
 def _logit(share: float) -> float:

@@ -19,7 +19,7 @@ from podium.importing.document import read_json
 from podium.importing.foreign_model import Columns, Imported, Reading
 from podium.importing.foreign_trees import Splits, below_as_float32, code_set, make_tree, to_numbers, to_whole_numbers
 from podium.model_file import MOST_FEATURES
-from podium.trees.regression_tree import RegressionTree
+from podium.trees import RegressionTree
 
 
 def read_xgboost_dump(data: bytes, path: str | PathLike[str], columns: Columns) -> Imported:

@@ -30,7 +30,7 @@ from podium._compiled import (
     run_threads,
 )
 from podium._validation import Array
-from podium.data.feedback import Graded, Pairs
+from podium.data import Graded, Pairs
 from podium.losses.loss import Loss
 from podium.losses.row_pairs import FEW_ROWS, LANES, add_all_pairs, add_pairs, clear_sums, fill_square, sum_of_sizes
 from podium.measures.binary import relevance

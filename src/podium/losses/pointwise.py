@@ -11,7 +11,7 @@ import numpy as np
 from podium._compiled import SCORE
 from podium._magnitudes import LARGEST, check_within
 from podium._validation import Array, PodiumError
-from podium.data.feedback import Feedback, Graded
+from podium.data import Feedback, Graded
 from podium.losses.loss import Loss
 from podium.measures.conventions import Rules
 from podium.measures.graded import LARGE, above, exp2_gains, origins

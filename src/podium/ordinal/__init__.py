@@ -1,1 +1,49 @@
 """Grades, costs and votes, and what ordinal rankers are made of."""
+
+from __future__ import annotations
+
+from podium.ordinal.costs import COSTS, cost_matrix, cost_steps, costs_of_steps, row_costs
+from podium.ordinal.grades import NUMBER_KINDS, classes_from_content, classes_to_content, grades_of
+from podium.ordinal.margin_boosting import MarginBoosting, StagedGrades, ThresholdRound, margin_weights
+from podium.ordinal.margins import Margins
+from podium.ordinal.mean_cost import MeanCost, mean_cost
+from podium.ordinal.ordinal_data import OrdinalData
+from podium.ordinal.ordinal_stump import OrdinalStump, OrdinalStumpLearner, constant_stump
+from podium.ordinal.scaling import Scaling, check_scaling
+from podium.ordinal.step_weights import StepWeights
+from podium.ordinal.vote_boosting import LEAST, ROUNDING, BaseLearner, OrdinalRound, StagedMedians, VoteBoosting
+from podium.ordinal.votes import Votes, vote_of_stumps
+
+__all__ = [
+    "COSTS",
+    "LEAST",
+    "NUMBER_KINDS",
+    "ROUNDING",
+    "BaseLearner",
+    "MarginBoosting",
+    "Margins",
+    "MeanCost",
+    "OrdinalData",
+    "OrdinalRound",
+    "OrdinalStump",
+    "OrdinalStumpLearner",
+    "Scaling",
+    "StagedGrades",
+    "StagedMedians",
+    "StepWeights",
+    "ThresholdRound",
+    "VoteBoosting",
+    "Votes",
+    "check_scaling",
+    "classes_from_content",
+    "classes_to_content",
+    "constant_stump",
+    "cost_matrix",
+    "cost_steps",
+    "costs_of_steps",
+    "grades_of",
+    "margin_weights",
+    "mean_cost",
+    "row_costs",
+    "vote_of_stumps",
+]

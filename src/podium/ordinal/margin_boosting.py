@@ -12,9 +12,8 @@ from podium.boosting import StagedScores, Stop
 from podium.ordinal.costs import cost_steps
 from podium.ordinal.margins import Margins
 from podium.ordinal.ordinal_data import OrdinalData
-from podium.pairs.alpha import SMOOTHING
-from podium.pairs.pair_boosting import Round
-from podium.stumps.stump import StumpLearner
+from podium.pairs import SMOOTHING, Round
+from podium.stumps import StumpLearner
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,7 @@ import scipy.sparse as sp
 
 from podium._magnitudes import scaled_weight
 from podium._validation import Array, PodiumError, check_weight
-from podium.data.categories import read_features
-from podium.data.ranking_data import hash_features, row_keys
+from podium.data import hash_features, read_features, row_keys
 from podium.ordinal.costs import cost_matrix, costs_are_convex, row_costs
 from podium.ordinal.grades import check_grades, grades_of
 

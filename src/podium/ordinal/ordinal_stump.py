@@ -27,7 +27,7 @@ from podium._validation import Array
 from podium.binning.blocks import Matrix
 from podium.binning.columns import DenseReader, SparseReader
 from podium.ordinal.step_weights import GROUP, StepWeights
-from podium.stumps.stump import column_of
+from podium.stumps import column_of
 
 BLOCK = 16
 """Features whose running optima are in memory together: the rows of a group of steps, which all of them read, stay in

@@ -1,1 +1,36 @@
 """The distribution over pairs, the weights of weak rankings, and RankBoost's rounds."""
+
+from __future__ import annotations
+
+from podium.pairs.alpha import RULES, SMOOTHING, alpha_from_r, alpha_numeric
+from podium.pairs.distribution import LOG_LARGEST, Distribution, GradedPart, Moments, PairsPart
+from podium.pairs.explicit_part import PairOrder
+from podium.pairs.factors import LevelOrder
+from podium.pairs.feature_loss import RankingLoss, average, lowest_first, spread
+from podium.pairs.pair_boosting import FLAWLESS, PairBoosting, Round, orders_all
+from podium.pairs.weak_ranking import WeakLearner, WeakRanking, WeakResult
+
+__all__ = [
+    "FLAWLESS",
+    "LOG_LARGEST",
+    "RULES",
+    "SMOOTHING",
+    "Distribution",
+    "GradedPart",
+    "LevelOrder",
+    "Moments",
+    "PairBoosting",
+    "PairOrder",
+    "PairsPart",
+    "RankingLoss",
+    "Round",
+    "WeakLearner",
+    "WeakRanking",
+    "WeakResult",
+    "alpha_from_r",
+    "alpha_numeric",
+    "average",
+    "lowest_first",
+    "orders_all",
+    "spread",
+]

@@ -19,7 +19,7 @@ import numpy as np
 
 from podium._compiled import SCORE
 from podium._validation import Array, NoPairsError, PodiumError
-from podium.data.feedback import Feedback, Graded, Pairs
+from podium.data import Feedback, Graded, Pairs
 from podium.pairs.explicit_part import PairsPart
 from podium.pairs.graded_part import GradedPart
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from podium._compiled import ROW, SCORE, compiled, compiled_part, run_threads
 from podium._validation import Array
-from podium.data.feedback import Pairs
+from podium.data import Pairs
 
 WIDE = 600.0
 """Widest range of scores for one exponential a row; beyond it each pair gets its own, shifted by the largest."""

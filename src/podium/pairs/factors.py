@@ -14,7 +14,7 @@ import numpy as np
 
 from podium._compiled import ROW, SCORE, compiled, even_chunks, run_threads
 from podium._validation import Array
-from podium.data.feedback import Graded
+from podium.data import Graded
 
 WIDE = 600.0
 """Widest range of scores in a query for one factor per row: exp(±300) and their products stay normal numbers."""

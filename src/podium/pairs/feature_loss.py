@@ -9,7 +9,7 @@ import numpy as np
 
 from podium._compiled import ROW, SCORE, compiled
 from podium._validation import Array, NoPairsError
-from podium.data.feedback import Feedback, Graded, Pairs
+from podium.data import Feedback, Graded, Pairs
 from podium.pairs.graded_part import LevelOrder
 
 TIE = 1e-12

@@ -16,7 +16,7 @@ import numpy as np
 
 from podium._compiled import SCORE, compiled, compiled_part, even_chunks, run_threads
 from podium._validation import Array
-from podium.data.feedback import Graded
+from podium.data import Graded
 from podium.pairs.factors import Factors, LevelOrder, factors_of
 from podium.pairs.wrong_pairs import wrong_weights
 

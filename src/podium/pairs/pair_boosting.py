@@ -8,7 +8,7 @@ from typing import Protocol
 
 from podium._validation import Array
 from podium.boosting import Stop
-from podium.data.ranking_data import RankingData
+from podium.data import RankingData
 from podium.pairs.alpha import SMOOTHING
 from podium.pairs.distribution import Distribution
 from podium.pairs.weak_ranking import WeakLearner, WeakRanking, WeakResult

@@ -16,7 +16,7 @@ from scipy.linalg import solve_triangular
 
 from podium._compiled import ROW, SCORE, compiled
 from podium._validation import Array
-from podium.pairs.explicit_part import PairOrder
+from podium.pairs import PairOrder
 
 TOLERANCE = 1e-8
 """A ranking is dependent if what the basis leaves of it is shorter than this share of it. Rounding leaves about 1e-15;

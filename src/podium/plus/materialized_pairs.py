@@ -10,9 +10,8 @@ import numpy as np
 
 from podium._compiled import ROW, SCORE, compiled
 from podium._validation import Array, NoPairsError, PodiumError
-from podium.data.feedback import Feedback, Graded, Pairs
-from podium.pairs.explicit_part import PairOrder
-from podium.pairs.factors import LevelOrder
+from podium.data import Feedback, Graded, Pairs
+from podium.pairs import LevelOrder, PairOrder
 
 BYTES_PER_PAIR = 36
 """At most, while a list is sorted: two row numbers and a weight before, a row number and a weight after."""

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from podium._validation import Array
 from podium.boosting import Stop
-from podium.data.ranking_data import RankingData
-from podium.pairs.alpha import alpha_from_r, alpha_numeric
-from podium.pairs.pair_boosting import FLAWLESS, Round, orders_all
-from podium.pairs.weak_ranking import WeakRanking, WeakResult
+from podium.data import RankingData
+from podium.pairs import FLAWLESS, Round, WeakRanking, WeakResult, alpha_from_r, alpha_numeric, orders_all
 from podium.plus.plus_distribution import PlusDistribution
 from podium.plus.plus_search import EfficientLearner
 

@@ -15,8 +15,7 @@ import numpy as np
 
 from podium._compiled import SCORE, compiled
 from podium._validation import Array, PodiumError
-from podium.pairs.distribution import Moments
-from podium.pairs.explicit_part import PairOrder
+from podium.pairs import Moments, PairOrder
 from podium.plus.independence import IndependentSet, PairGraph
 from podium.plus.tied_pairs import GROUP, TieWeights, pack, tie_tables
 

@@ -12,11 +12,10 @@ import numpy as np
 
 from podium._validation import Array
 from podium.binning import Bins
-from podium.pairs.weak_ranking import WeakResult
+from podium.pairs import WeakResult
 from podium.plus.independence import TOLERANCE, PairGraph
 from podium.plus.plus_distribution import TIE, PlusDistribution
-from podium.stumps.cut_sums import SCALE, sums_above
-from podium.stumps.stump import ABSTAINS, PotentialGains, Stump, lookup
+from podium.stumps import ABSTAINS, SCALE, PotentialGains, Stump, lookup, sums_above
 
 CONVERGED = 1e-8
 """A slope not above this ends the fit: a step along it lowers Ê2 by less than 5e-17 of itself, below rounding."""

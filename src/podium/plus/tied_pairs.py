@@ -15,7 +15,7 @@ import numpy as np
 
 from podium._compiled import SCORE, compiled, run_threads
 from podium._validation import Array
-from podium.pairs.explicit_part import PairOrder
+from podium.pairs import PairOrder
 
 GROUP = 8
 """Rankers in a group: the bits of a byte, whose 256 patterns make a histogram that stays in the first-level cache."""

@@ -19,18 +19,26 @@ from podium._compiled import threads_for
 from podium._validation import Array, FormatError, PodiumError, check_seed
 from podium.boosting import EvaluationSet
 from podium.model_file import check_column, check_whole
+from podium.ordinal import (
+    LEAST,
+    ROUNDING,
+    BaseLearner,
+    MeanCost,
+    OrdinalData,
+    OrdinalRound,
+    StagedMedians,
+    StepWeights,
+    VoteBoosting,
+    constant_stump,
+    cost_matrix,
+    cost_steps,
+    grades_of,
+    mean_cost,
+)
 from podium.ordinal.bounds import generalization_gaps, margin_bounds, stump_dimension
-from podium.ordinal.costs import cost_matrix, cost_steps
-from podium.ordinal.grades import grades_of
-from podium.ordinal.mean_cost import MeanCost, mean_cost
-from podium.ordinal.ordinal_data import OrdinalData
-from podium.ordinal.ordinal_stump import constant_stump
-from podium.ordinal.step_weights import StepWeights
-from podium.ordinal.vote_boosting import LEAST, ROUNDING, BaseLearner, OrdinalRound, StagedMedians, VoteBoosting
 from podium.rankers.base_rankers import AnyRankers, StumpRankers, fitted_stump, grades_by
 from podium.rankers.boosted import Boosted
-from podium.rankers.ordinal_evals import check_eval_sets
-from podium.rankers.ordinal_ranker import OrdinalRanker
+from podium.rankers.ordinal_ranker import OrdinalRanker, check_eval_sets
 from podium.rankers.orstump import ORStump
 from podium.rankers.voting import VotingRanker, rankers_to_content
 

@@ -16,7 +16,7 @@ from sklearn.base import clone
 from sklearn.utils._param_validation import HasMethods, Interval
 
 from podium._validation import Array, FormatError, PodiumError, check_seed
-from podium.ordinal.ordinal_data import OrdinalData
+from podium.ordinal import OrdinalData
 from podium.rankers.ordinal_ranker import OrdinalRanker
 from podium.rankers.orstump import ORStump
 from podium.rankers.voting import VotingRanker, rankers_to_content

@@ -9,11 +9,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from podium._validation import Array
-from podium.ordinal.costs import costs_of_steps
-from podium.ordinal.grades import grades_of
-from podium.ordinal.ordinal_data import OrdinalData
-from podium.ordinal.ordinal_stump import OrdinalStump, OrdinalStumpLearner
-from podium.ordinal.step_weights import StepWeights
+from podium.ordinal import OrdinalData, OrdinalStump, OrdinalStumpLearner, StepWeights, costs_of_steps, grades_of
 from podium.rankers.ordinal_ranker import OrdinalRanker
 from podium.rankers.orstump import ORStump
 

@@ -24,12 +24,10 @@ from podium._magnitudes import check_within
 from podium._validation import Array, FormatError, PodiumError
 from podium.binning.blocks import Matrix
 from podium.binning.columns import DenseReader, SparseReader
-from podium.data.feedback import feedback_of
-from podium.data.ranking_data import RankingData
+from podium.data import RankingData, feedback_of
 from podium.export import Linear
 from podium.model_file import check_column, check_real, check_whole, to_whole
-from podium.pairs.feature_loss import RankingLoss, average, lowest_first, spread
-from podium.rankers.estimator import name_tuple
+from podium.pairs import RankingLoss, average, lowest_first, spread
 from podium.rankers.ranker import Ranker
 
 LARGEST = 1e100
@@ -102,7 +100,7 @@ class _LinearPreference(_Baseline):
 
     def _exported(self) -> Linear:
         intercept = self.default_ - float(self.coef_ @ self.averages_)
-        return Linear(self.coef_, self.averages_, intercept, name_tuple(self), type(self).__name__)
+        return Linear(self.coef_, self.averages_, intercept, self._names(), type(self).__name__)
 
 
 class PreferenceRegression(_LinearPreference):
@@ -280,7 +278,7 @@ class NearestNeighbor(_Baseline):
     def _exported(self) -> Linear:
         weights, missing = np.zeros(self.n_features_in_), np.zeros(self.n_features_in_)
         weights[self.features_], missing[self.features_] = 1.0 / len(self.features_), self.defaults_
-        return Linear(weights, missing, 0.0, name_tuple(self), type(self).__name__)
+        return Linear(weights, missing, 0.0, self._names(), type(self).__name__)
 
 
 def rating_scale(features: Any) -> Array:

@@ -12,19 +12,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from podium._compiled import thread_count
 from podium._validation import Array, PodiumError
-from podium.boosting import Boosting, evaluation_sets
-from podium.data.ranking_data import RankingData
+from podium.boosting import Boosting
+from podium.data import RankingData
 from podium.export import TreeSum
 from podium.export.ensemble import stump_tree
-from podium.measures import parse_measure
 from podium.model_file import check_whole
-from podium.pairs.pair_boosting import Round
+from podium.pairs import Round
 from podium.rankers.boosted import Boosted, why_no_ranking
-from podium.rankers.estimator import name_tuple
 from podium.rankers.ranker import Ranker
 from podium.rankers.story import from_columns, to_columns
-from podium.stumps.additive_model import AdditiveModel
-from podium.stumps.stump import Stump
+from podium.stumps import AdditiveModel, Stump
 
 
 class StumpRanker(Ranker, Boosted[Round]):
@@ -36,9 +33,8 @@ class StumpRanker(Ranker, Boosted[Round]):
         self, boosting: Boosting[Round], data: RankingData, evals: list[RankingData], init_model: Any
     ) -> None:
         """Go through the rounds, with the evaluation sets measured as `eval_metric` says."""
-        measures, threads = [parse_measure(name) for name in self._monitor_measures()], thread_count(self.n_jobs)
+        sets, measures = self._evaluation_sets(evals, thread_count(self.n_jobs))
         why = partial(why_no_ranking, data.features)
-        sets = evaluation_sets(evals, measures, threads)
         self._boost(boosting, sets, measures, self._rounds_before(init_model), data, why)
 
     def _keep(self, rounds: list[Round], best_round: int) -> None:
@@ -66,7 +62,7 @@ class StumpRanker(Ranker, Boosted[Round]):
                 kind = type(round_.ranking).__name__
                 raise PodiumError(f"Only stumps can be exported; the weak ranking of round {number + 1} is a {kind}.")
             trees.append(stump_tree(round_.ranking, round_.alpha))
-        return TreeSum(tuple(trees), 0.0, self.n_features_in_, name_tuple(self), type(self).__name__)
+        return TreeSum(tuple(trees), 0.0, self.n_features_in_, self._names(), type(self).__name__)
 
     def _rounds_to_content(self, rounds: Sequence[Round]) -> dict[str, Any]:
         return {"rounds": to_columns(rounds)}

@@ -14,28 +14,31 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from podium._compiled import ROW, SCORE, thread_count
-from podium._frames import to_array
 from podium._validation import Array, PodiumError, check_seed
-from podium.binning import as_blocks, bin_features
-from podium.boosting import Monitor, evaluation_sets, run
-from podium.data.categories import Categories
-from podium.data.ranking_data import RankingData, warn_of_one_query
+from podium.binning import as_blocks, bin_features, check_monotone
+from podium.boosting import Monitor, run
+from podium.data import Categories, RankingData, warn_of_one_query
 from podium.export import TreeSum
 from podium.losses import Loss
-from podium.measures import parse_measure
 from podium.model_file import check_real, check_whole
 from podium.rankers.boosted import Boosted
-from podium.rankers.estimator import name_tuple
 from podium.rankers.model_content import inner_ranker
 from podium.rankers.ranker import Ranker
 from podium.rankers.tree_categories import category_arrays, find_categories, from_lists, to_lists
 from podium.rankers.tree_file import from_columns, to_columns
-from podium.trees.category_split import CategorySplits
-from podium.trees.grower import TreeGrower
-from podium.trees.leaf_values import newton_values
-from podium.trees.regression_tree import Forest, RegressionTree, staged_scores
-from podium.trees.split import Limits
-from podium.trees.tree_boosting import Sampler, TreeBoosting, TreeRefit, TreeRound
+from podium.trees import (
+    CategorySplits,
+    Forest,
+    Limits,
+    RegressionTree,
+    Sampler,
+    TreeBoosting,
+    TreeGrower,
+    TreeRefit,
+    TreeRound,
+    newton_values,
+    staged_scores,
+)
 
 
 class Start(NamedTuple):
@@ -125,8 +128,7 @@ class TreeRanker(Ranker, Boosted[TreeRound]):
             Sampler(data.queries.offsets, n_features, self.subsample, self.colsample_bytree, seed),
             start.scores(data.features)[data.queries.rows], self.learning_rate,
         )  # fmt: skip
-        measures = [parse_measure(name) for name in self._monitor_measures()]
-        sets = evaluation_sets(evals, measures, threads, start.scores)
+        sets, measures = self._evaluation_sets(evals, threads, start.scores)
         why = partial(self._why_nothing_was_learned, data, loss)
         self._boost(boosting, sets, measures, self._rounds_before(init_model), data, why, start.content)
         self.base_model_, self.base_score_ = start
@@ -266,7 +268,7 @@ class TreeRanker(Ranker, Boosted[TreeRound]):
                 "A model that goes on from another ranker's scores cannot be exported; export both apart."
             )
         trees = tuple(self.trees_[: self.best_iteration_])
-        names, categories = name_tuple(self), {} if self._categories is None else self._categories.values
+        names, categories = self._names(), {} if self._categories is None else self._categories.values
         return TreeSum(trees, float(self.base_score_), self.n_features_in_, names, type(self).__name__, categories)
 
     def _rounds_to_content(self, rounds: Sequence[TreeRound]) -> dict[str, Any]:
@@ -297,20 +299,14 @@ class TreeRanker(Ranker, Boosted[TreeRound]):
 
 def _check_monotone(constraints: Any, n_features: int, categories: Categories | None) -> Array | None:
     """Return one of 1, -1 and 0 for each feature, or None; categories have no order to keep."""
-    if constraints is None:
-        return None
-    given = to_array(constraints, "monotone_constraints")
-    if given.shape != (n_features,) or not np.isin(given, (-1, 0, 1)).all():
-        raise PodiumError(
-            f"monotone_constraints must give 1, -1 or 0 for each of {n_features} features; got {constraints!r}."
-        )
-    unordered = [] if categories is None else [column for column in categories.values if given[column] != 0]
-    if unordered:
+    given = check_monotone(constraints, n_features)
+    unordered = [] if categories is None or given is None else [one for one in categories.values if given[one] != 0]
+    if given is not None and unordered:
         raise PodiumError(
             f"monotone_constraints must be 0 for categorical features; got {given[unordered[0]]} for feature "
             f"{unordered[0]}."
         )
-    return given.astype(np.int8)
+    return given
 
 
 def gain_shares(trees: list[RegressionTree], n_features: int) -> Array:

@@ -16,8 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from podium._compiled import thread_count
 from podium._validation import Array, FormatError, PodiumError, check_queries
-from podium.data.categories import Categories, read_features
-from podium.data.ranking_data import group_rows
+from podium.data import Categories, group_rows, read_features
 from podium.export import Exported, export_model
 from podium.model_file import MOST_FEATURES, check_whole, to_floats, write_model
 from podium.rankers.model_content import kept_parameters, make_ranker, take_training, training_content
@@ -81,6 +80,11 @@ class Estimator(BaseEstimator, ABC):
     def _current_parameters(cls, parameters: dict[str, Any]) -> dict[str, Any]:
         """Return the parameters of a file as this version writes them."""
         return parameters
+
+    def _names(self) -> tuple[str, ...] | None:
+        """Return the names of the columns of the fit, if they had any."""
+        names = names_of(self)
+        return None if names is None else tuple(names)
 
     def _describe_columns(self, data: Table) -> None:
         """Keep what the checked training data says of columns."""
@@ -188,12 +192,6 @@ class Estimator(BaseEstimator, ABC):
         tags.input_tags.sparse = True
         tags.target_tags.required = True
         return tags
-
-
-def name_tuple(ranker: Any) -> tuple[str, ...] | None:
-    """Return the feature names that a fitted ranker has, for a record that is exported."""
-    names = names_of(ranker)
-    return None if names is None else tuple(names)
 
 
 def names_of(ranker: Any) -> list[str] | None:

@@ -21,8 +21,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from podium._compiled import ROW, SCORE
 from podium._validation import Array, FormatError, PodiumError
 from podium.model_file import check_real
-from podium.ordinal.costs import cost_steps, costs_of_steps
-from podium.ordinal.ordinal_data import OrdinalData
+from podium.ordinal import OrdinalData, cost_steps, costs_of_steps
 from podium.rankers.model_content import content_of, inner_ranker, refuse_strangers
 from podium.rankers.ordinal_ranker import OrdinalRanker
 

@@ -12,15 +12,14 @@ import numpy as np
 
 from podium._compiled import ROW, SCORE, thread_count
 from podium._validation import Array, FormatError, PodiumError
-from podium.data.ranking_data import RankingData
+from podium.data import RankingData
 from podium.export.ensemble import Linear, TreeSum
 from podium.importing import Columns, Imported, Reading, read_foreign
 from podium.model_file import MOST_FEATURES, check_column, check_real, check_whole, to_whole
 from podium.rankers.boosted_trees import gain_shares
-from podium.rankers.estimator import name_tuple
 from podium.rankers.ranker import Ranker
 from podium.rankers.tree_file import from_columns, to_columns
-from podium.trees.regression_tree import Forest, RegressionTree
+from podium.trees import Forest, RegressionTree
 
 LARGEST_FLOAT32 = float(np.finfo(np.float32).max)
 """Values beyond ± this count as it where a program reads features as float32, so that scores are finite."""
@@ -219,7 +218,7 @@ class ImportedTrees(ImportedRanker):
                 f"This model takes 0 for a missing value in feature {zeros[0]} ({len(zeros)} such feature(s)), "
                 "which no format says; export it from the program that trained it."
             )
-        return TreeSum(tuple(self._used), self.base_score_, self.n_features_in_, name_tuple(self), type(self).__name__)
+        return TreeSum(tuple(self._used), self.base_score_, self.n_features_in_, self._names(), type(self).__name__)
 
     def _learned(self) -> dict[str, Any]:
         return {
@@ -270,7 +269,7 @@ class ImportedLinear(ImportedRanker):
         return self._model.score(features.astype(SCORE))
 
     def _exported(self) -> Linear:
-        return replace(self._model, feature_names=name_tuple(self), name=type(self).__name__)
+        return replace(self._model, feature_names=self._names(), name=type(self).__name__)
 
     def _learned(self) -> dict[str, Any]:
         return {**super()._learned(), "coef": self.coef_, "intercept": self.intercept_}

@@ -10,8 +10,7 @@ from typing import Any
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from podium._validation import PodiumError
-from podium.data.feedback import CONTRADICTIONS, Graded, feedback_of
-from podium.data.ranking_data import RankingData
+from podium.data import CONTRADICTIONS, Graded, RankingData, feedback_of
 from podium.losses import (
     DELTAS,
     NORMALIZATIONS,

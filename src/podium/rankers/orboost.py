@@ -20,16 +20,21 @@ from podium._validation import Array, FormatError
 from podium.binning import bin_features
 from podium.boosting import EvaluationSet
 from podium.model_file import check_whole
-from podium.ordinal.margin_boosting import MarginBoosting, StagedGrades, ThresholdRound, margin_weights
-from podium.ordinal.margins import Margins
-from podium.ordinal.mean_cost import MeanCost, mean_cost
-from podium.ordinal.ordinal_data import OrdinalData
+from podium.ordinal import (
+    MarginBoosting,
+    Margins,
+    MeanCost,
+    OrdinalData,
+    StagedGrades,
+    ThresholdRound,
+    margin_weights,
+    mean_cost,
+)
 from podium.rankers.boosted import Boosted, why_no_ranking
 from podium.rankers.boosted_stumps import additive_model, importances
-from podium.rankers.ordinal_evals import check_eval_sets
-from podium.rankers.ordinal_ranker import OrdinalRanker, check_thresholds
+from podium.rankers.ordinal_ranker import OrdinalRanker, check_eval_sets, check_thresholds
 from podium.rankers.story import from_columns, to_columns
-from podium.stumps.stump import Stump, StumpLearner
+from podium.stumps import Stump, StumpLearner
 
 
 class ORBoost(OrdinalRanker, Boosted[ThresholdRound]):

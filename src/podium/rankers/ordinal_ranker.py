@@ -15,11 +15,18 @@ from sklearn.base import ClassifierMixin
 from podium._magnitudes import scaled_weight
 from podium._validation import Array, FormatError, PodiumError, check_weight
 from podium.model_file import to_floats
-from podium.ordinal.costs import COSTS, cost_matrix, row_costs
-from podium.ordinal.grades import classes_from_content, classes_to_content, grades_of
-from podium.ordinal.ordinal_data import OrdinalData
-from podium.rankers.estimator import Estimator
+from podium.ordinal import (
+    COSTS,
+    OrdinalData,
+    classes_from_content,
+    classes_to_content,
+    cost_matrix,
+    grades_of,
+    row_costs,
+)
+from podium.rankers.estimator import Estimator, check_columns
 from podium.rankers.model_content import summary_of
+from podium.rankers.ranker import eval_sets, one_per_eval_set
 
 
 class OrdinalRanker(ClassifierMixin, Estimator):
@@ -146,3 +153,35 @@ def check_thresholds(values: Any, path: str | PathLike[str], n_grades: int, n_ro
     if np.isnan(rows).any() or not np.all(rows[:, 1:] >= rows[:, :-1]):
         raise FormatError(path, "thresholds must be numbers that ascend")
     return rows
+
+
+def check_eval_sets(data: OrdinalData, eval_set: Any, eval_cost: Any, cost: Any, own_costs: bool) -> list[OrdinalData]:
+    """Return the evaluation sets, checked, with the columns and grades of the training data.
+
+    Parameters
+    ----------
+    data : OrdinalData
+        The training data.
+    eval_set, eval_cost : list or None
+        As `fit` has them.
+    cost
+        The ranker's parameter.
+    own_costs : bool
+        Whether the training data came with `sample_cost`.
+    """
+    sets = eval_sets(eval_set)
+    if eval_cost is None and own_costs and sets:
+        raise PodiumError("With sample_cost give eval_cost too: a list with the costs of each eval_set.")
+    given = one_per_eval_set(eval_cost, len(sets), "eval_cost")
+    return [
+        _check_eval_set(data, X, y, cost, costs, number)
+        for number, ((X, y), costs) in enumerate(zip(sets, given, strict=True))
+    ]
+
+
+def _check_eval_set(data: OrdinalData, X: Any, y: Any, cost: Any, costs: Array | None, number: int) -> OrdinalData:
+    """Return one checked evaluation set."""
+    found = OrdinalData.from_arrays(X, y, cost=cost, sample_cost=costs, classes=data.classes)
+    names = None if found.feature_names is None else list(found.feature_names)
+    check_columns(data, found.features.shape[1], names, f"eval_set[{number}] must have")
+    return found

@@ -18,13 +18,9 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from podium._compiled import ROW, SCORE
 from podium._frames import to_array
 from podium._validation import Array, FormatError, PodiumError, check_queries, check_scores, check_weight
-from podium.data.ranking_data import canonical_order, hash_features, row_keys
+from podium.data import canonical_order, hash_features, row_keys
 from podium.model_file import check_whole
-from podium.ordinal.costs import cost_steps
-from podium.ordinal.grades import NUMBER_KINDS
-from podium.ordinal.ordinal_data import OrdinalData
-from podium.ordinal.ordinal_stump import OrdinalStumpLearner
-from podium.ordinal.step_weights import StepWeights
+from podium.ordinal import NUMBER_KINDS, OrdinalData, OrdinalStumpLearner, StepWeights, cost_steps
 from podium.rankers.lambdamart import MART
 from podium.rankers.model_content import content_of, inner_ranker
 from podium.rankers.ordinal_ranker import OrdinalRanker, check_thresholds

@@ -14,10 +14,7 @@ import numpy as np
 from podium._compiled import ROW, threads_for
 from podium._validation import Array, FormatError
 from podium.model_file import to_whole
-from podium.ordinal.costs import cost_steps
-from podium.ordinal.ordinal_data import OrdinalData
-from podium.ordinal.ordinal_stump import OrdinalStump, OrdinalStumpLearner
-from podium.ordinal.step_weights import StepWeights
+from podium.ordinal import OrdinalData, OrdinalStump, OrdinalStumpLearner, StepWeights, cost_steps
 from podium.rankers.ordinal_ranker import OrdinalRanker, check_thresholds
 
 OF_STUMPS = ("feature", "direction", "missing")

@@ -15,9 +15,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from podium._validation import Array, check_seed
 from podium.model_file import check_column, check_real
-from podium.ordinal.ordinal_data import OrdinalData
+from podium.ordinal import OrdinalData, Scaling, check_scaling
 from podium.ordinal.perceptron import pocket_perceptron
-from podium.ordinal.scaling import Scaling, check_scaling
 from podium.rankers.ordinal_ranker import OrdinalRanker, check_thresholds
 
 

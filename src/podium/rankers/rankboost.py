@@ -15,16 +15,10 @@ from podium._compiled import thread_count, threads_for
 from podium._magnitudes import check_within
 from podium._validation import Array, PodiumError
 from podium.binning import bin_features, candidate_thresholds
-from podium.data.feedback import CONTRADICTIONS, PAIR_WEIGHTS, feedback_of
-from podium.data.ranking_data import RankingData, warn_of_one_query
-from podium.pairs.alpha import RULES
-from podium.pairs.distribution import LOG_LARGEST, Distribution
-from podium.pairs.pair_boosting import PairBoosting
-from podium.pairs.weak_ranking import WeakLearner, WeakResult
+from podium.data import CONTRADICTIONS, PAIR_WEIGHTS, RankingData, feedback_of, warn_of_one_query
+from podium.pairs import LOG_LARGEST, RULES, Distribution, PairBoosting, WeakLearner, WeakResult
 from podium.rankers.boosted_stumps import StumpRanker
-from podium.stumps.own_learner import OwnLearner
-from podium.stumps.scaled_feature import FeatureLearner
-from podium.stumps.stump import Cumulative, StumpLearner
+from podium.stumps import Cumulative, FeatureLearner, OwnLearner, StumpLearner
 
 
 class RankBoost(StumpRanker):

@@ -18,13 +18,9 @@ from sklearn.utils.validation import check_is_fitted
 from podium._compiled import threads_for
 from podium._validation import Array
 from podium.binning import bin_features
-from podium.data.feedback import CONTRADICTIONS, PAIR_WEIGHTS, feedback_of
-from podium.data.ranking_data import RankingData, warn_of_one_query
-from podium.pairs.distribution import Distribution
-from podium.plus.materialized_pairs import materialize_pairs
-from podium.plus.plus_boosting import PlusBoosting
-from podium.plus.plus_distribution import PlusDistribution
-from podium.plus.plus_search import EfficientLearner, OptimalLearner
+from podium.data import CONTRADICTIONS, PAIR_WEIGHTS, RankingData, feedback_of, warn_of_one_query
+from podium.pairs import Distribution
+from podium.plus import EfficientLearner, OptimalLearner, PlusBoosting, PlusDistribution, materialize_pairs
 from podium.rankers.boosted_stumps import StumpRanker
 
 SEARCHES = {"efficient": EfficientLearner, "optimal": OptimalLearner}

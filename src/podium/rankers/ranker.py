@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Self
 
 import numpy as np
 
 from podium._magnitudes import scaled_weight
 from podium._validation import Array, PodiumError, check_labels, check_queries, check_weight
-from podium.data.categories import Categories
-from podium.data.ranking_data import RankingData, group_rows, warn_of_one_query
-from podium.measures import measure_queries, parse_measure, weighted_mean
+from podium.boosting import EvaluationSet, ScoredRound, evaluation_sets
+from podium.data import Categories, RankingData, group_rows, warn_of_one_query
+from podium.measures import Measure, measure_queries, parse_measure, weighted_mean
 from podium.rankers.estimator import Estimator, check_columns, names_of
 from podium.rankers.model_content import summary_of
 
@@ -129,6 +129,13 @@ class Ranker(Estimator):
     def _find_categories(self, X: Any, init_model: Any) -> Categories | None:
         """Return the categories of the columns that are categorical; None in a ranker of numbers alone."""
         return None
+
+    def _evaluation_sets(
+        self, evals: list[RankingData], n_threads: int, start: Callable[[Any], Array | float] = lambda _: 0.0
+    ) -> tuple[list[EvaluationSet[ScoredRound]], list[Measure]]:
+        """Return the evaluation sets, and the measures of `eval_metric`; `start` gives scores before the rounds."""
+        measures = [parse_measure(name) for name in self._monitor_measures()]
+        return evaluation_sets(evals, measures, n_threads, start), measures
 
     def _monitor_measures(self) -> list[str]:
         """Return the names in `eval_metric`, the first of which decides."""

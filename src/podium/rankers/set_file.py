@@ -10,8 +10,7 @@ import numpy as np
 
 from podium._validation import Array, FormatError
 from podium.model_file import to_floats
-from podium.trees.category_split import WORDS
-from podium.trees.regression_tree import RegressionTree
+from podium.trees import WORDS, RegressionTree
 
 
 def sets_to_columns(trees: Sequence[RegressionTree]) -> dict[str, Array]:

@@ -10,9 +10,8 @@ import numpy as np
 
 from podium._validation import FormatError, PodiumError
 from podium.model_file import to_floats, to_whole
-from podium.pairs.pair_boosting import Round
-from podium.stumps.scaled_feature import ScaledFeature
-from podium.stumps.stump import Stump
+from podium.pairs import Round
+from podium.stumps import ScaledFeature, Stump
 
 RANKINGS: dict[type, tuple[str, ...]] = {Stump: ("threshold",), ScaledFeature: ("low", "high")}
 """The weak rankings that a file holds, and the real numbers of each, beside its feature and what it is if missing."""

@@ -17,9 +17,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from podium._compiled import SCORE
 from podium._validation import Array, check_seed
 from podium.model_file import check_column, check_real, check_whole
-from podium.ordinal.costs import cost_steps
-from podium.ordinal.ordinal_data import OrdinalData
-from podium.ordinal.scaling import Scaling, check_scaling
+from podium.ordinal import OrdinalData, Scaling, check_scaling, cost_steps
 from podium.ordinal.support_vectors import KERNELS, ExtendedMachine, fill_kernel
 from podium.rankers.ordinal_ranker import OrdinalRanker, check_thresholds
 

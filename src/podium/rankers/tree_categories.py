@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from podium._validation import Array, FormatError, PodiumError
-from podium.data.categories import MOST, Categories, categorical_columns, category_order, is_category
+from podium.data import MOST, Categories, categorical_columns, category_order, is_category
 
 
 def find_categories(X: Any, categorical_features: Any, init_model: Any, before: Categories | None) -> Categories:

@@ -12,8 +12,7 @@ import numpy as np
 from podium._validation import Array, FormatError
 from podium.model_file import to_floats, to_whole
 from podium.rankers.set_file import sets_from_columns, sets_to_columns
-from podium.trees.regression_tree import RegressionTree
-from podium.trees.tree_shape import is_shape_of_trees
+from podium.trees import RegressionTree, is_shape_of_trees
 
 KINDS = {
     "feature": np.int32,

@@ -15,7 +15,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from podium._compiled import thread_count
 from podium._validation import Array, FormatError, PodiumError
-from podium.ordinal.votes import Votes, vote_of_stumps
+from podium.ordinal import Votes, vote_of_stumps
 from podium.rankers.base_rankers import fitted_stump, grades_by
 from podium.rankers.model_content import content_of, inner_ranker
 from podium.rankers.ordinal_ranker import OrdinalRanker

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 
 from podium._compiled import SCORE, compiled, run_threads
 from podium._validation import Array
-from podium.pairs.weak_ranking import WeakRanking
+from podium.pairs import WeakRanking
 from podium.stumps.stump import Stump
 
 ROWS_PER_TASK = 8192

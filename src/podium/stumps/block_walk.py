@@ -7,7 +7,7 @@ import numpy as np
 from podium._compiled import ROW, SCORE, compiled, compiled_part, run_threads
 from podium._validation import Array
 from podium.binning import BLOCK, BlockBins
-from podium.pairs.distribution import GradedPart
+from podium.pairs import GradedPart
 from podium.stumps.cut_sums import half_blocks
 from podium.stumps.level_tree import LevelTree
 

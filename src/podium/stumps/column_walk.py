@@ -9,7 +9,7 @@ import numpy as np
 from podium._compiled import ROW, SCORE, compiled, run_threads
 from podium._validation import Array
 from podium.binning import ColumnBins
-from podium.pairs.distribution import GradedPart
+from podium.pairs import GradedPart
 from podium.stumps.level_tree import LevelTree
 
 

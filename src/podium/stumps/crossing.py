@@ -21,7 +21,7 @@ import numpy as np
 from podium._compiled import SCORE, compiled, run_threads
 from podium._validation import Array
 from podium.binning import BLOCK, Bins, BlockBins, ColumnBins
-from podium.pairs.distribution import Distribution, GradedPart, PairsPart
+from podium.pairs import Distribution, GradedPart, PairsPart
 from podium.stumps.block_walk import BlockWalk
 from podium.stumps.column_walk import ColumnWalk
 from podium.stumps.cut_sums import SCALE, half_blocks, sums_above

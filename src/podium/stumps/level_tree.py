@@ -16,7 +16,7 @@ import numpy as np
 
 from podium._compiled import ROW, compiled, compiled_part
 from podium._validation import Array
-from podium.pairs.factors import LevelOrder
+from podium.pairs import LevelOrder
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,8 +7,7 @@ import numpy as np
 from podium._compiled import SCORE
 from podium._validation import Array, PodiumError
 from podium.boosting import Stop
-from podium.pairs.distribution import Distribution
-from podium.pairs.weak_ranking import WeakLearner, WeakResult
+from podium.pairs import Distribution, WeakLearner, WeakResult
 
 
 class OwnLearner:

@@ -17,8 +17,7 @@ from podium._compiled import SCORE, compiled
 from podium._validation import Array
 from podium.binning.blocks import Matrix
 from podium.binning.columns import DenseReader, SparseReader
-from podium.pairs.distribution import Distribution
-from podium.pairs.weak_ranking import WeakResult
+from podium.pairs import Distribution, WeakResult
 from podium.stumps.stump import ABSTAINS, NEGLIGIBLE, allowed_signs, column_of, lookup
 
 LEAST_RANGE = 4 * float(np.finfo(np.float64).tiny)

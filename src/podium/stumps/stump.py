@@ -14,11 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from podium._compiled import SCORE, compiled, compiled_part
-from podium._frames import to_array
 from podium._validation import Array, PodiumError
-from podium.binning import Bins
-from podium.pairs.distribution import Distribution
-from podium.pairs.weak_ranking import WeakResult
+from podium.binning import Bins, check_monotone
+from podium.pairs import Distribution, WeakResult
 from podium.stumps.crossing import CrossingWeights
 from podium.stumps.cut_sums import SCALE, sums_above
 
@@ -223,13 +221,9 @@ def lookup(table: dict[Any, Any], key: Any, name: str) -> Any:
 
 def allowed_signs(constraints: Sequence[int] | None, n_features: int) -> Array:
     """Return, for each feature, whether α > 0 and whether α < 0 is allowed: shape (n_features, 2)."""
-    if constraints is None:
+    signs = check_monotone(constraints, n_features)
+    if signs is None:
         return np.ones((n_features, 2), np.bool_)
-    signs = to_array(constraints, "monotone_constraints")
-    if signs.shape != (n_features,):
-        raise PodiumError(f"monotone_constraints must have one entry per feature, {n_features}; got {signs.size}.")
-    if not np.isin(signs, (-1, 0, 1)).all():
-        raise PodiumError(f"monotone_constraints must be -1, 0 or 1; got {signs[~np.isin(signs, (-1, 0, 1))][0]}.")
     return np.stack([signs >= 0, signs <= 0], axis=1)
 
 

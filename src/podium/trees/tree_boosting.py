@@ -11,7 +11,7 @@ from podium._compiled import ROW, compiled, even_chunks, run_threads, threads_fo
 from podium._magnitudes import LARGEST, check_within
 from podium._validation import Array, PodiumError
 from podium.boosting import Stop
-from podium.data.ranking_data import RankingData
+from podium.data import RankingData
 from podium.losses import Loss
 from podium.trees.grower import Grown, TreeGrower
 from podium.trees.regression_tree import RegressionTree

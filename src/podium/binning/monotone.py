@@ -1,0 +1,23 @@
+"""Monotone constraints: for each feature whether scores may only rise with it, only fall, or do as they like."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from podium._frames import to_array
+from podium._validation import Array, PodiumError
+
+
+def check_monotone(constraints: Any, n_features: int) -> Array | None:
+    """Return 1, -1 or 0 for each feature, or None where none is constrained."""
+    if constraints is None:
+        return None
+    given = to_array(constraints, "monotone_constraints")
+    if given.shape != (n_features,):
+        raise PodiumError(f"monotone_constraints must have one entry per feature, {n_features}; got {given.size}.")
+    wrong = ~np.isin(given, (-1, 0, 1))
+    if wrong.any():
+        raise PodiumError(f"monotone_constraints must be -1, 0 or 1; got {given[wrong][0]}.")
+    return given.astype(np.int8)
