@@ -320,8 +320,8 @@ def test_wrong_input_is_refused():
         ({"scores": [scores[0], scores[1][:-1]]}, r"scores\[1\] must have one value per row"),
         ({"scores": [scores[0], scores[1] * np.inf]}, r"scores\[1\] must be finite to be added up"),
         ({"measure": "ndgc"}, "did you mean ndcg"),
-        ({"n_restarts": -1}, "n_restarts must be a whole number"),
-        ({"random_state": 0.5}, "random_state must be a whole number"),
+        ({"n_restarts": -1}, "n_restarts must be an integer"),
+        ({"random_state": 0.5}, "random_state must be an integer"),
         ({"tie": "stable"}, "An option of the measure must be one of"),
         ({"y": np.zeros(len(y))}, "ndcg@10 is not defined here: no query has a label above 0, or two different labels"),
     ]

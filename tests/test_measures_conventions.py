@@ -268,7 +268,7 @@ def test_conventions_have_the_rules_of_their_tools(convention, name):
 @pytest.mark.plain
 def test_unknown_convention_is_refused_with_the_near_one():
     search = np.zeros(2), np.zeros(2), np.array([0, 2])
-    with pytest.raises(PodiumError, match=r"convention must be one of podium, trec.*Did you mean 'xgboost'\?"):
+    with pytest.raises(PodiumError, match=r"convention must be one of podium, trec.*\(did you mean xgboost"):
         values("ndcg", search, "XGBosst")
-    with pytest.raises(PodiumError, match=r"got 'gboost'\. Did you mean 'xgboost'\?$"):  # catboost is less near
+    with pytest.raises(PodiumError, match=r"got 'gboost' \(did you mean xgboost or catboost\?\)\.$"):
         values("ndcg", search, "gboost")

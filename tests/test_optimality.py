@@ -298,11 +298,11 @@ def test_wrong_input_is_refused():
         ({"X": X[:, :2]}, "X must have 3 features, one for each of coef_; got 2"),
         ({"X": X[:5]}, "X must have one row per label: 96 expected, 5 given"),
         ({"X": missing}, "X must be finite here"),
-        ({"n_directions": 0}, "n_directions must be a whole number of at least 1"),
+        ({"n_directions": 0}, "n_directions must be an integer of at least 1"),
         ({"radii": [0.1, -0.1]}, "radii must be positive numbers"),
         ({"radii": []}, "radii must be positive numbers"),
         ({"confidence": 1.0}, "confidence must lie between 0 and 1"),
-        ({"random_state": -1}, "random_state must be a whole number"),
+        ({"random_state": -1}, "random_state must be an integer"),
         ({"tie": "stable"}, "An option of the measure must be one of"),
         ({"y": np.zeros(len(y))}, "ndcg@10 is not defined here"),
     ]

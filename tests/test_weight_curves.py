@@ -162,7 +162,7 @@ def test_wrong_arguments_of_weight_curves_are_refused():
         ({"which": [0.5]}, "which must list numbers of weights"),
         ({"which": []}, "which must list numbers of weights, at least one"),
         ({"radius": 0}, "radius must be a number above 0; got 0"),
-        ({"n_moves": 0}, "n_moves must be a whole number of at least 1; got 0"),
+        ({"n_moves": 0}, "n_moves must be an integer of at least 1; got 0"),
         ({"tie": "stable"}, "An option of the measure must be one of"),
         ({"measure": "map", "y": y - 9}, r"map is not defined here: no query has a relevant row \(a label above 0\)"),
     ]

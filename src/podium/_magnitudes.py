@@ -6,7 +6,8 @@ large ones are scaled down together, by a power of two, which changes no digit o
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from numbers import Integral
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,6 +24,13 @@ WEIGHT_BITS = 60
 WEIGHT_RANGE = 120
 """Weights lie within 2 to this power of the largest: a smaller one is raised to that, which is nothing beside it. So
 sums of products of them keep their digits, and no weight of a pair leaves the range of exponentials."""
+
+
+def check_integer(value: Any, name: str, least: int) -> int:
+    """Return an integer of at least `least`; truth values are none."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        raise PodiumError(f"{name} must be an integer of at least {least}; got {value!r}.")
+    return int(value)
 
 
 def check_within(values: Array, name: str, why: str) -> None:

@@ -17,6 +17,23 @@ COLUMN_BYTES = 64
 """Least memory of a column, however empty, in a fit: its place, its hash and its bins."""
 
 
+def take_rows(features: Any, rows: Any) -> Any:
+    """Return some rows of a dense matrix, or of a sparse one by columns."""
+    if sp.issparse(features):
+        return sp.csc_array(sp.csr_array(features)[rows])
+    return np.ascontiguousarray(features[rows])
+
+
+def dense_rows(features: Any) -> Any:
+    """Return a matrix as a dense one in C order, entries that a sparse one does not hold as NaN."""
+    if not sp.issparse(features):
+        return np.ascontiguousarray(features)
+    stored = sp.coo_array(features)
+    dense = np.full(stored.shape, np.nan, stored.dtype)
+    dense[stored.coords] = stored.data
+    return dense
+
+
 def by_columns(X: Any) -> Any:
     """Return a sparse matrix by columns, sorted, with repeats summed, in float32 or float64.
 

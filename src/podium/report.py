@@ -9,12 +9,12 @@ import numpy as np
 import scipy.sparse as sp
 from rich.table import Table
 
+from podium._sparse import dense_rows
 from podium._validation import Array, check_labels, check_queries
 from podium.data import FeedbackSummary, RankingData, summarize
 from podium.evaluation.results import plain_text, table_of
 from podium.export import ExportReport, certify
 from podium.rankers import Estimator
-from podium.trees import dense_rows
 
 SHOWN = 8
 """Labels and feature names listed before the rest is only counted."""
@@ -203,7 +203,7 @@ def export_report(model: Estimator, X: Any, format: str, qid: Any = None, **opti
     ExportReport
     """
     rows = model._check_rows(X)
-    dense = dense_rows(sp.csr_array(rows)) if sp.issparse(rows) else rows
+    dense = dense_rows(rows)
     query, _ = check_queries(qid, None, len(dense))
     return certify(model._exported(), dense, model.predict(X), query, format, **options)
 

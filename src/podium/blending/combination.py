@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from podium._compiled import SCORE, thread_count
 from podium._frames import to_array
+from podium._magnitudes import check_integer
 from podium._validation import Array, PodiumError, check_labels, check_queries, check_scores
 from podium.blending.line import Curve, LineObjective
 from podium.data import group_rows, warn_of_one_query
@@ -105,7 +105,8 @@ def blend(
     (1.0, [0.689, 0.945])
     """
     objective, table = _gate(scores, y, qid, group, measure, n_jobs, options)
-    _check_whole(n_restarts=n_restarts, random_state=random_state)
+    check_integer(n_restarts, "n_restarts", 0)
+    check_integer(random_state, "random_state", 0)
     search = _Search(objective, table, positive)
     singles = np.array([objective.value(one) for one in table])
     starts = [np.eye(len(table))[np.argmax(search.sign * singles)]]
@@ -166,13 +167,6 @@ def _check_table(scores: Any, n_rankers: int | None = None) -> Array:
         ranker, row = endless[0]
         raise PodiumError(f"scores[{ranker}] must be finite to be added up; got {table[ranker, row]} in row {row}.")
     return table
-
-
-def _check_whole(**given: Any) -> None:
-    """Refuse anything but whole numbers of at least 0."""
-    for name, value in given.items():
-        if isinstance(value, bool) or not isinstance(value, Integral) or value < 0:
-            raise PodiumError(f"{name} must be a whole number of at least 0; got {value!r}.")
 
 
 def _weighted_sum(weights: Array, table: Array) -> Array:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from rich.table import Table
 from scipy.special import betaincinv
 
 from podium._compiled import ROW, thread_count
+from podium._magnitudes import check_integer
 from podium._validation import Array, PodiumError, check_choice, check_labels
 from podium.data import Queries
 from podium.evaluation.queries import COMPARE_OPTIONS, grouped, resampling_settings
@@ -280,8 +280,7 @@ class Trial:
 def _check_settings(n_directions: Any, radii: Any, confidence: Any, random_state: Any) -> Array:
     """Check how the test is made and return the radii."""
     resampling_settings(confidence, 0, random_state)
-    if isinstance(n_directions, bool) or not isinstance(n_directions, Integral) or n_directions < 1:
-        raise PodiumError(f"n_directions must be a whole number of at least 1; got {n_directions!r}.")
+    check_integer(n_directions, "n_directions", 1)
     shares = check_labels(radii, np.size(radii), "radii")
     if len(shares) == 0 or (shares <= 0).any():
         raise PodiumError(f"radii must be positive numbers, at least one; got {radii!r}.")

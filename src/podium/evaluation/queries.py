@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
 
 from podium._frames import to_array
+from podium._magnitudes import check_integer
 from podium._validation import (
     Array,
     NoPairsError,
@@ -181,8 +182,7 @@ def resampling_settings(confidence: Any, n_resamples: Any, random_state: Any) ->
     if not isinstance(confidence, Real) or not 0 < float(confidence) < 1:
         raise PodiumError(f"confidence must lie between 0 and 1; got {confidence!r}.")
     for name, value in (("n_resamples", n_resamples), ("random_state", random_state)):
-        if isinstance(value, bool) or not isinstance(value, Integral) or value < 0:
-            raise PodiumError(f"{name} must be a whole number of at least 0; got {value!r}.")
+        check_integer(value, name, 0)
     return {"confidence": float(confidence), "n_resamples": int(n_resamples), "random_state": int(random_state)}
 
 

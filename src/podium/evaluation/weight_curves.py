@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
 from rich.table import Table
 
 from podium._compiled import ROW, thread_count
+from podium._magnitudes import check_integer
 from podium._validation import Array, PodiumError, check_labels
 from podium.blending.line import LineObjective
 from podium.evaluation.optimality import CELLS, Trial
@@ -163,7 +163,9 @@ def weight_curves(
     ranker = weight_space(model, X, weights, len(labels), n_threads)
     trial = Trial(ranker, labels, queries, parse_measure(measure), {"n_jobs": n_jobs, **options})
     numbers = _check_which(which, len(ranker.weights))
-    moves = trial.length * _check_radius(radius) * np.arange(-_check_count(n_moves), n_moves + 1) / n_moves
+    moves = (
+        trial.length * _check_radius(radius) * np.arange(-check_integer(n_moves, "n_moves", 1), n_moves + 1) / n_moves
+    )
     value = trial.value()
     values = np.array([_means_along(trial, number, moves) for number in numbers])
     steps = None
@@ -232,10 +234,3 @@ def _check_radius(radius: Any) -> float:
     if share <= 0:
         raise PodiumError(f"radius must be a number above 0; got {radius!r}.")
     return float(share)
-
-
-def _check_count(n_moves: Any) -> int:
-    """Return the number of moves to either side."""
-    if isinstance(n_moves, bool) or not isinstance(n_moves, Integral) or n_moves < 1:
-        raise PodiumError(f"n_moves must be a whole number of at least 1; got {n_moves!r}.")
-    return int(n_moves)

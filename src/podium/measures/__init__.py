@@ -7,13 +7,12 @@ a name, `available` lists the names. `swaps` holds what a swap of two rows chang
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
 
 from podium._compiled import SCORE, thread_count
-from podium._validation import PodiumError
+from podium._validation import PodiumError, near_matches
 from podium.measures import binary, graded, localized, pairwise, ranknet
 from podium.measures.conventions import CONVENTIONS, Relevant, Rules, convention_rules
 from podium.measures.measure import Definition, Measure, QueryValues, measure_ranking, weighted_mean
@@ -78,16 +77,14 @@ def parse_measure(name: str | Measure) -> Measure:
 
 def _unknown(name: str, base: str) -> str:
     """Sentence on an unknown name, with the nearest known ones."""
-    near = get_close_matches(base, [*DEFINITIONS, *ALIASES], n=3, cutoff=0.5)
-    if near:
-        return f"measure {name!r} is unknown; did you mean {' or '.join(near)}?"
-    return f"measure {name!r} is unknown; known are {', '.join(DEFINITIONS)}."
+    known = [*DEFINITIONS, *ALIASES]
+    return f"measure {name!r} is unknown{near_matches(base, known)}; known are {', '.join(DEFINITIONS)}."
 
 
 def _parse_k(name: str, cut: str) -> int:
     """The number after "@"."""
     if not (cut.isascii() and cut.isdigit() and len(cut) < 10 and int(cut) > 0):
-        raise PodiumError(f"k must be a whole number of at least 1; got {name!r}.")
+        raise PodiumError(f"k must be an integer of at least 1; got {name!r}.")
     return int(cut)
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from numbers import Real
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from podium._validation import PodiumError
+from podium._validation import PodiumError, check_choice
 from podium.measures.ties import Array, tie_rule
 
 Gain: TypeAlias = str | Mapping[float, float] | Callable[[Array], Any]
@@ -157,9 +156,4 @@ CONVENTIONS: Mapping[str, Rules] = MappingProxyType(
 
 def convention_rules(name: str) -> Rules:
     """Rules of a convention, or the sentence that names the near ones."""
-    rules = CONVENTIONS.get(name) if isinstance(name, str) else None
-    if rules is None:
-        near = get_close_matches(str(name).lower(), CONVENTIONS, n=1)
-        hint = "".join(f" Did you mean {known!r}?" for known in near)
-        raise PodiumError(f"convention must be one of {', '.join(CONVENTIONS)}; got {name!r}.{hint}")
-    return rules
+    return CONVENTIONS[check_choice(name, CONVENTIONS, "convention")]

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from podium._magnitudes import scaled_weight
+from podium._sparse import take_rows
 from podium._validation import Array, PodiumError, check_weight
 from podium.data import hash_features, read_features, row_keys
 from podium.ordinal.costs import cost_matrix, costs_are_convex, row_costs
@@ -86,7 +86,7 @@ class OrdinalData:
         costs = np.ascontiguousarray((costs * weight[:, None])[order])
         if not costs.any():
             raise PodiumError("There is nothing to learn: all costs of rows with a positive weight are zero.")
-        return cls(_take_rows(features, order), names, grades[order], costs, classes, convex, order, weight[order])
+        return cls(take_rows(features, order), names, grades[order], costs, classes, convex, order, weight[order])
 
     def columns(self) -> tuple[Array, ...]:
         """Return what there is to learn from, as arrays that another data set differs in."""
@@ -95,17 +95,10 @@ class OrdinalData:
     def take(self, rows: Array) -> OrdinalData:
         """Return some rows, each as often as it is named."""
         own = {name: getattr(self, name)[rows] for name in ("grades", "costs", "rows", "weight")}
-        return replace(self, features=_take_rows(self.features, rows), **own)
+        return replace(self, features=take_rows(self.features, rows), **own)
 
     def require_two_grades(self) -> None:
         """Refuse rows that all have one grade, which rows of zero weight may have hidden."""
         if self.grades.min() == self.grades.max():
             only = self.classes.tolist()[self.grades[0]]
             raise PodiumError(f"y must have two grades (classes) to tell apart; all rows with a weight have {only!r}.")
-
-
-def _take_rows(features: Any, rows: Array) -> Any:
-    """Return rows of a matrix: a dense one by rows, a sparse one by columns."""
-    if sp.issparse(features):
-        return sp.csc_array(sp.csr_array(features)[rows])
-    return np.ascontiguousarray(features[rows])

@@ -7,9 +7,9 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from podium._compiled import SCORE
+from podium._sparse import dense_rows
 from podium._validation import Array, FormatError, PodiumError
 from podium.model_file import check_column
 
@@ -39,7 +39,7 @@ class Scaling:
     @classmethod
     def of(cls, features: Any, weight: Array, name: str) -> Scaling:
         """Measure the training features of rows with such weights; `name` is the ranker's, for the message."""
-        values = _dense(features)
+        values = dense_rows(features).astype(SCORE)
         known = ~np.isnan(values)
         largest = np.max(np.abs(values), axis=0, where=known, initial=0.0)
         if np.any(largest >= LARGEST):
@@ -58,7 +58,7 @@ class Scaling:
 
     def apply(self, features: Any) -> Array:
         """Return the scaled features as a dense matrix by rows."""
-        values = np.clip(_dense(features), -LARGEST, LARGEST)
+        values = np.clip(dense_rows(features).astype(SCORE), -LARGEST, LARGEST)
         scaled = (values - self.means) / self.deviations
         return np.ascontiguousarray(np.where(np.isnan(scaled), 0.0, scaled), SCORE)
 
@@ -71,12 +71,3 @@ def check_scaling(ranker: Any, path: str | PathLike[str]) -> tuple[Array, Array]
     if not np.all(deviations > 0):
         raise FormatError(path, "deviations_ must be positive")
     return means, deviations
-
-
-def _dense(features: Any) -> Array:
-    """Return a matrix in float64 with NaN for what is missing, entries that a sparse one does not hold included."""
-    if not sp.issparse(features):
-        return np.asarray(features, SCORE)
-    values = np.full(features.shape, np.nan, SCORE)
-    values[features.indices, np.repeat(np.arange(features.shape[1]), np.diff(features.indptr))] = features.data
-    return values

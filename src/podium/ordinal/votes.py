@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from podium._compiled import ROW, SCORE, compiled, run_threads
+from podium._sparse import dense_rows
 from podium._validation import Array
 from podium.ordinal.ordinal_stump import HUGE, OrdinalStump
 
@@ -95,12 +96,7 @@ def _vote_on_rows(rows: Any, used: Array, model: tuple[Array, ...], votes_out: A
 
 def _used_columns(rows: Any, used: Array) -> Array:
     """Return columns of some rows as a matrix by columns, cut to finite values, NaN where missing."""
-    if not sp.issparse(rows):
-        return np.ascontiguousarray(np.clip(rows[:, used].T.astype(SCORE), -HUGE, HUGE))
-    chosen = rows[:, used].tocoo()
-    columns = np.full((len(used), rows.shape[0]), np.nan, SCORE)
-    columns[chosen.coords[1], chosen.coords[0]] = np.clip(chosen.data.astype(SCORE), -HUGE, HUGE)
-    return columns
+    return np.ascontiguousarray(np.clip(dense_rows(rows[:, used]).T.astype(SCORE), -HUGE, HUGE))
 
 
 @compiled

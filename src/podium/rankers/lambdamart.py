@@ -23,12 +23,13 @@ from podium.losses import (
     UserLoss,
     pointwise_loss,
 )
-from podium.rankers.boosted_trees import TreeRanker
+from podium.rankers.boosted_trees import TreeRanker, with_shared_parameters
 
 TRUNCATION, NORMALIZE = 30, "query"
 """The tuned λ: chosen on validation parts of MQ2008, see docs/lambdamart.md; `experiments/lambda_forms.py` shows it."""
 
 
+@with_shared_parameters
 class LambdaMART(TreeRanker):
     """Boosted trees that follow a measure of ranking: NDCG, AP, RR or ERR.
 
@@ -60,78 +61,7 @@ class LambdaMART(TreeRanker):
         Gain of a label in NDCG: 2^y - 1, y, or given; in a query with labels below 0, y counts from its lowest label.
     contradictions : {"keep", "net"}
         Whether explicit pairs that contradict each other all count, or are netted, as `RankBoost` has it.
-    learning_rate : float
-        η: factor on every leaf's value, at most 100.
-    max_leaves : int
-        Leaves of a tree, which grows where the gain is largest.
-    max_depth : int, optional
-        Most splits on the way to a leaf; no limit by default.
-    min_child_samples : int
-        Least training rows of a leaf.
-    min_child_weight : float
-        Least sum of curvatures of a leaf.
-    reg_lambda : float
-        Added to every sum of curvatures.
-    min_split_gain : float
-        Least gain of a split.
-    split_by : {"newton", "squares"}
-        What a split lowers: "newton" the loss itself, by the gain G²/(H + λ) of sums of gradients and curvatures;
-        "squares" the squared error of a tree on the gradients, by G²/n, as LM has it (Eq. 11). Leaf values are
-        Newton's in both. With "squares" n is the sum of row weights, `min_child_weight` is the least such sum of a
-        leaf, and `reg_lambda` acts on leaf values alone.
-    subsample : float
-        Share of the queries, drawn anew for each tree, that it learns from.
-    colsample_bytree : float
-        Share of the features drawn for each tree.
-    max_bins : int
-        Most bins of a feature.
-    quantized : bool
-        Round gradients to a few bits for the histograms (leaf values never are), which is faster.
-    monotone_constraints : sequence of int, optional
-        For each feature 1 (may only raise scores as it grows), -1 (only lower them) or 0.
-    categorical_features : "from_dtype", sequence or None
-        Columns to be split by sets of their categories: those of a frame's category types (pandas, polars,
-        pyarrow); or numbers, names or a mask of columns, whose different values are then categories; or none.
-        Values that the fit has not seen are missing.
-    cat_smooth : float
-        The mean gradient of each category is drawn to that of its node as if the category had so many more
-        rows, so that neither rare categories nor many of them win a split by chance.
-    early_stopping_rounds : int, optional
-        Stop when the first `eval_metric` on the last evaluation set has not improved for so many rounds, and predict
-        with the rounds up to its best value.
-    eval_metric : str or list of str
-        Measures of the evaluation sets.
-    checkpoint : path, optional
-        File to keep the rounds in while fitting: a fit that was killed goes on from there and ends where the
-        uninterrupted one would have ended, bit for bit. The file never gets shorter; where it cannot be written there
-        is a warning, and the fit goes on.
-    random_state : int, RandomState or None
-        Seed of the draws; the same seed gives the same model, None a new one each time.
-    n_jobs : int, optional
-        Threads; the model does not depend on their number.
-    verbose : int
-        1 shows a progress bar.
-
-    Attributes
-    ----------
-    rounds_ : list of TreeRound
-        The tree of each round, its gain and number of leaves.
-    trees_ : list of RegressionTree
-    best_iteration_ : int
-        Trees that `predict` uses: all of them, or with early stopping those up to the best measure.
-    evals_result_ : dict
-        ``evals_result_["validation_0"]["ndcg@10"]``: the measure after each round.
-    feature_importances_ : ndarray
-        Share of each feature in the gains of all splits.
-    base_score_ : float
-        Score before the first tree.
-    categories_ : dict
-        Categories of each categorical column, by its name or number, ascending, numbers before texts; of more
-        than 255 the most frequent ones.
-    stop_reason_ : str
-        Why the fit ended.
-    n_features_in_, feature_names_in_
-        As scikit-learn has them.
+    {shared}
 
     Examples
     --------
@@ -257,6 +187,7 @@ class LambdaMART(TreeRanker):
         return loss
 
 
+@with_shared_parameters
 class MART(TreeRanker):
     """Boosted trees on labels one row at a time, or on each query as a distribution (LM 6).
 
@@ -270,78 +201,7 @@ class MART(TreeRanker):
         gradient and curvature of each row, rows grouped by query as ``feedback.offsets`` says.
     sigma : float
         Steepness of the logistic losses, from 1e-9 to 1e9; it cancels in the model (LM 6).
-    learning_rate : float
-        η: factor on every leaf's value, at most 100.
-    max_leaves : int
-        Leaves of a tree, which grows where the gain is largest.
-    max_depth : int, optional
-        Most splits on the way to a leaf; no limit by default.
-    min_child_samples : int
-        Least training rows of a leaf.
-    min_child_weight : float
-        Least sum of curvatures of a leaf.
-    reg_lambda : float
-        Added to every sum of curvatures.
-    min_split_gain : float
-        Least gain of a split.
-    split_by : {"newton", "squares"}
-        What a split lowers: "newton" the loss itself, by the gain G²/(H + λ) of sums of gradients and curvatures;
-        "squares" the squared error of a tree on the gradients, by G²/n, as LM has it (Eq. 11). Leaf values are
-        Newton's in both. With "squares" n is the sum of row weights, `min_child_weight` is the least such sum of a
-        leaf, and `reg_lambda` acts on leaf values alone.
-    subsample : float
-        Share of the queries, drawn anew for each tree, that it learns from.
-    colsample_bytree : float
-        Share of the features drawn for each tree.
-    max_bins : int
-        Most bins of a feature.
-    quantized : bool
-        Round gradients to a few bits for the histograms (leaf values never are), which is faster.
-    monotone_constraints : sequence of int, optional
-        For each feature 1 (may only raise scores as it grows), -1 (only lower them) or 0.
-    categorical_features : "from_dtype", sequence or None
-        Columns to be split by sets of their categories: those of a frame's category types (pandas, polars,
-        pyarrow); or numbers, names or a mask of columns, whose different values are then categories; or none.
-        Values that the fit has not seen are missing.
-    cat_smooth : float
-        The mean gradient of each category is drawn to that of its node as if the category had so many more
-        rows, so that neither rare categories nor many of them win a split by chance.
-    early_stopping_rounds : int, optional
-        Stop when the first `eval_metric` on the last evaluation set has not improved for so many rounds, and predict
-        with the rounds up to its best value.
-    eval_metric : str or list of str
-        Measures of the evaluation sets.
-    checkpoint : path, optional
-        File to keep the rounds in while fitting: a fit that was killed goes on from there and ends where the
-        uninterrupted one would have ended, bit for bit. The file never gets shorter; where it cannot be written there
-        is a warning, and the fit goes on.
-    random_state : int, RandomState or None
-        Seed of the draws; the same seed gives the same model, None a new one each time.
-    n_jobs : int, optional
-        Threads; the model does not depend on their number.
-    verbose : int
-        1 shows a progress bar.
-
-    Attributes
-    ----------
-    rounds_ : list of TreeRound
-        The tree of each round, its gain and number of leaves.
-    trees_ : list of RegressionTree
-    best_iteration_ : int
-        Trees that `predict` uses: all of them, or with early stopping those up to the best measure.
-    evals_result_ : dict
-        ``evals_result_["validation_0"]["ndcg@10"]``: the measure after each round.
-    feature_importances_ : ndarray
-        Share of each feature in the gains of all splits.
-    base_score_ : float
-        Score before the first tree.
-    categories_ : dict
-        Categories of each categorical column, by its name or number, ascending, numbers before texts; of more
-        than 255 the most frequent ones.
-    stop_reason_ : str
-        Why the fit ended.
-    n_features_in_, feature_names_in_
-        As scikit-learn has them.
+    {shared}
     """
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012

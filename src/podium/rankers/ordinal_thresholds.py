@@ -10,13 +10,13 @@ from os import PathLike
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from podium._compiled import ROW, SCORE
 from podium._frames import to_array
+from podium._sparse import take_rows
 from podium._validation import Array, FormatError, PodiumError, check_queries, check_scores, check_weight
 from podium.data import canonical_order, hash_features, row_keys
 from podium.model_file import check_whole
@@ -141,7 +141,7 @@ class OrdinalThresholds(OrdinalRanker):
         scores = np.empty(len(folds), SCORE)
         for fold in range(int(folds.max()) + 1):
             own = folds == fold
-            scores[own] = self._scores_of(self._fitted(data, beside, ~own), rows_of(data.features, own))
+            scores[own] = self._scores_of(self._fitted(data, beside, ~own), take_rows(data.features, own))
         return estimator, scores
 
     def _given(self) -> Any:
@@ -153,7 +153,7 @@ class OrdinalThresholds(OrdinalRanker):
         extra: dict[str, Any] = {name: values[rows] for name, values in beside.items()}
         if "qid" not in beside and has_fit_parameter(self._given(), "group"):
             extra["group"] = [int(rows.sum())]  # grades mean the same in all rows, so that one query is meant
-        return clone(self._given()).fit(rows_of(data.features, rows), 1 + data.grades[rows], **extra)
+        return clone(self._given()).fit(take_rows(data.features, rows), 1 + data.grades[rows], **extra)
 
     @staticmethod
     def _scores_of(estimator: Any, features: Any) -> Array:
@@ -191,8 +191,3 @@ def _places(data: OrdinalData) -> Array:
     places = np.empty(len(order), ROW)
     places[order] = np.append(0, np.cumsum(starts))
     return places
-
-
-def rows_of(features: Any, chosen: Array) -> Any:
-    """Return some rows of a dense matrix, or of a sparse one by columns."""
-    return sp.csc_array(sp.csr_array(features)[chosen]) if sp.issparse(features) else features[chosen]

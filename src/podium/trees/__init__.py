@@ -5,7 +5,7 @@ from __future__ import annotations
 from podium.trees.category_split import WORDS, CategorySplits
 from podium.trees.grower import TreeGrower
 from podium.trees.leaf_values import newton_values
-from podium.trees.regression_tree import Forest, RegressionTree, dense_rows, rounded_down, staged_scores
+from podium.trees.regression_tree import Forest, RegressionTree, rounded_down, staged_scores
 from podium.trees.split import Limits
 from podium.trees.tree_boosting import Sampler, TreeBoosting, TreeRefit, TreeRound
 from podium.trees.tree_shape import is_shape_of_trees, left_sides
@@ -21,7 +21,6 @@ __all__ = [
     "TreeGrower",
     "TreeRefit",
     "TreeRound",
-    "dense_rows",
     "is_shape_of_trees",
     "left_sides",
     "newton_values",

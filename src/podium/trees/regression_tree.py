@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from podium._compiled import ROW, SCORE, compiled, compiled_part, run_threads
+from podium._sparse import dense_rows
 from podium._validation import Array
 from podium.trees.category_walk import TOGETHER, tables_of, walk_codes_and_sets, walk_values_and_sets
 from podium.trees.tree_shape import join_children, left_sides, tree_depths, tree_roots
@@ -182,7 +183,7 @@ def _add_trees(forest: Forest, features: Any, n_threads: int, scores: Array) -> 
 
 def _score_rows(forest: Forest, rows: Any, scores_out: Array) -> None:
     """Score the rows of one task."""
-    dense = dense_rows(rows) if sp.issparse(rows) else np.ascontiguousarray(rows)
+    dense = dense_rows(rows)
     thresholds = forest.threshold32 if dense.dtype == np.float32 else forest.threshold
     splits = (forest.feature, thresholds, forest.missing_left, forest.child, forest.value)
     if len(forest.tables):
@@ -244,14 +245,6 @@ def make_masks(child: Array, n_leaves: Array) -> Masks:
     exits[tree, (DE_BRUIJN << number.astype(np.uint32)) >> np.uint32(27)] = child.flat[exit_at]
     exits[sizes == 0, 0] = tree_roots(n_leaves)[sizes == 0]
     return Masks(start, stop, mask, exits)
-
-
-def dense_rows(rows: Any) -> Array:
-    """Return sparse rows as a dense matrix, absent entries as NaN."""
-    dense = np.full(rows.shape, np.nan, rows.dtype)
-    row = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
-    dense[row, rows.indices] = rows.data
-    return dense
 
 
 def rounded_down(thresholds: Array) -> Array:
