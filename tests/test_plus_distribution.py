@@ -62,7 +62,9 @@ def test_independence_on_rows_is_the_rank_over_pairs(case):
     graph = PairGraph.of(order_of(pairs, rankings.shape[1]), rankings.shape[1])
     members, chosen = IndependentSet(graph), []
     for i, values in enumerate(rankings):
-        if members.add(values):
+        coefficients, left = members.split(values)
+        if left.any():
+            members.extend(coefficients, left)
             chosen.append(i)
         assert members.size == np.linalg.matrix_rank(vectors[: i + 1]) <= graph.rank
     for values, vector in zip(rankings, vectors, strict=True):

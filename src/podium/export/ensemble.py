@@ -44,11 +44,6 @@ class TreeSum:
     name: str
     categories: Mapping[int, tuple[Any, ...]] = field(default_factory=dict)
 
-    @property
-    def n_rounds(self) -> int:
-        """Rounds that the model took, one tree each."""
-        return len(self.trees)
-
     def score(self, features: Array) -> Array:
         """Return the score of each row of a checked matrix."""
         scores: Array = self.base + Forest.of(self.trees).score(features)

@@ -14,17 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from podium._compiled import INDEX, SCORE, compiled_argument
-from podium._validation import PodiumError
+from podium._compiled import INDEX, compiled_argument
 from podium.measures.binary import relevance
-from podium.measures.conventions import Relevant, Rules
-from podium.measures.graded import custom_gains, scaled_gains_and_best, stop_probabilities
+from podium.measures.graded import scaled_gains_and_best, stop_probabilities
 from podium.measures.measure import RowValues, discounts
-from podium.measures.ties import Array, ranked
+from podium.measures.ties import Array
 
 STATE_ROWS = 2
 """Rows of the state array, one column more than the query has rows."""
@@ -36,48 +33,6 @@ def place_units(n: int, k: int | None, logarithmic: bool) -> Array:
     if k is not None:
         units[k:] = 0.0
     return units
-
-
-def swap_deltas(
-    name: str,
-    labels: Array,
-    k: int | None = None,
-    *,
-    gain: Any = "exp2",
-    relevant: Relevant = None,
-    max_grade: float | None = None,
-) -> Array:
-    """Change of a measure by each swap of two places, for one query.
-
-    Parameters
-    ----------
-    name : {"ndcg", "map", "mrr", "err"}
-        The measure.
-    labels : float64[n]
-        Labels in rank order.
-    k : int, optional
-        Truncation.
-    gain, relevant, max_grade : optional
-        As in `Rules`.
-
-    Returns
-    -------
-    float64[n, n]
-        ``[i, j]``: measure with the rows at places i and j exchanged, minus the measure now; symmetric.
-    """
-    if name not in SWAPS:
-        raise PodiumError(f"swap deltas exist for {', '.join(SWAPS)}; got {name!r}.")
-    labels = np.asarray(labels, SCORE)
-    n, swap = len(labels), SWAPS[name]
-    if not (isinstance(gain, str) or name != "ndcg"):
-        labels, gain = custom_gains(labels, gain), "linear"
-    places = ranked(labels, -np.arange(n, dtype=SCORE), np.array([0, n]), "stable")
-    values = swap.row_values(places, Rules(gain=gain, relevant=relevant, max_grade=max_grade)).values
-    units = place_units(n, k, swap.logarithmic)
-    state, deltas = np.zeros((STATE_ROWS, n + 1)), np.zeros((n, n))
-    scale = swap.fill_state(n, values, units, n if k is None else k, state)
-    swap.fill_rows(n, 0, n - 1, values, units, state, scale, deltas)
-    return deltas + deltas.T
 
 
 @compiled_argument

@@ -108,14 +108,6 @@ class IndependentSet:
                 break
         return coefficients, left if norm > TOLERANCE * length else np.zeros_like(left)
 
-    def add(self, values: Array) -> bool:
-        """Add a ranking if it is independent of those so far, and return whether it is."""
-        coefficients, left = self.split(values)
-        if not left.any():
-            return False
-        self.extend(coefficients, left)
-        return True
-
     def extend(self, coefficients: Array, left: Array) -> None:
         """Add an independent ranking that `split` has split."""
         self._reserve(self.size + 1)
