@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from copy import copy
 from os import PathLike
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -25,6 +25,7 @@ from podium.boosting import (
     fingerprint,
     run,
 )
+from podium.model_file import Scalar, Schema
 from podium.rankers.estimator import Estimator, Table
 
 AnyRound = TypeVar("AnyRound", bound=MonitoredRound)
@@ -49,6 +50,11 @@ class Boosted(Estimator, Generic[AnyRound]):
     - ``_keep(rounds, best_round)``: sets what predictions need.
     """
 
+    _kept_of_rounds: ClassVar[Schema] = Schema(
+        Scalar("best_iteration", int, (0, "n_rounds"), attribute="best_iteration_")
+    )
+    """Fields whose bounds depend on the number of rounds."""
+
     n_estimators: int
     early_stopping_rounds: int | None
     checkpoint: str | PathLike[str] | None
@@ -71,6 +77,15 @@ class Boosted(Estimator, Generic[AnyRound]):
     @abstractmethod
     def _keep(self, rounds: list[AnyRound], best_round: int) -> None:
         """Set what predictions need of the rounds, those of a fit or of a file."""
+
+    def _learned(self) -> dict[str, Any]:
+        return {**super()._learned(), **self._rounds_to_content(self.rounds_), **self._kept_of_rounds.write(self)}
+
+    def _restore(self, content: dict[str, Any], path: str | PathLike[str]) -> None:
+        super()._restore(content, path)
+        rounds = self._rounds_from_content(content, path)
+        self._kept_of_rounds.restore(self, content, path, self._sizes() | {"n_rounds": len(rounds)})
+        self._keep(rounds, self.best_iteration_)
 
     def _check_boosting(self, evals: Sequence[Any], init_model: Any) -> None:
         """Refuse, before any work, what cannot be measured, written to, or gone on from."""
@@ -111,7 +126,7 @@ class Boosted(Estimator, Generic[AnyRound]):
         before: list[AnyRound],
         data: TrainingData,
         why_nothing: Callable[[str], str],
-        start: Any = None,
+        start: Callable[[], Any] = lambda: None,
     ) -> None:
         """Go through the rounds and keep what was learned.
 
@@ -127,8 +142,8 @@ class Boosted(Estimator, Generic[AnyRound]):
             Which a checkpoint belongs to.
         why_nothing : callable
             From the reason why a fit without any round ended to what it says.
-        start
-            What, beside the rounds before, the fit starts from, as a file would keep it.
+        start : callable
+            Returns what, beside the rounds before, the fit starts from, as a file would keep it; a checkpoint asks.
         """
         checkpoint = self._open_checkpoint(before, data, start)
         monitor: Monitor[AnyRound] = Monitor(
@@ -144,13 +159,15 @@ class Boosted(Estimator, Generic[AnyRound]):
         self._keep(monitor.rounds, monitor.best_round)
         self.evals_result_, self.stop_reason_ = monitor.history, monitor.reason
 
-    def _open_checkpoint(self, before: list[AnyRound], data: TrainingData, start: Any) -> Checkpoint[AnyRound] | None:
+    def _open_checkpoint(
+        self, before: list[AnyRound], data: TrainingData, start: Callable[[], Any]
+    ) -> Checkpoint[AnyRound] | None:
         """Return the file that keeps the rounds, if there is to be one."""
         if self.checkpoint is None:
             return None
         given: dict[str, Any] = self.get_params(deep=False)
         given = {name: value for name, value in given.items() if name not in CHANGES_NO_ROUND}
-        given |= {"before": self._rounds_to_content(before), "start": start}
+        given |= {"before": self._rounds_to_content(before), "start": start()}
         described = copy(self)  # the rounds of a file are checked against these data, and a failed fit changes nothing
         described._describe(data)
         digest = fingerprint(given, data.columns())

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from numbers import Integral, Real
 from os import PathLike
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -19,16 +19,17 @@ from podium._compiled import thread_count, threads_for
 from podium._validation import Array, FormatError
 from podium.binning import bin_features
 from podium.boosting import EvaluationSet
-from podium.model_file import check_whole
+from podium.model_file import REAL, Column, Schema
 from podium.ordinal.margin_boosting import MarginBoosting, StagedGrades, ThresholdRound, margin_weights
 from podium.ordinal.margins import Margins
 from podium.ordinal.mean_cost import MeanCost, mean_cost
+from podium.ordinal.ordinal_columns import THRESHOLDS
 from podium.ordinal.ordinal_data import OrdinalData
 from podium.rankers.boosted import Boosted, why_no_ranking
 from podium.rankers.boosted_stumps import additive_model, importances
 from podium.rankers.ordinal_evals import check_eval_sets
-from podium.rankers.ordinal_ranker import OrdinalRanker, check_thresholds
-from podium.rankers.story import from_columns, to_columns
+from podium.rankers.ordinal_ranker import OrdinalRanker
+from podium.stumps.round_columns import rounds_from_columns, rounds_to_columns
 from podium.stumps.stump import Stump, StumpLearner
 
 
@@ -105,6 +106,10 @@ class ORBoost(OrdinalRanker, Boosted[ThresholdRound]):
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],
     }
+
+    _kept: ClassVar[Schema] = OrdinalRanker._kept.extended(
+        Column("start_thresholds", bounds=REAL, size="n_thresholds", ascending=True, attribute="_start_thresholds")
+    )
 
     rounds_: list[ThresholdRound]
 
@@ -216,28 +221,13 @@ class ORBoost(OrdinalRanker, Boosted[ThresholdRound]):
             yield self.classes_[np.searchsorted(round_.thresholds, scores, side="right")]
 
     def _rounds_to_content(self, rounds: Sequence[ThresholdRound]) -> dict[str, Any]:
-        thresholds = np.concatenate([np.empty(0), *(round_.thresholds for round_ in rounds)])
-        return {"rounds": to_columns(rounds), "thresholds": thresholds}
+        return {"rounds": rounds_to_columns(rounds), **Schema(THRESHOLDS).write_rows(rounds)}
 
     def _rounds_from_content(self, content: dict[str, Any], path: str | PathLike[str]) -> list[ThresholdRound]:
-        rounds = from_columns(content.get("rounds"), path, self.n_features_in_)
+        rounds = rounds_from_columns(content.get("rounds"), path, self.n_features_in_)
         if not all(isinstance(round_.ranking, Stump) for round_ in rounds):
             raise FormatError(path, "the rounds of ORBoost must be stumps")
-        cuts = check_thresholds(content.get("thresholds"), path, len(self.classes_), len(rounds))
+        cuts = Schema(THRESHOLDS).read(content, path, self._sizes() | {"n_rounds": len(rounds)})["thresholds"]
         return [
             ThresholdRound(one.ranking, one.alpha, one.Z, one.r, own) for one, own in zip(rounds, cuts, strict=True)
         ]
-
-    def _learned(self) -> dict[str, Any]:
-        return {
-            **super()._learned(),
-            **self._rounds_to_content(self.rounds_),
-            "best_iteration": self.best_iteration_,
-            "start_thresholds": self._start_thresholds,
-        }
-
-    def _restore(self, content: dict[str, Any], path: str | PathLike[str]) -> None:
-        super()._restore(content, path)
-        rounds = self._rounds_from_content(content, path)
-        self._start_thresholds = check_thresholds(content.get("start_thresholds"), path, len(self.classes_))[0]
-        self._keep(rounds, check_whole(content.get("best_iteration"), path, "best_iteration", 0, len(rounds)))

@@ -14,8 +14,8 @@ from podium._validation import Array, PodiumError, check_labels, check_queries, 
 from podium.data.categories import Categories
 from podium.data.ranking_data import RankingData, group_rows, warn_of_one_query
 from podium.measures import measure_queries, parse_measure, weighted_mean
+from podium.model_file.training import summary_of
 from podium.rankers.estimator import Estimator, check_columns, names_of
-from podium.rankers.model_content import summary_of
 
 
 class Ranker(Estimator):
