@@ -4,6 +4,7 @@ import json
 import os
 import struct
 import sys
+import tracemalloc
 import zipfile
 from io import BytesIO
 from pathlib import Path
@@ -51,11 +52,14 @@ def test_the_longest_document_is_read_and_a_longer_one_refused(tmp_path, monkeyp
 
 
 def test_what_is_no_archive_is_refused_before_it_is_read(tmp_path):
-    path = tmp_path / "model"
-    with path.open("wb") as file:
-        file.truncate(2**33)
-    with pytest.raises(FormatError, match="this is not a Podium model file"):
-        read_model(path)
+    (tmp_path / "model").write_bytes(bytes(2**22))
+    tracemalloc.start()
+    try:
+        with pytest.raises(FormatError, match="this is not a Podium model file"):
+            read_model(tmp_path / "model")
+        assert tracemalloc.get_traced_memory()[1] < 2**20
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize("value", [[[], [], []], {"a": {}, "b": {}}, [{}, [], {}]], ids=str)
@@ -391,9 +395,10 @@ def at(place, value):
     return change
 
 
-def test_sets_of_several_trees_come_back_each_to_its_split():
+@pytest.mark.parametrize("categorical", [[0, 3], None])
+def test_sets_of_several_trees_come_back_each_to_its_split(categorical):
     before = load(SAMPLES / "categories.podium")
-    after = trees_from_columns(trees_to_columns(before.trees_), "file", 4, before._categories and [0, 3])
+    after = trees_from_columns(trees_to_columns(before.trees_), "file", 4, categorical)
     assert sum(len(tree.sets) > 0 for tree in after) > 1
     for one, other in zip(after, before.trees_, strict=True):
         np.testing.assert_array_equal(one.set_of, other.set_of)

@@ -130,6 +130,13 @@ def test_a_column_is_an_array_of_one_dimension(value):
         assert "name must be a list of" in refused(field, value)
 
 
+@pytest.mark.parametrize("bounds", [REAL, FINITE, NOT_NEGATIVE, POSITIVE])
+def test_numbers_of_another_precision_are_compared_without_a_warning(bounds):
+    found = read(Column("name", bounds=bounds), np.array([0.5, 3e38], np.float32))
+    assert found.tolist() == [0.5, float(np.float32(3e38))]
+    assert found.dtype == np.float64
+
+
 def test_whole_numbers_are_real_ones():
     found = read(Column("name"), np.array([1, 2], np.uint8))
     assert (found.tolist(), found.dtype) == ([1.0, 2.0], np.float64)

@@ -173,7 +173,8 @@ class Column:
         limits = None if self.bounds is None else _limits((0, 1) if self.dtype is np.bool_ else self.bounds, sizes)
         whole = np.dtype(self.dtype).kind in "biu"
         known = isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind in ("biu" if whole else "iuf")
-        if not known or not self._within(value, limits):
+        # Numbers of float32 beside bounds of float64 would overflow.
+        if not known or not self._within(value if whole else value.astype(np.float64), limits):
             raise FormatError(path, f"{self.name} must be a list of {self._wording(whole, limits)}")
         numbers: Array = value.astype(self.dtype)
         return numbers
@@ -226,7 +227,7 @@ class Schema:
 
     def write_joined(self, parts: Sequence[object]) -> dict[str, Any]:
         """Return columns in which the arrays of all parts stand one after the other."""
-        arrays = {field: [np.ravel(getattr(part, _attribute(field))) for part in parts] for field in self.fields}
+        arrays = {field: [getattr(part, _attribute(field)).ravel() for part in parts] for field in self.fields}
         return {field.name: field.write(np.concatenate([np.empty(0, bool), *own])) for field, own in arrays.items()}
 
     def read(self, content: Any, path: Path, sizes: Mapping[str, int]) -> dict[str, Any]:
