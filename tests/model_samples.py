@@ -1,6 +1,6 @@
 """Writes sample files of the current protocol, which every later version must load.
 
-    python tests/model_samples.py tests/data/models/protocol-2
+    python tests/model_samples.py tests/data/models/protocol-1
 
 A sample that is there is never written again, only new ones are added: `test_model_files` loads them all.
 """

@@ -164,7 +164,10 @@ def test_broken_files_are_refused(table, tmp_path):
         ({"stumps": None}, "no ranker is there to vote"),
         ({"stumps": None, "rankers": []}, "no ranker is there to vote"),
         ({"stumps": None, "rankers": [fewer]}, "must have the classes of the vote"),
-        ({"stumps": {**content["learned"]["stumps"], "missing": np.ones(1, int)}}, "differ in length"),
+        (
+            {"stumps": {**content["learned"]["stumps"], "missing": np.ones(1, int)}},
+            "missing must have 3 entries; got 1",
+        ),
     ):
         write_model(path, {**content, "learned": {**content["learned"], **learned}})
         with pytest.raises(FormatError, match=message):

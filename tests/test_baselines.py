@@ -179,10 +179,10 @@ def test_several_neighbors_are_saved_loaded_and_exported(tmp_path):
     np.testing.assert_allclose([space["score"](row) for row in rows], model.predict(X), rtol=1e-12)
     content = read_model(tmp_path / "model")
     for name, value, message in (
-        ("features", np.array([0, 1]), "features must name 3 neighbors; got 2"),
-        ("features", np.array([0, 1, 2, 3]), "features must name 3 neighbors; got 4"),
+        ("features", np.array([0, 1]), "features must have 3 entries; got 2"),
+        ("features", np.array([0, 1, 2, 3]), "features must have 3 entries; got 4"),
         ("features", np.array([0, 1, 7]), "features must be a list of whole numbers from 0 to 6"),
-        ("defaults", np.array([0.0]), "defaults must hold 3 finite numbers"),
+        ("defaults", np.array([0.0]), "defaults must have 3 entries; got 1"),
     ):
         write_model(tmp_path / "broken", {**content, "learned": {**content["learned"], name: value}})
         with pytest.raises(FormatError, match=message):

@@ -9,7 +9,7 @@ from podium.model_file import read_model
 from podium.pairs.pair_boosting import Round
 from podium.pairs.weak_ranking import WeakResult
 from podium.plus.plus_search import EfficientLearner
-from podium.rankers.story import from_columns, to_columns
+from podium.stumps.round_columns import rounds_from_columns, rounds_to_columns
 from podium.stumps.scaled_feature import ScaledFeature
 from podium.stumps.stump import Stump, StumpLearner
 from rankboost_data import story
@@ -377,19 +377,19 @@ def test_own_weak_rankings_of_any_real_dtype_are_taken_and_their_reason_told(dty
 
 def test_columns_hold_rounds_and_bad_ones_are_refused(tmp_path):
     rounds = [Round(Stump(0, -np.inf, 0), 0.5, 0.9, 0.1), Round(Stump(2, 1.5, 1), -0.5, 0.8, -0.2)]
-    assert from_columns(to_columns(rounds), "m", 3) == rounds
+    assert rounds_from_columns(rounds_to_columns(rounds), "m", 3) == rounds
     scaled = [Round(ScaledFeature(1, -1.0, 2.0, 1), 0.25, 0.7, 0.3)]
-    assert from_columns(to_columns(scaled), "m", 2) == scaled
+    assert rounds_from_columns(rounds_to_columns(scaled), "m", 2) == scaled
     bad = {"feature": [0, 3], "abstain": [0, 2], "threshold": [0.0, np.nan], "alpha": [1.0, np.inf], "Z": [1.0, np.nan]}
     bad["r"] = [0.5, np.nan]
     for name, values in bad.items():
-        columns = to_columns(rounds)
+        columns = rounds_to_columns(rounds)
         kind = columns[name].dtype
         with pytest.raises(PodiumError):
-            from_columns({**columns, name: np.array(values, kind)}, "m", 3)
-        with pytest.raises(PodiumError, match="differ in length"):
-            from_columns({**columns, name: columns[name][:1]}, "m", 3)
+            rounds_from_columns({**columns, name: np.array(values, kind)}, "m", 3)
+        with pytest.raises(PodiumError, match=r"must have . entries; got"):
+            rounds_from_columns({**columns, name: columns[name][:1]}, "m", 3)
     for low, high in ((1.0, 1.0), (2.0, 1.0), (-np.inf, 0.0), (0.0, np.inf)):
-        columns = to_columns(scaled)
-        with pytest.raises(PodiumError, match="low that is not below its high"):
-            from_columns({**columns, "low": np.array([low]), "high": np.array([high])}, "m", 2)
+        columns = rounds_to_columns(scaled)
+        with pytest.raises(PodiumError, match=r"low that is not below its high|must be a list of finite numbers"):
+            rounds_from_columns({**columns, "low": np.array([low]), "high": np.array([high])}, "m", 2)

@@ -10,8 +10,8 @@ from podium.data.feedback import Graded
 from podium.data.ranking_data import RankingData
 from podium.losses import CrossEntropy, LambdaLoss
 from podium.measures import measure_queries
+from podium.rankers.boosted_trees import find_categories
 from podium.rankers.lambdamart import MART, LambdaMART
-from podium.rankers.tree_categories import find_categories
 from podium.trees.grower import TreeGrower
 from podium.trees.tree_boosting import Sampler
 from reference import trees as twin

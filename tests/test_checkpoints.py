@@ -8,7 +8,7 @@ from podium.boosting import Checkpoint, fingerprint
 from podium.data.ranking_data import RankingData
 from podium.model_file import read_model, write_model
 from podium.pairs.pair_boosting import Round
-from podium.rankers.story import from_columns, to_columns
+from podium.stumps.round_columns import rounds_from_columns, rounds_to_columns
 from podium.stumps.scaled_feature import ScaledFeature
 from podium.stumps.stump import Stump
 
@@ -105,9 +105,9 @@ def rounds(count):
 
 def checkpoint_at(path, fingerprint):
     def read(content, path):
-        return from_columns(content["rounds"], path, 3)
+        return rounds_from_columns(content["rounds"], path, 3)
 
-    return Checkpoint(path, fingerprint, lambda rounds: {"rounds": to_columns(rounds)}, read)
+    return Checkpoint(path, fingerprint, lambda rounds: {"rounds": rounds_to_columns(rounds)}, read)
 
 
 def test_a_checkpoint_of_another_fit_is_refused(tmp_path):
@@ -135,13 +135,13 @@ def test_a_checkpoint_is_written_when_it_gets_longer_alone(tmp_path, monkeypatch
 
 @pytest.mark.parametrize(("low", "high", "fine"), [(0.0, 1.0, True), (1.0, 1.0, False), (1.0, 0.0, False)])
 def test_a_scaled_feature_has_a_low_below_its_high(low, high, fine):
-    columns = to_columns([Round(ScaledFeature(0, 0.0, 1.0, 0), 0.5, 0.9, 0.1)])
+    columns = rounds_to_columns([Round(ScaledFeature(0, 0.0, 1.0, 0), 0.5, 0.9, 0.1)])
     columns |= {"low": np.array([low]), "high": np.array([high])}
     if fine:
-        assert len(from_columns(columns, "file", 1)) == 1
+        assert len(rounds_from_columns(columns, "file", 1)) == 1
     else:
         with pytest.raises(FormatError, match="a low that is not below its high"):
-            from_columns(columns, "file", 1)
+            rounds_from_columns(columns, "file", 1)
 
 
 def test_a_fit_goes_on_from_its_own_checkpoint_and_refuses_that_of_another(tmp_path):

@@ -15,9 +15,9 @@ from model_samples import scores_of
 from peers import peer
 from podium import MART, LambdaMART, PodiumError, RankBoost, VectorSimilarity, load
 from podium._compiled import JIT_DISABLED
-from podium.model_file import PROTOCOL, Unfitted, read_model, write_model
+from podium.model_file import PROTOCOL, REAL, Column, Unfitted, read_model, write_model
 from podium.rankers import RANKERS
-from podium.rankers.story import from_columns
+from podium.stumps.round_columns import rounds_from_columns
 from profiles import examples
 from tables import small_table
 
@@ -66,8 +66,8 @@ def test_samples_of_every_protocol_score_as_they_did(folder, name):
 @pytest.mark.parametrize("folder", EXPECTED, ids=lambda folder: folder.name)
 def test_checkpoints_of_every_protocol_are_read(folder):
     model, path = load(folder / "checkpoint.podium"), folder / "fit.checkpoint"
-    rounds = from_columns(read_model(path)["rounds"], path, 4)
-    assert [done.ranking for done in rounds] == [done.ranking for done in model.rounds_]
+    rounds = rounds_from_columns(read_model(path)["rounds"], path, 4)
+    assert [round_.ranking for round_ in rounds] == [round_.ranking for round_ in model.rounds_]
 
 
 def test_there_are_samples_of_every_protocol_and_of_every_ranker_in_the_newest():
@@ -168,10 +168,10 @@ def test_rankers_among_the_parameters_are_kept_unfitted(table, tmp_path, monkeyp
 
 def test_arrays_that_a_ranker_keeps_come_back_with_kind_and_shape(table, tmp_path, monkeypatch):
     X, y, qid = table
-    kept = (*VectorSimilarity._kept, "table_", "flags_")
-    monkeypatch.setattr(VectorSimilarity, "_kept", kept)
+    table_, flags = Column("table_", np.float32, REAL, width=3), Column("flags_", np.bool_)
+    monkeypatch.setattr(VectorSimilarity, "_kept", VectorSimilarity._kept.extended(table_, flags))
     model = VectorSimilarity().fit(X, y, qid=qid)
-    model.table_, model.flags_ = np.arange(6, dtype=np.float32).reshape(2, 3).T, np.array([True, False])
+    model.table_, model.flags_ = np.arange(6, dtype=np.float32).reshape(3, 2).T, np.array([True, False])
     model.save(tmp_path / "model")
     loaded = load(tmp_path / "model")
     for name in ("table_", "flags_"):

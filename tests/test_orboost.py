@@ -247,12 +247,15 @@ def test_broken_files_are_refused(tmp_path):
     scaled = {**learned["rounds"], "low": np.zeros(3), "high": np.ones(3)}
     del scaled["threshold"]
     for name, value, message in (
-        ("thresholds", [1, 2], "thresholds must be 3 times 3 numbers; got 2"),
-        ("thresholds", np.full(9, np.nan), "thresholds must be numbers that ascend"),
+        ("thresholds", np.ones(2), "thresholds must have 9 entries; got 2"),
+        ("thresholds", np.full(9, np.nan), "thresholds must be a list of numbers"),
         ("thresholds", -learned["thresholds"], "thresholds must be numbers that ascend"),
-        ("best_iteration", 4, "best_iteration must be a whole number, from 1 to 3; got 4"),
+        ("best_iteration", 4, "best_iteration must be a whole number, from 0 to 3; got 4"),
         ("rounds", None, "the rounds of the model are incomplete"),
         ("rounds", scaled, "the rounds of ORBoost must be stumps"),
+        ("start_thresholds", None, "start_thresholds is missing"),
+        ("start_thresholds", np.ones(2), "start_thresholds must have 3 entries; got 2"),
+        ("start_thresholds", np.array([0.0, 2.0, 1.0]), "start_thresholds must be numbers that ascend"),
     ):
         write_model(path, {**content, "learned": {**learned, name: value}})
         with pytest.raises(FormatError, match=message):

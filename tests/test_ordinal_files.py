@@ -50,14 +50,22 @@ def refused(path, content, learned):
 
 def test_rounds_that_no_fit_makes_are_refused(tmp_path):
     _, content = saved(AdaBoostOR(n_estimators=3), tmp_path / "model")
-    for name, values in (
-        ("epsilon", [-0.1, 0.2, 0.3]),
-        ("epsilon", [0.1, 0.2, 0.51]),
-        ("weight", [0.5, -0.5, 0.5]),
+    for name, values, message in (
+        ("epsilon", [-0.1, 0.2, 0.3], "epsilon must be a list of numbers from 0 to 0.5"),
+        ("epsilon", [0.1, 0.2, 0.51], "epsilon must be a list of numbers from 0 to 0.5"),
+        ("weight", [0.5, -0.5, 0.5], "weight must be a list of finite numbers of at least 0"),
     ):
-        assert "a round has an epsilon outside" in refused(tmp_path / "model", content, {name: np.array(values)})
-    for best in (0, 4):
-        assert "from 1 to 3" in refused(tmp_path / "model", content, {"best_iteration": best})
+        assert message in refused(tmp_path / "model", content, {name: np.array(values)})
+    for best in (-1, 4):
+        assert "from 0 to 3" in refused(tmp_path / "model", content, {"best_iteration": best})
+
+
+def test_the_grade_of_a_vote_without_rounds_is_one_of_the_grades(tmp_path):
+    _, content = saved(AdaBoostOR(n_estimators=3), tmp_path / "model")
+    for grade in (-1, 3):
+        assert "constant_grade must be a whole number, from 0 to 2" in refused(
+            tmp_path / "model", content, {"constant_grade": grade}
+        )
 
 
 def test_rankers_of_a_vote_with_other_labels_are_refused(tmp_path):
@@ -90,7 +98,7 @@ def test_deviations_of_nothing_are_refused(ranker, tmp_path):
     _, content = saved(ranker, tmp_path / "model")
     for value in (0.0, -1.0):
         message = refused(tmp_path / "model", content, {"deviations_": np.array([1.0, value])})
-        assert "deviations_ must be positive" in message
+        assert "deviations_ must be a list of positive finite numbers" in message
 
 
 def test_labels_that_are_no_labels_are_refused(tmp_path):

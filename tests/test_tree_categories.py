@@ -6,28 +6,29 @@ import pytest
 from podium import RankBoost
 from podium._validation import FormatError, PodiumError
 from podium.data.categories import MOST, Categories
-from podium.rankers.tree_categories import category_arrays, find_categories, from_lists, to_lists
+from podium.rankers.boosted_trees import find_categories
+from podium.trees.tree_columns import CategoryLists
 
 pytestmark = pytest.mark.plain
 
 
 def test_files_hold_at_most_the_categories_that_bins_can():
     for n in (0, 1, MOST):
-        found = from_lists([[1, list(range(n))]], "model", 3, None)
-        assert to_lists(found) == [[1, list(range(n))]]
+        found = CategoryLists().read([[1, list(range(n))]], "model", {"n_features": 3})
+        assert CategoryLists().write(found) == [[1, list(range(n))]]
     for wrong in (
         [[1, list(range(MOST + 1))]], [[3, [0]]], [[-1, [0]]], [[True, [0]]], [[0, [1, 0]]], [[0, [1, 1]]], [[0]], {},
     ):  # fmt: skip
         with pytest.raises(FormatError, match="the categories must be lists"):
-            from_lists(wrong, "model", 3, None)
+            CategoryLists().read(wrong, "model", {"n_features": 3})
     for wrong in ([[1, [0]], [1, [0]]], [[2, [0]], [1, [0]]]):
         with pytest.raises(FormatError, match="different ones in their order"):
-            from_lists(wrong, "model", 3, None)
-    assert from_lists(None, "model", 3, None).values == {}
+            CategoryLists().read(wrong, "model", {"n_features": 3})
+    assert CategoryLists().read(CategoryLists().write(None), "model", {"n_features": 3}).values == {}
 
 
 def test_categories_keep_their_kinds():
-    found = category_arrays(Categories({0: (1, 2.5), 1: (7, "a"), 2: ("a", "b")}, None), ["x", "y", "z"])
+    found = Categories({0: (1, 2.5), 1: (7, "a"), 2: ("a", "b")}, None).arrays(["x", "y", "z"])
     assert {name: one.tolist() for name, one in found.items()} == {"x": [1.0, 2.5], "y": [7, "a"], "z": ["a", "b"]}
     assert found["x"].dtype == float
     assert found["z"].dtype.kind == "U"

@@ -61,6 +61,14 @@ class Categories:
             numbers[column] = len(values)
         return numbers
 
+    def arrays(self, names: Any) -> dict[Any, Array]:
+        """Return the categories of each categorical column by its name, texts or numbers as numpy has them."""
+        arrays = {}
+        for column, values in self.values.items():
+            kinds = {isinstance(value, str) for value in values}
+            arrays[names[column]] = np.array(values, object if len(kinds) > 1 else None)
+        return arrays
+
     def encode(self, X: Any) -> Any:
         """Return X with codes in the categorical columns, NaN where a value is missing or was not seen."""
         if not self.values:

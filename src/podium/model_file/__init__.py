@@ -7,7 +7,7 @@ nothing in it is compressed, every size is checked before memory is taken, and n
 from __future__ import annotations
 
 import json
-from os import SEEK_END, PathLike
+from os import PathLike
 from pathlib import Path
 from reprlib import repr as short
 from typing import Any
@@ -16,30 +16,43 @@ from podium._validation import FormatError
 from podium._version import __version__
 from podium.model_file.archive import pack, unpack
 from podium.model_file.arrays import from_npy, to_npy
-from podium.model_file.checks import MOST_FEATURES, check_column, check_real, check_whole, to_floats, to_whole
+from podium.model_file.schema import (
+    FINITE,
+    MOST_FEATURES,
+    NOT_NEGATIVE,
+    POSITIVE,
+    REAL,
+    Column,
+    Scalar,
+    Schema,
+)
 from podium.model_file.values import Unfitted, decode, encode
 from podium.model_file.writing import check_writable, write_bytes, write_text
 
 __all__ = [
+    "FINITE",
     "FORMAT",
     "MOST_FEATURES",
+    "NOT_NEGATIVE",
+    "POSITIVE",
     "PROTOCOL",
+    "REAL",
+    "Column",
+    "Scalar",
+    "Schema",
     "Unfitted",
-    "check_column",
-    "check_real",
-    "check_whole",
     "check_writable",
     "read_model",
-    "to_floats",
-    "to_whole",
     "write_bytes",
     "write_model",
     "write_text",
 ]
 
-PROTOCOL = 2
-"""Number of the file's layout; a reader refuses files of a later one. 1 was one JSON document."""
+PROTOCOL = 1
+"""Number of the file's layout; a reader refuses files of a later one."""
 FORMAT = "podium model"
+ARCHIVE = b"PK"
+"""How a zip begins."""
 DOCUMENT = "model.json"
 """The member that holds everything but the arrays."""
 NOT_A_MODEL = "this is not a Podium model file"
@@ -65,22 +78,18 @@ def write_model(path: str | PathLike[str], content: dict[str, Any]) -> None:
 
 
 def read_model(path: str | PathLike[str]) -> dict[str, Any]:
-    """Read what `write_model` wrote, in this protocol or an earlier one."""
+    """Read what `write_model` wrote."""
     with Path(path).open("rb") as file:
-        is_archive = file.read(2) == b"PK"
-        if not is_archive and file.seek(0, SEEK_END) > MOST_TEXT:
+        start = file.read(len(ARCHIVE))
+        if start != ARCHIVE:
             raise FormatError(path, NOT_A_MODEL)
-        file.seek(0)
-        data = file.read()
-    if not is_archive:
-        return _read_document(data, 1, path)
-    members = unpack(data, path)
-    document = _read_document(members.pop(DOCUMENT, b""), PROTOCOL, path)
+        members = unpack(start + file.read(), path)
+    document = _read_document(members.pop(DOCUMENT, b""), path)
     return decode(document, {name: from_npy(one, name, path) for name, one in members.items()}, path)
 
 
-def _read_document(data: bytes, protocol: int, path: str | PathLike[str]) -> dict[str, Any]:
-    """Return the JSON document of a file, which must be of the given protocol."""
+def _read_document(data: bytes, path: str | PathLike[str]) -> dict[str, Any]:
+    """Return the JSON document of a file, which must be of our protocol."""
     if len(data) > MOST_TEXT or data.count(b"[") + data.count(b"{") > MOST_BRACKETS:
         raise FormatError(path, "its JSON document is too large")
     try:
@@ -90,10 +99,10 @@ def _read_document(data: bytes, protocol: int, path: str | PathLike[str]) -> dic
         raise FormatError(path, NOT_A_MODEL) from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise FormatError(path, NOT_A_MODEL)
-    given = document.get("protocol")
-    if type(given) is not int or given != protocol:
-        later = "is later than" if type(given) is int and given > PROTOCOL else "goes with another layout than"
-        raise FormatError(path, f"protocol {short(given)} {later} {protocol}, which this version reads here")
+    protocol = document.get("protocol")
+    if type(protocol) is not int or protocol != PROTOCOL:
+        later = "is later than" if type(protocol) is int and protocol > PROTOCOL else "is not"
+        raise FormatError(path, f"protocol {short(protocol)} {later} {PROTOCOL}, which this version reads")
     return document
 
 

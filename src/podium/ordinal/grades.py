@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import math
 import warnings
-from os import PathLike
-from reprlib import repr as short
 from typing import Any
 
 import numpy as np
@@ -13,13 +10,10 @@ from sklearn.exceptions import DataConversionWarning
 
 from podium._compiled import ROW
 from podium._frames import to_array
-from podium._validation import Array, FormatError, PodiumError, is_null
+from podium._validation import Array, PodiumError, is_null
 
 NUMBER_KINDS = "iufb"
-KINDS = {"U": "texts", "O": "objects"}
-"""Kinds of labels that are not numbers, by numpy's letter, and their names in a model file."""
-MOST_LETTERS = 2**22
-"""Letters of all labels in a file if each were as long as the longest, as numpy keeps them: 16 MB."""
+"""Numpy's letters of labels that are numbers."""
 FIT_LEVEL, SCORE_LEVEL = 6, 4
 """How far above a warning of labels the caller of `fit` stands, and that of `score`."""
 
@@ -52,49 +46,6 @@ def grades_of(y: Any, n_rows: int, classes: Array) -> Array:
     labels = _label_column(y, n_rows, SCORE_LEVEL)
     grades = _numbers_of(labels, classes)
     return grades.astype(ROW)
-
-
-def classes_to_content(classes: Array) -> Any:
-    """Return the labels of the grades as a model file holds them: an array of numbers, or a list with its kind."""
-    if classes.dtype.kind in NUMBER_KINDS:
-        return classes
-    values = classes.tolist()
-    if not _are_labels(values, classes.dtype.kind):
-        raise PodiumError(
-            "A model file holds different labels that are numbers, or texts that are not very long; got "
-            f"{short(values)}."
-        )
-    return {"kind": KINDS[classes.dtype.kind], "values": values}
-
-
-def classes_from_content(content: Any, path: str | PathLike[str]) -> Array:
-    """Return what `classes_to_content` wrote, each label checked."""
-    if isinstance(content, np.ndarray) and content.ndim == 1:
-        kind, values, classes = content.dtype.kind, content.tolist(), content
-    else:
-        named = content if isinstance(content, dict) else {}
-        kind = next((code for code, name in KINDS.items() if name == named.get("kind")), "")
-        values = named.get("values")
-        classes = None
-    if not _are_labels(values, kind):
-        raise FormatError(path, "classes must be at least two different labels, numbers or texts")
-    return np.array(values, kind) if classes is None else classes
-
-
-def _are_labels(values: Any, kind: str) -> bool:
-    """Say whether values are the labels of two grades or more, each of its own; a column of texts must not be vast."""
-    if not isinstance(values, list) or len(values) < 2:
-        return False
-    if kind == "U" and not all(isinstance(value, str) for value in values):
-        return False
-    if kind == "U" and len(values) * max(map(len, values)) > MOST_LETTERS:
-        return False
-    return all(map(_is_label, values)) and len(set(values)) == len(values) and kind in (*NUMBER_KINDS, *KINDS)
-
-
-def _is_label(value: Any) -> bool:
-    """Say whether a value is a text or a finite number."""
-    return isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value))
 
 
 def _own_order(y: Any) -> Array | None:

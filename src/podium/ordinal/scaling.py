@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from os import PathLike
 from typing import Any
 
 import numpy as np
 
 from podium._compiled import SCORE
 from podium._sparse import dense_rows
-from podium._validation import Array, FormatError, PodiumError
-from podium.model_file import check_column
+from podium._validation import Array, PodiumError
 
 LARGEST = 1e100
 """Values are cut to ±LARGEST when rows are scored: squares of them, summed over any number of rows, are finite."""
@@ -61,13 +59,3 @@ class Scaling:
         values = np.clip(dense_rows(features).astype(SCORE), -LARGEST, LARGEST)
         scaled = (values - self.means) / self.deviations
         return np.ascontiguousarray(np.where(np.isnan(scaled), 0.0, scaled), SCORE)
-
-
-def check_scaling(ranker: Any, path: str | PathLike[str]) -> tuple[Array, Array]:
-    """Return the means and deviations that a ranker has from a file, each number checked."""
-    means, deviations = (
-        check_column(getattr(ranker, name), path, name, ranker.n_features_in_) for name in ("means_", "deviations_")
-    )
-    if not np.all(deviations > 0):
-        raise FormatError(path, "deviations_ must be positive")
-    return means, deviations

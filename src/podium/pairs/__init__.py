@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from podium.pairs.alpha import RULES, SMOOTHING, alpha_from_r, alpha_numeric
-from podium.pairs.distribution import LOG_LARGEST, Distribution, GradedPart, Moments, PairsPart
-from podium.pairs.explicit_part import PairOrder
+from podium.pairs.distribution import LOG_LARGEST, Distribution, Moments
+from podium.pairs.explicit_part import PairOrder, PairsPart
 from podium.pairs.factors import LevelOrder
 from podium.pairs.feature_loss import RankingLoss, average, lowest_first, spread
+from podium.pairs.graded_part import GradedPart
 from podium.pairs.pair_boosting import FLAWLESS, PairBoosting, Round, orders_all
 from podium.pairs.weak_ranking import WeakLearner, WeakRanking, WeakResult
 

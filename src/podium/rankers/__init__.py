@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from os import PathLike
 
-from podium.model_file import read_model
+from podium.model_file import read_model, saved_rankers
 from podium.rankers.adaboost_or import AdaBoostOR
 from podium.rankers.bagging import BaggingOR
 from podium.rankers.baselines import NearestNeighbor, PreferenceRegression, VectorSimilarity
@@ -12,7 +12,6 @@ from podium.rankers.estimator import Estimator
 from podium.rankers.extended_binary import ExtendedBinary
 from podium.rankers.imported import ImportedLinear, ImportedTrees, import_model
 from podium.rankers.lambdamart import MART, LambdaMART
-from podium.rankers.model_content import fitted_ranker
 from podium.rankers.orboost import ORBoost
 from podium.rankers.ordinal_ranker import OrdinalRanker
 from podium.rankers.ordinal_thresholds import OrdinalThresholds
@@ -51,8 +50,10 @@ __all__ = [
     "load",
 ]
 
-RANKERS: dict[str, type[Estimator]] = {
-    ranker.__name__: ranker
+RANKERS: dict[str, type[Estimator]] = saved_rankers.RANKERS
+"""Every ranker by its name."""
+RANKERS.update(
+    (ranker.__name__, ranker)
     for ranker in (
         RankBoost,
         RankBoostPlus,
@@ -72,8 +73,7 @@ RANKERS: dict[str, type[Estimator]] = {
         ImportedTrees,
         ImportedLinear,
     )
-}
-"""Every ranker by its name."""
+)
 
 
 def load(path: str | PathLike[str]) -> Estimator:
@@ -81,4 +81,5 @@ def load(path: str | PathLike[str]) -> Estimator:
 
     Nothing in the file is executed. A file that is damaged, or was made to do harm, is a `FormatError`.
     """
-    return fitted_ranker(read_model(path), path)
+    ranker: Estimator = saved_rankers.fitted_ranker(read_model(path), path)
+    return ranker

@@ -16,12 +16,12 @@ from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import check_is_fitted
 
 from podium._compiled import threads_for
-from podium._validation import Array, FormatError, PodiumError, check_seed
+from podium._validation import Array, PodiumError, check_seed
 from podium.boosting import EvaluationSet
-from podium.model_file import check_column, check_whole
+from podium.model_file import Column, Scalar, Schema
 from podium.ordinal import (
     LEAST,
-    ROUNDING,
+    VOTES,
     BaseLearner,
     MeanCost,
     OrdinalData,
@@ -32,18 +32,17 @@ from podium.ordinal import (
     constant_stump,
     cost_matrix,
     cost_steps,
+    generalization_gaps,
     grades_of,
+    margin_bounds,
     mean_cost,
+    stump_dimension,
 )
-from podium.ordinal.bounds import generalization_gaps, margin_bounds, stump_dimension
 from podium.rankers.base_rankers import AnyRankers, StumpRankers, fitted_stump, grades_by
 from podium.rankers.boosted import Boosted
 from podium.rankers.ordinal_ranker import OrdinalRanker, check_eval_sets
 from podium.rankers.orstump import ORStump
 from podium.rankers.voting import VotingRanker, rankers_to_content
-
-OF_ROUNDS = ("epsilon", "weight")
-"""Numbers of each round that a file keeps."""
 
 
 class AdaBoostOR(VotingRanker, Boosted[OrdinalRound]):
@@ -129,6 +128,13 @@ class AdaBoostOR(VotingRanker, Boosted[OrdinalRound]):
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],
     }
+
+    _kept: ClassVar[Schema] = OrdinalRanker._kept.extended(
+        Scalar("constant_grade", int, (0, "last_grade"), attribute="_constant_grade")
+    )
+    _kept_of_rounds: ClassVar[Schema] = Boosted._kept_of_rounds.extended(
+        Column("train_costs", size="n_rounds", attribute="train_costs_")
+    )
 
     rounds_: list[OrdinalRound]
 
@@ -344,35 +350,13 @@ class AdaBoostOR(VotingRanker, Boosted[OrdinalRound]):
         return int(found)
 
     def _rounds_to_content(self, rounds: Sequence[OrdinalRound]) -> dict[str, Any]:
-        numbers = {
-            name: np.array([getattr(round_, name) for round_ in rounds], float) for name in ("epsilon", "weight")
-        }
-        return {**rankers_to_content([round_.ranker for round_ in rounds]), **numbers}
+        return {**rankers_to_content([round_.ranker for round_ in rounds]), **VOTES.write_rows(rounds)}
 
     def _rounds_from_content(self, content: dict[str, Any], path: str | PathLike[str]) -> list[OrdinalRound]:
         rankers = self._restore_rankers(content, path)
-        epsilon, weight = (check_column(content.get(name), path, name, len(rankers)) for name in OF_ROUNDS)
-        if not np.all((epsilon >= 0) & (epsilon <= 0.5 + ROUNDING) & (weight >= 0)):
-            raise FormatError(path, "a round has an epsilon outside 0 to 0.5, or a weight that is no vote")
-        columns = zip(rankers, epsilon.tolist(), weight.tolist(), strict=True)
+        votes = VOTES.read(content, path, {"n_rounds": len(rankers)})
+        columns = zip(rankers, *(column.tolist() for column in votes.values()), strict=True)
         return [OrdinalRound(*column) for column in columns]
-
-    def _learned(self) -> dict[str, Any]:
-        return {
-            **super()._learned(),
-            **self._rounds_to_content(self.rounds_),
-            "train_costs": self.train_costs_,
-            "best_iteration": self.best_iteration_,
-            "constant_grade": self._constant_grade,
-        }
-
-    def _restore(self, content: dict[str, Any], path: str | PathLike[str]) -> None:
-        super()._restore(content, path)
-        rounds = self._rounds_from_content(content, path)
-        self.train_costs_ = check_column(content.get("train_costs"), path, "train_costs", len(rounds))
-        grade = content.get("constant_grade")
-        self._constant_grade = check_whole(grade, path, "constant_grade", 0, len(self.classes_) - 1)
-        self._keep(rounds, check_whole(content.get("best_iteration"), path, "best_iteration", 0, len(rounds)))
 
 
 def staged_medians(data: OrdinalData) -> StagedMedians:

@@ -21,15 +21,21 @@ from sklearn.utils._param_validation import Interval
 
 from podium._compiled import ROW, SCORE
 from podium._magnitudes import check_within
-from podium._validation import Array, FormatError, PodiumError
+from podium._validation import Array, PodiumError
 from podium.binning.blocks import Matrix
 from podium.binning.columns import DenseReader, SparseReader
 from podium.data import RankingData, feedback_of
 from podium.export import Linear
-from podium.model_file import check_column, check_real, check_whole, to_whole
+from podium.model_file import Column, Scalar, Schema
 from podium.pairs import RankingLoss, average, lowest_first, spread
 from podium.rankers.ranker import Ranker
 
+NEIGHBORS = Schema(
+    Column("features", ROW, (0, "last_feature"), "n_neighbors", attribute="features_"),
+    Column("defaults", size="n_neighbors", attribute="defaults_"),
+    Column("losses", size="n_neighbors", attribute="losses_"),
+)
+"""What a file keeps of several neighbors, nearest first."""
 LARGEST = 1e100
 """Values are cut to ±LARGEST: squares of them, summed over any number of rows, are still finite."""
 
@@ -54,7 +60,9 @@ class _Baseline(Ranker):
 class _LinearPreference(_Baseline):
     """Scores a row by ``default_ + Σ_i coef_[i] (f_i(x) - averages_[i])`` over the features that rank it."""
 
-    _kept: ClassVar[tuple[str, ...]] = ("averages_", "coef_", "default_")
+    _kept: ClassVar[Schema] = Schema(
+        Column("averages_", size="n_features"), Column("coef_", size="n_features"), Scalar("default_", float)
+    )
     _by_query = False
 
     averages_: Array
@@ -85,12 +93,6 @@ class _LinearPreference(_Baseline):
     def _learn_labels(self, data: RankingData, labels: Array, target_weight: Array, averages: Array) -> None:
         """Learn from the label of each row and its weight, that of its query included."""
         raise TypeError(f"{type(self).__name__} must say how it learns.")
-
-    def _restore(self, content: dict[str, Any], path: str | PathLike[str]) -> None:
-        super()._restore(content, path)
-        self.default_ = check_real(self.default_, path, "default_")
-        for name in ("averages_", "coef_"):
-            setattr(self, name, check_column(content[name], path, name, self.n_features_in_))
 
     def _score(self, features: Any) -> Array:
         scores = np.full(features.shape[0], self.default_, SCORE)
@@ -225,7 +227,9 @@ class NearestNeighbor(_Baseline):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
     }
-    _kept: ClassVar[tuple[str, ...]] = ("feature_", "default_", "loss_")
+    _kept: ClassVar[Schema] = Schema(
+        Scalar("feature_", int, (0, "last_feature")), Scalar("default_", float), Scalar("loss_", float)
+    )
 
     def __init__(self, n_neighbors: int = 1) -> None:
         self.n_neighbors = n_neighbors
@@ -252,21 +256,14 @@ class NearestNeighbor(_Baseline):
         self.feature_, self.default_, self.loss_ = int(features[0]), float(defaults[0]), float(losses[0])
 
     def _learned(self) -> dict[str, Any]:
-        neighbors = {"features": self.features_, "defaults": self.defaults_, "losses": self.losses_}
-        return {**super()._learned(), **(neighbors if len(self.features_) > 1 else {})}
+        return {**super()._learned(), **(NEIGHBORS.write(self) if len(self.features_) > 1 else {})}
 
     def _restore(self, content: dict[str, Any], path: str | PathLike[str]) -> None:
         super()._restore(content, path)
-        last = self.n_features_in_ - 1
-        feature = check_whole(self.feature_, path, "feature_", 0, last)
-        default, loss = (check_real(getattr(self, name), path, name) for name in ("default_", "loss_"))
         if self.n_neighbors == 1:
-            return self._keep(np.array([feature], ROW), np.array([default]), np.array([loss]))
-        features = to_whole(content.get("features"), path, "features", 0, last)
-        if len(features) != self.n_neighbors:
-            raise FormatError(path, f"features must name {self.n_neighbors} neighbors; got {len(features)}")
-        numbers = (check_column(content.get(name), path, name, len(features)) for name in ("defaults", "losses"))
-        return self._keep(features, *numbers)
+            return self._keep(np.array([self.feature_], ROW), np.array([self.default_]), np.array([self.loss_]))
+        columns = NEIGHBORS.read(content, path, self._sizes() | {"n_neighbors": self.n_neighbors})
+        return self._keep(*columns.values())
 
     def _score(self, features: Any) -> Array:
         every, scores = np.arange(features.shape[0], dtype=ROW), np.zeros(features.shape[0], SCORE)

@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from copy import copy
 from os import PathLike
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -25,6 +25,7 @@ from podium.boosting import (
     fingerprint,
     run,
 )
+from podium.model_file import Scalar, Schema
 from podium.rankers.estimator import Estimator, Table
 
 AnyRound = TypeVar("AnyRound", bound=MonitoredRound)
@@ -49,6 +50,11 @@ class Boosted(Estimator, Generic[AnyRound]):
     - ``_keep(rounds, best_round)``: sets what predictions need.
     """
 
+    _kept_of_rounds: ClassVar[Schema] = Schema(
+        Scalar("best_iteration", int, (0, "n_rounds"), attribute="best_iteration_")
+    )
+    """Fields whose bounds depend on the number of rounds."""
+
     n_estimators: int
     early_stopping_rounds: int | None
     checkpoint: str | PathLike[str] | None
@@ -71,6 +77,15 @@ class Boosted(Estimator, Generic[AnyRound]):
     @abstractmethod
     def _keep(self, rounds: list[AnyRound], best_round: int) -> None:
         """Set what predictions need of the rounds, those of a fit or of a file."""
+
+    def _learned(self) -> dict[str, Any]:
+        return {**super()._learned(), **self._rounds_to_content(self.rounds_), **self._kept_of_rounds.write(self)}
+
+    def _restore(self, content: dict[str, Any], path: str | PathLike[str]) -> None:
+        super()._restore(content, path)
+        rounds = self._rounds_from_content(content, path)
+        self._kept_of_rounds.restore(self, content, path, self._sizes() | {"n_rounds": len(rounds)})
+        self._keep(rounds, self.best_iteration_)
 
     def _check_boosting(self, evals: Sequence[Any], init_model: Any) -> None:
         """Refuse, before any work, what cannot be measured, written to, or gone on from."""

@@ -16,12 +16,10 @@ from podium.boosting import Boosting
 from podium.data import RankingData
 from podium.export import TreeSum
 from podium.export.ensemble import stump_tree
-from podium.model_file import check_whole
 from podium.pairs import Round
 from podium.rankers.boosted import Boosted, why_no_ranking
 from podium.rankers.ranker import Ranker
-from podium.rankers.story import from_columns, to_columns
-from podium.stumps import AdditiveModel, Stump
+from podium.stumps import AdditiveModel, Stump, rounds_from_columns, rounds_to_columns
 
 
 class StumpRanker(Ranker, Boosted[Round]):
@@ -65,17 +63,10 @@ class StumpRanker(Ranker, Boosted[Round]):
         return TreeSum(tuple(trees), 0.0, self.n_features_in_, self._names(), type(self).__name__)
 
     def _rounds_to_content(self, rounds: Sequence[Round]) -> dict[str, Any]:
-        return {"rounds": to_columns(rounds)}
+        return {"rounds": rounds_to_columns(rounds)}
 
     def _rounds_from_content(self, content: dict[str, Any], path: str | PathLike[str]) -> list[Round]:
-        return from_columns(content.get("rounds"), path, self.n_features_in_)
-
-    def _learned(self) -> dict[str, Any]:
-        return {**self._rounds_to_content(self.rounds_), "best_iteration": self.best_iteration_}
-
-    def _restore(self, content: dict[str, Any], path: str | PathLike[str]) -> None:
-        rounds = self._rounds_from_content(content, path)
-        self._keep(rounds, check_whole(content.get("best_iteration"), path, "best_iteration", 0, len(rounds)))
+        return rounds_from_columns(content.get("rounds"), path, self.n_features_in_)
 
 
 def additive_model(rounds: Sequence[Round]) -> AdditiveModel:

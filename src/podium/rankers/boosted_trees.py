@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
 from os import PathLike
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -17,16 +18,15 @@ from podium._compiled import ROW, SCORE, thread_count
 from podium._validation import Array, PodiumError, check_seed
 from podium.binning import as_blocks, bin_features, check_monotone
 from podium.boosting import Monitor, run
-from podium.data import Categories, RankingData, warn_of_one_query
+from podium.data import Categories, RankingData, categorical_columns, warn_of_one_query
 from podium.export import TreeSum
 from podium.losses import Loss
-from podium.model_file import check_real, check_whole
+from podium.model_file import Scalar, Schema
+from podium.model_file.saved_rankers import inner_ranker
 from podium.rankers.boosted import Boosted
-from podium.rankers.model_content import inner_ranker
 from podium.rankers.ranker import Ranker
-from podium.rankers.tree_categories import category_arrays, find_categories, from_lists, to_lists
-from podium.rankers.tree_file import from_columns, to_columns
 from podium.trees import (
+    CategoryLists,
     CategorySplits,
     Forest,
     Limits,
@@ -38,6 +38,8 @@ from podium.trees import (
     TreeRound,
     newton_values,
     staged_scores,
+    trees_from_columns,
+    trees_to_columns,
 )
 
 Tree = TypeVar("Tree", bound="TreeRanker")
@@ -179,6 +181,8 @@ class TreeRanker(Ranker, Boosted[TreeRound]):
         "verbose": ["verbose"],
     }
 
+    _kept: ClassVar[Schema] = Schema(CategoryLists(), Scalar("base_score", float, attribute="base_score_"))
+
     learning_rate: float
     max_leaves: int
     max_depth: int | None
@@ -234,7 +238,7 @@ class TreeRanker(Ranker, Boosted[TreeRound]):
         """The categories of each categorical column, by its name or number; a category's code is its place."""
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", range(self.n_features_in_))
-        return {} if self._categories is None else category_arrays(self._categories, names)
+        return {} if self._categories is None else self._categories.arrays(names)
 
     def _check_init_model(self, init_model: Any) -> None:
         """Refuse what has no scores to go on from."""
@@ -356,29 +360,48 @@ class TreeRanker(Ranker, Boosted[TreeRound]):
         return TreeSum(trees, float(self.base_score_), self.n_features_in_, names, type(self).__name__, categories)
 
     def _rounds_to_content(self, rounds: Sequence[TreeRound]) -> dict[str, Any]:
-        return {"trees": to_columns([round_.ranking for round_ in rounds])}
+        return {"trees": trees_to_columns([round_.ranking for round_ in rounds])}
 
     def _rounds_from_content(self, content: dict[str, Any], path: str | PathLike[str]) -> list[TreeRound]:
         known = {} if self._categories is None else self._categories.values
-        return [TreeRound(tree) for tree in from_columns(content.get("trees"), path, self.n_features_in_, known)]
+        return [TreeRound(tree) for tree in trees_from_columns(content.get("trees"), path, self.n_features_in_, known)]
 
     def _learned(self) -> dict[str, Any]:
-        return {
-            **self._rounds_to_content(self.rounds_),
-            "best_iteration": self.best_iteration_,
-            **self._start.content(),
-            "categories": [] if self._categories is None else to_lists(self._categories),
-        }
+        return {**super()._learned(), **self._start.content()}
 
     def _restore(self, content: dict[str, Any], path: str | PathLike[str]) -> None:
-        names = getattr(self, "feature_names_in_", None)
-        self._categories = from_lists(content.get("categories"), path, self.n_features_in_, names)
-        rounds = self._rounds_from_content(content, path)
-        best = check_whole(content.get("best_iteration"), path, "best_iteration", 0, len(rounds))
+        super()._restore(content, path)
+        if self._categories is not None:
+            self._categories = replace(self._categories, names=self._names())
         inner = content.get("base_model")
         self.base_model_ = None if inner is None else inner_ranker(inner, path, self.n_features_in_, "base model")
-        self.base_score_ = check_real(content.get("base_score"), path, "base_score")
-        self._keep(rounds, best)
+
+
+def find_categories(X: Any, categorical_features: Any, init_model: Any, before: Categories | None) -> Categories:
+    """Return the categories of X, or those that the trees to go on from mean by their sets.
+
+    Parameters
+    ----------
+    X : array, frame, table or sparse matrix
+    categorical_features : "from_dtype", sequence or None
+    init_model : ranker or None
+        What the fit goes on from.
+    before : Categories or None
+        Those of `init_model`, where it is made of trees.
+    """
+    if before is None:
+        found = Categories.learn(X, categorical_features)
+        if found.values and init_model is not None:
+            raise PodiumError(
+                f"init_model must be made of trees where X has categorical columns; got {type(init_model).__name__}."
+            )
+        return found
+    chosen = categorical_columns(X, categorical_features)
+    if chosen != sorted(before.values):
+        raise PodiumError(
+            f"init_model must have the categorical columns of X: {chosen} expected, {sorted(before.values)} given."
+        )
+    return before
 
 
 def _check_monotone(constraints: Any, n_features: int, categories: Categories | None) -> Array | None:

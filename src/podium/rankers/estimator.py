@@ -15,11 +15,19 @@ from sklearn.utils._param_validation import InvalidParameterError
 from sklearn.utils.validation import check_is_fitted
 
 from podium._compiled import thread_count
-from podium._validation import Array, FormatError, PodiumError, check_queries
+from podium._validation import Array, PodiumError, check_queries
 from podium.data import Categories, group_rows, read_features
 from podium.export import Exported, export_model
-from podium.model_file import MOST_FEATURES, check_whole, to_floats, write_model
-from podium.rankers.model_content import kept_parameters, make_ranker, take_training, training_content
+from podium.model_file import MOST_FEATURES, Column, Scalar, Schema, write_model
+from podium.model_file.saved_rankers import kept_parameters, make_ranker
+from podium.model_file.training import take_training, training_content
+
+COLUMNS = Schema(
+    Scalar("n_features", int, (1, MOST_FEATURES), attribute="n_features_in_"),
+    Scalar("sparse_input", bool, attribute="sparse_input_"),
+    Column("feature_names", str, size="n_features", attribute="feature_names_in_", optional=True),
+)
+"""What a file keeps of the columns of the training data."""
 
 
 class Table(Protocol):
@@ -38,7 +46,7 @@ class Estimator(BaseEstimator, ABC):
     """What has columns, scores rows, is saved and exported.
 
     An estimator implements ``_score(features)``, which scores a checked matrix; it declares its parameters in
-    ``_parameter_constraints``, and what a file must keep of it, numbers and arrays of numbers, in ``_kept``.
+    ``_parameter_constraints``, and what a file must keep of what it learned in the fields of ``_kept``.
 
     Attributes
     ----------
@@ -46,7 +54,7 @@ class Estimator(BaseEstimator, ABC):
         What it learned from: "rows", "queries", "features", "grades" (different labels) and explicit "pairs".
     """
 
-    _kept: ClassVar[tuple[str, ...]] = ()
+    _kept: ClassVar[Schema] = Schema()
     _categories: Categories | None = None
     training_summary_: dict[str, int]
 
@@ -75,11 +83,6 @@ class Estimator(BaseEstimator, ABC):
         """Refuse, before any work is spent on it, a ranker that cannot be trained, or not be saved once it is."""
         self._check_parameters()
         kept_parameters(self)
-
-    @classmethod
-    def _current_parameters(cls, parameters: dict[str, Any]) -> dict[str, Any]:
-        """Return the parameters of a file as this version writes them."""
-        return parameters
 
     def _names(self) -> tuple[str, ...] | None:
         """Return the names of the columns of the fit, if they had any."""
@@ -120,9 +123,7 @@ class Estimator(BaseEstimator, ABC):
         return {
             "ranker": type(self).__name__,
             "parameters": kept_parameters(self),
-            "n_features": self.n_features_in_,
-            "feature_names": names_of(self),
-            "sparse_input": self.sparse_input_,
+            **COLUMNS.write(self),
             "training": training_content(self),
             "learned": learned,
         }
@@ -131,34 +132,23 @@ class Estimator(BaseEstimator, ABC):
     def from_content(cls, content: dict[str, Any], path: str | PathLike[str]) -> Self:
         """Return the fitted ranker that a model file holds."""
         ranker = make_ranker(cls, content.get("parameters"), path)
-        n_features = check_whole(content.get("n_features"), path, "n_features", 1, MOST_FEATURES)
-        ranker.n_features_in_ = n_features
-        if not isinstance(content.get("sparse_input"), bool):
-            raise FormatError(path, "sparse_input must be true or false")
-        ranker.sparse_input_ = content["sparse_input"]
-        names = content.get("feature_names")
-        if names is not None:
-            if not isinstance(names, list) or len(names) != n_features or not all(isinstance(n, str) for n in names):
-                raise FormatError(path, f"feature_names must be a list of {n_features} names")
-            ranker.feature_names_in_ = np.array(names, object)
+        COLUMNS.restore(ranker, content, path, {})
         learned = content.get("learned")
         ranker._restore(learned if isinstance(learned, dict) else {}, path)
-        take_training(ranker, content.get("training", {}), path)
+        take_training(ranker, content.get("training"), path)
         return ranker
 
+    def _sizes(self) -> dict[str, int]:
+        """Return the bounds and sizes that fields of its file name."""
+        return {"n_features": self.n_features_in_, "last_feature": self.n_features_in_ - 1}
+
     def _learned(self) -> dict[str, Any]:
-        """Return what was learned, as `write_model` takes it: by default the numbers and arrays named in `_kept`."""
-        return {name: getattr(self, name) for name in self._kept}
+        """Return what was learned, as `write_model` takes it: by default the fields of `_kept`."""
+        return self._kept.write(self)
 
     def _restore(self, content: dict[str, Any], path: str | PathLike[str]) -> None:
-        """Take back what `_learned` returned; arrays keep kind and shape, and protocol 1 wrote them as lists."""
-        for name in self._kept:
-            value = content.get(name)
-            if isinstance(value, list):
-                value = to_floats(value, path, name)
-            elif not isinstance(value, int | float | np.ndarray):
-                raise FormatError(path, f"{name} is missing")
-            setattr(self, name, value)
+        """Take back what `_learned` returned, each value checked."""
+        self._kept.restore(self, content, path, self._sizes())
 
     def export(
         self, path: str | PathLike[str], format: str, *, feature_names: Sequence[str] | None = None, **options: Any

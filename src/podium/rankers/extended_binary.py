@@ -20,9 +20,9 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from podium._compiled import ROW, SCORE
 from podium._validation import Array, FormatError, PodiumError
-from podium.model_file import check_real
+from podium.model_file import Scalar, Schema
+from podium.model_file.saved_rankers import content_of, inner_ranker, require_builtin_ranker
 from podium.ordinal import OrdinalData, cost_steps, costs_of_steps
-from podium.rankers.model_content import content_of, inner_ranker, refuse_strangers
 from podium.rankers.ordinal_ranker import OrdinalRanker
 
 ENCODINGS = ("one-hot", "number")
@@ -117,7 +117,7 @@ class ExtendedBinary(OrdinalRanker):
         "cost": OrdinalRanker._cost_constraint,
     }
 
-    _kept: ClassVar[tuple[str, ...]] = ("not_monotone_",)
+    _kept: ClassVar[Schema] = OrdinalRanker._kept.extended(Scalar("not_monotone_", float))
 
     def __init__(self, estimator: Any = None, *, encoding: str = "one-hot", cost: Any = "absolute") -> None:
         self.estimator = estimator
@@ -147,7 +147,7 @@ class ExtendedBinary(OrdinalRanker):
     def _check_trainable(self) -> None:
         super()._check_trainable()
         try:
-            refuse_strangers(self._given())
+            require_builtin_ranker(self._given())
         except PodiumError as error:
             why = str(error).rstrip(".")
             raise PodiumError(f"{why}: ExtendedBinary needs an estimator of Podium, given in Python.") from None
@@ -178,7 +178,6 @@ class ExtendedBinary(OrdinalRanker):
 
     def _restore(self, content: dict[str, Any], path: str | PathLike[str]) -> None:
         super()._restore(content, path)
-        self.not_monotone_ = check_real(self.not_monotone_, path, "not_monotone_")
         self.rank_monotone_ = self.not_monotone_ == 0
         n_codes = len(self.classes_) - 1 if self.encoding == "one-hot" else 1
         self.estimator_ = inner_ranker(content.get("estimator"), path, self.n_features_in_ + n_codes, "estimator")

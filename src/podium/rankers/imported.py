@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, replace
+from dataclasses import replace
 from numbers import Integral
 from os import PathLike
-from typing import Any, NoReturn, Self
+from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 
@@ -15,12 +15,15 @@ from podium._validation import Array, FormatError, PodiumError
 from podium.data import RankingData
 from podium.export.ensemble import Linear, TreeSum
 from podium.importing import Columns, Imported, Reading, read_foreign
-from podium.model_file import MOST_FEATURES, check_column, check_real, check_whole, to_whole
+from podium.model_file import MOST_FEATURES, Column, Scalar, Schema
 from podium.rankers.boosted_trees import gain_shares
 from podium.rankers.ranker import Ranker
-from podium.rankers.tree_file import from_columns, to_columns
-from podium.trees import Forest, RegressionTree
+from podium.trees import Forest, RegressionTree, trees_from_columns, trees_to_columns
 
+READING = Schema(
+    Column("zero_as_missing", ROW, (0, "last_feature")), Scalar("absent_as_zero", bool), Scalar("float32", bool)
+)
+"""What a file keeps of how the other program reads features."""
 LARGEST_FLOAT32 = float(np.finfo(np.float32).max)
 """Values beyond ± this count as it where a program reads features as float32, so that scores are finite."""
 
@@ -130,22 +133,17 @@ class ImportedRanker(Ranker):
         raise TypeError(f"{type(self).__name__} must say how it scores.")
 
     def _learned(self) -> dict[str, Any]:
-        reading = {**asdict(self._reading), "zero_as_missing": np.array(self._reading.zero_as_missing, ROW)}
-        return {"source": self.source_, "reading": reading}
+        return {**super()._learned(), "source": self.source_, "reading": READING.write(self._reading)}
 
     def _origin(self, content: dict[str, Any], path: str | PathLike[str]) -> tuple[Reading, dict[str, Any]]:
         """Return reading and source as a file of ours holds them."""
         source, reading = content.get("source"), content.get("reading")
         if not isinstance(source, dict) or not all(isinstance(text, str) for item in source.items() for text in item):
             raise FormatError(path, "the source of the imported model must be texts by name")
-        named = reading if isinstance(reading, dict) else {}
-        absent, single = named.get("absent_as_zero"), named.get("float32")
-        if not isinstance(absent, bool) or not isinstance(single, bool):
-            raise FormatError(path, "the reading of the imported model must say absent_as_zero and float32")
-        zeros = to_whole(named.get("zero_as_missing"), path, "zero_as_missing", 0, self.n_features_in_ - 1)
-        if np.any(np.diff(zeros) <= 0):
+        found = READING.read(reading, path, self._sizes())
+        if np.any(np.diff(found["zero_as_missing"]) <= 0):
             raise FormatError(path, "zero_as_missing must be different columns in their order")
-        return Reading(tuple(zeros.tolist()), absent, single), source
+        return Reading(**found | {"zero_as_missing": tuple(found["zero_as_missing"].tolist())}), source
 
 
 class ImportedTrees(ImportedRanker):
@@ -174,6 +172,11 @@ class ImportedTrees(ImportedRanker):
     n_features_in_, feature_names_in_
         As scikit-learn has them.
     """
+
+    _kept: ClassVar[Schema] = Schema(
+        Scalar("best_iteration", int, (0, "n_trees"), attribute="best_iteration_"),
+        Scalar("base_score", float, attribute="base_score_"),
+    )
 
     def _keep(self, imported: Imported) -> None:
         super()._keep(imported)
@@ -221,17 +224,13 @@ class ImportedTrees(ImportedRanker):
         return TreeSum(tuple(self._used), self.base_score_, self.n_features_in_, self._names(), type(self).__name__)
 
     def _learned(self) -> dict[str, Any]:
-        return {
-            **super()._learned(), "trees": to_columns(self.trees_), "best_iteration": self.best_iteration_,
-            "base_score": self.base_score_,
-        }  # fmt: skip
+        return {**super()._learned(), "trees": trees_to_columns(self.trees_)}
 
     def _restore(self, content: dict[str, Any], path: str | PathLike[str]) -> None:
-        trees = from_columns(content.get("trees"), path, self.n_features_in_)
-        best = check_whole(content.get("best_iteration"), path, "best_iteration", 0, len(trees))
-        base = check_real(content.get("base_score"), path, "base_score")
-        model = TreeSum(tuple(trees), base, self.n_features_in_, None, type(self).__name__)
-        self._keep(Imported(model, *self._origin(content, path), best))
+        trees = trees_from_columns(content.get("trees"), path, self.n_features_in_)
+        found = self._kept.read(content, path, {"n_trees": len(trees)})
+        model = TreeSum(tuple(trees), found["base_score"], self.n_features_in_, None, type(self).__name__)
+        self._keep(Imported(model, *self._origin(content, path), found["best_iteration"]))
 
 
 class ImportedLinear(ImportedRanker):
@@ -256,6 +255,10 @@ class ImportedLinear(ImportedRanker):
         As scikit-learn has them.
     """
 
+    _kept: ClassVar[Schema] = Schema(
+        Column("coef", size="n_features", attribute="coef_"), Scalar("intercept", float, attribute="intercept_")
+    )
+
     def _keep(self, imported: Imported) -> None:
         super()._keep(imported)
         model = imported.model
@@ -271,11 +274,8 @@ class ImportedLinear(ImportedRanker):
     def _exported(self) -> Linear:
         return replace(self._model, feature_names=self._names(), name=type(self).__name__)
 
-    def _learned(self) -> dict[str, Any]:
-        return {**super()._learned(), "coef": self.coef_, "intercept": self.intercept_}
-
     def _restore(self, content: dict[str, Any], path: str | PathLike[str]) -> None:
-        weights = check_column(content.get("coef"), path, "coef", self.n_features_in_)
-        intercept = check_real(content.get("intercept"), path, "intercept")
-        model = Linear(weights, np.zeros(len(weights)), intercept, None, type(self).__name__)
+        found = self._kept.read(content, path, self._sizes())
+        weights = found["coef"]
+        model = Linear(weights, np.zeros(len(weights)), found["intercept"], None, type(self).__name__)
         self._keep(Imported(model, *self._origin(content, path)))

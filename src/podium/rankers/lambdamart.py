@@ -146,13 +146,6 @@ class LambdaMART(TreeRanker):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    @classmethod
-    def _current_parameters(cls, parameters: dict[str, Any]) -> dict[str, Any]:
-        former = parameters.get("normalize")
-        if isinstance(former, bool):  # files of protocols 1 and 2 know the damping of pairs alone
-            return {**parameters, "normalize": "pairs" if former else "none"}
-        return parameters
-
     def _check_parameters(self) -> None:
         super()._check_parameters()
         for name, same in (("truncation", None), ("normalize", "none")):

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from numbers import Integral, Real
 from os import PathLike
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -19,8 +19,9 @@ from podium._compiled import thread_count, threads_for
 from podium._validation import Array, FormatError
 from podium.binning import bin_features
 from podium.boosting import EvaluationSet
-from podium.model_file import check_whole
+from podium.model_file import REAL, Column, Schema
 from podium.ordinal import (
+    THRESHOLDS,
     MarginBoosting,
     Margins,
     MeanCost,
@@ -32,9 +33,8 @@ from podium.ordinal import (
 )
 from podium.rankers.boosted import Boosted, why_no_ranking
 from podium.rankers.boosted_stumps import additive_model, importances
-from podium.rankers.ordinal_ranker import OrdinalRanker, check_eval_sets, check_thresholds
-from podium.rankers.story import from_columns, to_columns
-from podium.stumps import Stump, StumpLearner
+from podium.rankers.ordinal_ranker import OrdinalRanker, check_eval_sets
+from podium.stumps import Stump, StumpLearner, rounds_from_columns, rounds_to_columns
 
 
 class ORBoost(OrdinalRanker, Boosted[ThresholdRound]):
@@ -110,6 +110,10 @@ class ORBoost(OrdinalRanker, Boosted[ThresholdRound]):
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],
     }
+
+    _kept: ClassVar[Schema] = OrdinalRanker._kept.extended(
+        Column("start_thresholds", bounds=REAL, size="n_thresholds", ascending=True, attribute="_start_thresholds")
+    )
 
     rounds_: list[ThresholdRound]
 
@@ -221,28 +225,13 @@ class ORBoost(OrdinalRanker, Boosted[ThresholdRound]):
             yield self.classes_[np.searchsorted(round_.thresholds, scores, side="right")]
 
     def _rounds_to_content(self, rounds: Sequence[ThresholdRound]) -> dict[str, Any]:
-        thresholds = np.concatenate([np.empty(0), *(round_.thresholds for round_ in rounds)])
-        return {"rounds": to_columns(rounds), "thresholds": thresholds}
+        return {"rounds": rounds_to_columns(rounds), **Schema(THRESHOLDS).write_rows(rounds)}
 
     def _rounds_from_content(self, content: dict[str, Any], path: str | PathLike[str]) -> list[ThresholdRound]:
-        rounds = from_columns(content.get("rounds"), path, self.n_features_in_)
+        rounds = rounds_from_columns(content.get("rounds"), path, self.n_features_in_)
         if not all(isinstance(round_.ranking, Stump) for round_ in rounds):
             raise FormatError(path, "the rounds of ORBoost must be stumps")
-        cuts = check_thresholds(content.get("thresholds"), path, len(self.classes_), len(rounds))
+        cuts = Schema(THRESHOLDS).read(content, path, self._sizes() | {"n_rounds": len(rounds)})["thresholds"]
         return [
             ThresholdRound(one.ranking, one.alpha, one.Z, one.r, own) for one, own in zip(rounds, cuts, strict=True)
         ]
-
-    def _learned(self) -> dict[str, Any]:
-        return {
-            **super()._learned(),
-            **self._rounds_to_content(self.rounds_),
-            "best_iteration": self.best_iteration_,
-            "start_thresholds": self._start_thresholds,
-        }
-
-    def _restore(self, content: dict[str, Any], path: str | PathLike[str]) -> None:
-        super()._restore(content, path)
-        rounds = self._rounds_from_content(content, path)
-        self._start_thresholds = check_thresholds(content.get("start_thresholds"), path, len(self.classes_))[0]
-        self._keep(rounds, check_whole(content.get("best_iteration"), path, "best_iteration", 0, len(rounds)))

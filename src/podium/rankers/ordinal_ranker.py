@@ -14,18 +14,10 @@ from sklearn.base import ClassifierMixin
 
 from podium._magnitudes import scaled_weight
 from podium._validation import Array, FormatError, PodiumError, check_weight
-from podium.model_file import to_floats
-from podium.ordinal import (
-    COSTS,
-    OrdinalData,
-    classes_from_content,
-    classes_to_content,
-    cost_matrix,
-    grades_of,
-    row_costs,
-)
+from podium.model_file import Scalar, Schema
+from podium.model_file.training import summary_of
+from podium.ordinal import COSTS, Labels, OrdinalData, cost_matrix, grade_sizes, grades_of, row_costs
 from podium.rankers.estimator import Estimator, check_columns
-from podium.rankers.model_content import summary_of
 from podium.rankers.ranker import eval_sets, one_per_eval_set
 
 
@@ -36,8 +28,8 @@ class OrdinalRanker(ClassifierMixin, Estimator):
     has succeeded, and ``_grade(features)``, which returns grades 0 … K-1 of a checked matrix. It may implement
     ``_score(features)``, real numbers for ranking; without it, these are the ranks 1 … K.
 
-    It has a parameter `cost`. In a file it keeps the labels and what is named in ``_kept``. Its `training_summary_` has
-    the rows of positive weight, and no queries.
+    It has a parameter `cost`. In a file it keeps the labels and the other fields of ``_kept``. Its
+    `training_summary_` has the rows of positive weight, and no queries.
     """
 
     cost: Any
@@ -45,6 +37,7 @@ class OrdinalRanker(ClassifierMixin, Estimator):
     costs_convex_: bool
 
     _cost_constraint: ClassVar[list[Any]] = [str, "array-like"]
+    _kept: ClassVar[Schema] = Schema(Labels(), Scalar("costs_convex", bool, attribute="costs_convex_"))
 
     def fit(self, X: Any, y: Any, *, sample_cost: Any = None, sample_weight: Any = None) -> Self:
         """Learn to grade.
@@ -128,31 +121,16 @@ class OrdinalRanker(ClassifierMixin, Estimator):
         if isinstance(self.cost, str) and self.cost not in COSTS:
             cost_matrix(self.cost, np.arange(2))
 
-    def _learned(self) -> dict[str, Any]:
-        return {**super()._learned(), "classes": classes_to_content(self.classes_), "costs_convex": self.costs_convex_}
+    def _sizes(self) -> dict[str, int]:
+        return super()._sizes() | (grade_sizes(len(self.classes_)) if hasattr(self, "classes_") else {})
 
     def _restore(self, content: dict[str, Any], path: str | PathLike[str]) -> None:
         super()._restore(content, path)
-        convex = content.get("costs_convex")
-        if not isinstance(convex, bool):
-            raise FormatError(path, "costs_convex must be true or false")
-        self.classes_, self.costs_convex_ = classes_from_content(content.get("classes"), path), convex
         if not isinstance(self.cost, str):
             try:
                 cost_matrix(self.cost, self.classes_)
             except (PodiumError, TypeError) as error:
                 raise FormatError(path, f"a parameter cannot be used. {str(error).rstrip('.')}") from None
-
-
-def check_thresholds(values: Any, path: str | PathLike[str], n_grades: int, n_rows: int = 1) -> Array:
-    """Return thresholds of a file, one less than grades in each row: ascending, infinite ones allowed."""
-    flat, n_thresholds = to_floats(values, path, "thresholds"), n_grades - 1
-    if len(flat) != n_rows * n_thresholds:
-        raise FormatError(path, f"thresholds must be {n_rows} times {n_thresholds} numbers; got {len(flat)}")
-    rows = flat.reshape(n_rows, n_thresholds)
-    if np.isnan(rows).any() or not np.all(rows[:, 1:] >= rows[:, :-1]):
-        raise FormatError(path, "thresholds must be numbers that ascend")
-    return rows
 
 
 def check_eval_sets(data: OrdinalData, eval_set: Any, eval_cost: Any, cost: Any, own_costs: bool) -> list[OrdinalData]:

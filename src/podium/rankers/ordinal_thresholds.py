@@ -19,11 +19,11 @@ from podium._frames import to_array
 from podium._sparse import take_rows
 from podium._validation import Array, FormatError, PodiumError, check_queries, check_scores, check_weight
 from podium.data import canonical_order, hash_features, row_keys
-from podium.model_file import check_whole
-from podium.ordinal import NUMBER_KINDS, OrdinalData, OrdinalStumpLearner, StepWeights, cost_steps
+from podium.model_file import Scalar, Schema
+from podium.model_file.saved_rankers import content_of, inner_ranker
+from podium.ordinal import CUTS, NUMBER_KINDS, OrdinalData, OrdinalStumpLearner, StepWeights, cost_steps
 from podium.rankers.lambdamart import MART
-from podium.rankers.model_content import content_of, inner_ranker
-from podium.rankers.ordinal_ranker import OrdinalRanker, check_thresholds
+from podium.rankers.ordinal_ranker import OrdinalRanker
 
 
 class OrdinalThresholds(OrdinalRanker):
@@ -70,7 +70,7 @@ class OrdinalThresholds(OrdinalRanker):
         "folds": [Interval(Integral, 2, None, closed="left"), StrOptions({"prefit"}), None],
         "cost": OrdinalRanker._cost_constraint,
     }
-    _kept: ClassVar[tuple[str, ...]] = ("thresholds_", "direction_")
+    _kept: ClassVar[Schema] = OrdinalRanker._kept.extended(CUTS, Scalar("direction_", int, (-1, 1), choices=(1, -1)))
 
     def __init__(self, estimator: Any = None, *, folds: int | str | None = 5, cost: Any = "absolute") -> None:
         self.estimator = estimator
@@ -172,9 +172,6 @@ class OrdinalThresholds(OrdinalRanker):
 
     def _restore(self, content: dict[str, Any], path: str | PathLike[str]) -> None:
         super()._restore(content, path)
-        self.thresholds_ = check_thresholds(self.thresholds_, path, len(self.classes_))[0]
-        if check_whole(self.direction_, path, "direction_", -1, 1) == 0:
-            raise FormatError(path, "direction_ must be 1 or -1; got 0")
         self.estimator_ = inner_ranker(content.get("estimator"), path, self.n_features_in_, "estimator")
         if getattr(self.estimator_, "classes_", np.empty(0)).dtype.kind not in NUMBER_KINDS:
             raise FormatError(path, "the estimator must predict numbers")

@@ -9,16 +9,18 @@ from numbers import Integral
 from os import PathLike
 from typing import Any, ClassVar
 
-import numpy as np
-
-from podium._compiled import ROW, threads_for
+from podium._compiled import threads_for
 from podium._validation import Array, FormatError
-from podium.model_file import to_whole
-from podium.ordinal import OrdinalData, OrdinalStump, OrdinalStumpLearner, StepWeights, cost_steps
-from podium.rankers.ordinal_ranker import OrdinalRanker, check_thresholds
-
-OF_STUMPS = ("feature", "direction", "missing")
-"""Whole numbers that a file keeps of a stump, beside its thresholds."""
+from podium.ordinal import (
+    STUMPS,
+    OrdinalData,
+    OrdinalStump,
+    OrdinalStumpLearner,
+    StepWeights,
+    cost_steps,
+    stumps_from_columns,
+)
+from podium.rankers.ordinal_ranker import OrdinalRanker
 
 
 class ORStump(OrdinalRanker):
@@ -98,11 +100,11 @@ class ORStump(OrdinalRanker):
         return self.stump_.grades(features)
 
     def _learned(self) -> dict[str, Any]:
-        return {**super()._learned(), **stumps_to_content([self.stump_])}
+        return {**super()._learned(), **STUMPS.write_rows([self.stump_])}
 
     def _restore(self, content: dict[str, Any], path: str | PathLike[str]) -> None:
         super()._restore(content, path)
-        stumps = stumps_from_content(content, path, self.n_features_in_, len(self.classes_))
+        stumps = stumps_from_columns(content, path, self._sizes())
         if len(stumps) != 1:
             raise FormatError(path, f"one stump is expected; got {len(stumps)}")
         self._keep(stumps[0])
@@ -111,26 +113,3 @@ class ORStump(OrdinalRanker):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = True  # one feature cannot part what needs two
         return tags
-
-
-def stumps_to_content(stumps: list[OrdinalStump]) -> dict[str, Any]:
-    """Return stumps as columns of a model file."""
-    return {
-        **{name: np.array([getattr(stump, name) for stump in stumps], ROW) for name in OF_STUMPS},
-        "thresholds": np.concatenate([np.empty(0), *(stump.thresholds for stump in stumps)]),
-    }
-
-
-def stumps_from_content(
-    content: dict[str, Any], path: str | PathLike[str], n_features: int, n_grades: int
-) -> list[OrdinalStump]:
-    """Return the stumps that `stumps_to_content` wrote, each value checked."""
-    limits = {"feature": (0, n_features - 1), "direction": (-1, 1), "missing": (0, n_grades - 1)}
-    feature, direction, missing = (to_whole(content.get(name), path, name, *limits[name]) for name in OF_STUMPS)
-    if not len(feature) == len(direction) == len(missing):
-        raise FormatError(path, "the columns of the stumps differ in length")
-    if not direction.all():
-        raise FormatError(path, "the direction of a stump must be 1 or -1; got 0")
-    thresholds = check_thresholds(content.get("thresholds"), path, n_grades, len(feature))
-    columns = (feature.tolist(), direction.tolist(), thresholds, missing.tolist())
-    return [OrdinalStump(*numbers) for numbers in zip(*columns, strict=True)]

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from numbers import Integral
-from os import PathLike
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,10 +13,9 @@ from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from podium._validation import Array, check_seed
-from podium.model_file import check_column, check_real
-from podium.ordinal import OrdinalData, Scaling, check_scaling
-from podium.ordinal.perceptron import pocket_perceptron
-from podium.rankers.ordinal_ranker import OrdinalRanker, check_thresholds
+from podium.model_file import Column, Scalar, Schema
+from podium.ordinal import CUTS, SCALING, OrdinalData, Scaling, pocket_perceptron
+from podium.rankers.ordinal_ranker import OrdinalRanker
 
 
 class PRank(OrdinalRanker):
@@ -70,7 +68,9 @@ class PRank(OrdinalRanker):
         "cost": OrdinalRanker._cost_constraint,
         "random_state": ["random_state"],
     }
-    _kept: ClassVar[tuple[str, ...]] = ("coef_", "thresholds_", "means_", "deviations_", "training_cost_")
+    _kept: ClassVar[Schema] = OrdinalRanker._kept.extended(
+        Column("coef_", size="n_features"), CUTS, *SCALING, Scalar("training_cost_", float)
+    )
 
     def __init__(
         self, variant: str = "siprank", *, epochs: int = 2000, cost: Any = "absolute", random_state: Any = 0
@@ -95,13 +95,6 @@ class PRank(OrdinalRanker):
 
     def _grade(self, features: Any) -> Array:
         return np.searchsorted(self.thresholds_, self._score(features), side="right")
-
-    def _restore(self, content: dict[str, Any], path: str | PathLike[str]) -> None:
-        super()._restore(content, path)
-        self.coef_ = check_column(self.coef_, path, "coef_", self.n_features_in_)
-        self.means_, self.deviations_ = check_scaling(self, path)
-        self.thresholds_ = check_thresholds(self.thresholds_, path, len(self.classes_))[0]
-        self.training_cost_ = check_real(self.training_cost_, path, "training_cost_")
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

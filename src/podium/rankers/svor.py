@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import warnings
 from numbers import Integral, Real
-from os import PathLike
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,10 +15,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from podium._compiled import SCORE
 from podium._validation import Array, check_seed
-from podium.model_file import check_column, check_real, check_whole
-from podium.ordinal import OrdinalData, Scaling, check_scaling, cost_steps
-from podium.ordinal.support_vectors import KERNELS, ExtendedMachine, fill_kernel
-from podium.rankers.ordinal_ranker import OrdinalRanker, check_thresholds
+from podium.model_file import Column, Scalar, Schema
+from podium.ordinal import CUTS, KERNELS, SCALING, ExtendedMachine, OrdinalData, Scaling, cost_steps, fill_kernel
+from podium.rankers.ordinal_ranker import OrdinalRanker
 
 C_GRID = tuple(2.0**power for power in range(-20, 21, 2))
 """The values that OR section 5.2 tries."""
@@ -104,9 +102,14 @@ class SVOR(OrdinalRanker):
         "cache_size": [Interval(Real, 0, None, closed="left")],
         "random_state": ["random_state"],
     }
-    _kept: ClassVar[tuple[str, ...]] = (
-        "C_", "training_error_", "gap_", "n_iter_", "dual_coef_", "thresholds_", "means_", "deviations_",
-    )  # fmt: skip
+    _kept: ClassVar[Schema] = OrdinalRanker._kept.extended(
+        *(Scalar(name, float) for name in ("C_", "training_error_", "gap_")),
+        Scalar("n_iter_", int),
+        Column("dual_coef_", size="n_support"),
+        Column("support_vectors", size="n_support", width="n_features", attribute="support_vectors_"),
+        CUTS,
+        *SCALING,
+    )
 
     def __init__(
         self,
@@ -190,21 +193,6 @@ class SVOR(OrdinalRanker):
 
     def _grade(self, features: Any) -> Array:
         return np.searchsorted(self.thresholds_, self._score(features), side="left")
-
-    def _learned(self) -> dict[str, Any]:
-        return {**super()._learned(), "support_vectors": self.support_vectors_.ravel()}
-
-    def _restore(self, content: dict[str, Any], path: str | PathLike[str]) -> None:
-        super()._restore(content, path)
-        for name in ("C_", "training_error_", "gap_"):
-            setattr(self, name, check_real(getattr(self, name), path, name))
-        self.n_iter_ = check_whole(self.n_iter_, path, "n_iter_")
-        self.means_, self.deviations_ = check_scaling(self, path)
-        self.thresholds_ = check_thresholds(self.thresholds_, path, len(self.classes_))[0]
-        n_support = np.size(self.dual_coef_)
-        self.dual_coef_ = check_column(self.dual_coef_, path, "dual_coef_", n_support)
-        flat = check_column(content.get("support_vectors"), path, "support_vectors", n_support * self.n_features_in_)
-        self.support_vectors_ = flat.reshape(n_support, self.n_features_in_)
 
 
 def normalized_cost(grades: Array, costs: Array) -> float:

@@ -15,11 +15,11 @@ from sklearn.utils.validation import has_fit_parameter
 
 from podium._compiled import thread_count
 from podium._validation import Array, FormatError, PodiumError
-from podium.ordinal import Votes, vote_of_stumps
+from podium.model_file.saved_rankers import content_of, inner_ranker
+from podium.ordinal import STUMPS, Votes, stumps_from_columns, vote_of_stumps
 from podium.rankers.base_rankers import fitted_stump, grades_by
-from podium.rankers.model_content import content_of, inner_ranker
 from podium.rankers.ordinal_ranker import OrdinalRanker
-from podium.rankers.orstump import ORStump, stumps_from_content, stumps_to_content
+from podium.rankers.orstump import ORStump
 
 
 class VotingRanker(OrdinalRanker):
@@ -78,7 +78,7 @@ class VotingRanker(OrdinalRanker):
         if not isinstance(kept, dict):
             others = content.get("rankers")
             return [self._restore_ranker(one, path) for one in others] if isinstance(others, list) else []
-        stumps = stumps_from_content(kept, path, self.n_features_in_, len(self.classes_))
+        stumps = stumps_from_columns(kept, path, self._sizes())
         like = copy(self.estimator) if type(self.estimator) is ORStump else ORStump()
         for name in ("classes_", "costs_convex_", "sparse_input_", "n_features_in_", "feature_names_in_"):
             if hasattr(self, name):
@@ -96,5 +96,5 @@ class VotingRanker(OrdinalRanker):
 def rankers_to_content(rankers: list[Any]) -> dict[str, Any]:
     """Return what a file keeps of the rankers of a vote: stumps as columns, others each by itself."""
     if all(type(ranker) is ORStump for ranker in rankers):
-        return {"stumps": stumps_to_content([ranker.stump_ for ranker in rankers])}
+        return {"stumps": STUMPS.write_rows([ranker.stump_ for ranker in rankers])}
     return {"rankers": [content_of(ranker) for ranker in rankers]}
