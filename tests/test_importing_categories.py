@@ -191,7 +191,7 @@ def test_a_file_with_sets_of_more_or_fewer_splits_than_there_are_is_refused(smal
     content = small_set.content()
     trees = content["learned"]["trees"]
     assert trees["set_of"].tolist() == [0]
-    content["learned"]["trees"] = {**trees, "set_of": set_of, "sets": trees["sets"][: 8 * len(set_of)]}
+    content["learned"]["trees"] = {**trees, "set_of": np.array(set_of, np.int32), "sets": trees["sets"][: 8 * len(set_of)]}
     with pytest.raises(FormatError, match="sets must split the categorical features, and no others"):
         type(small_set).from_content(content, "file")
 

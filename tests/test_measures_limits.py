@@ -292,7 +292,7 @@ def test_a_measure_has_nothing_lacking_once_one_query_has_a_value():
 def test_k_has_up_to_nine_digits():
     assert parse_measure("ndcg@999999999").k == 999_999_999
     assert value("ndcg@999999999", [1.0, 0.0], [0.0, 1.0]) == 1 / math.log2(3)
-    with pytest.raises(PodiumError, match="k must be a whole number"):
+    with pytest.raises(PodiumError, match="k must be an integer"):
         parse_measure("ndcg@1000000000")
 
 
