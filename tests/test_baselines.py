@@ -181,7 +181,7 @@ def test_several_neighbors_are_saved_loaded_and_exported(tmp_path):
     for name, value, message in (
         ("features", np.array([0, 1]), "features must have 3 entries; got 2"),
         ("features", np.array([0, 1, 2, 3]), "features must have 3 entries; got 4"),
-        ("features", np.array([0, 1, 7]), "features must be a list of whole numbers from 0 to 6"),
+        ("features", np.array([0, 1, 7]), "features must be a list of integers from 0 to 6"),
         ("defaults", np.array([0.0]), "defaults must have 3 entries; got 1"),
     ):
         write_model(tmp_path / "broken", {**content, "learned": {**content["learned"], name: value}})
@@ -206,7 +206,7 @@ def test_a_file_names_a_feature_that_there_is(tmp_path):
     content = read_model(tmp_path / "model")
     for feature in (-1, 7):
         write_model(tmp_path / "broken", {**content, "learned": {**content["learned"], "feature_": feature}})
-        with pytest.raises(FormatError, match="feature_ must be a whole number, from 0 to 6; got"):
+        with pytest.raises(FormatError, match="feature_ must be an integer, from 0 to 6; got"):
             load(tmp_path / "broken")
 
 

@@ -162,5 +162,5 @@ def test_cut_is_the_inverse_of_threshold():
 @pytest.mark.plain
 @pytest.mark.parametrize("max_bins", [0, 1, 256, 2.5, "many"])
 def test_max_bins_out_of_range_is_refused(max_bins):
-    with pytest.raises(PodiumError, match="max_bins must be a whole number from 2 to 255, or None"):
+    with pytest.raises(PodiumError, match="max_bins must be an integer from 2 to 255, or None"):
         bin_features(np.zeros((2, 1)), max_bins=max_bins)

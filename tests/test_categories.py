@@ -222,7 +222,7 @@ def test_broken_content_is_refused(made, tmp_path):
     trees = content["learned"]["trees"]
     words = list(trees["sets"])
     wrong_trees = {
-        "must be .* whole numbers of 32 bits": [
+        "must be .* integers of 32 bits": [
             {"sets": words[:-1]}, *({"sets": [word, *words[1:]]} for word in (2**32, -1, 0.5, "nan")),
         ],
         "sets must be a list of numbers": [{"sets": ["x"]}, {"sets": 3}],

@@ -41,7 +41,7 @@ def test_small_work_stays_on_one_thread():
 
 @pytest.mark.parametrize("n_jobs", [0, 1.5, "2", True])
 def test_thread_numbers_that_cannot_be_used(n_jobs):
-    with pytest.raises(PodiumError, match="n_jobs must be None or a whole number other than 0"):
+    with pytest.raises(PodiumError, match="n_jobs must be None or an integer other than 0"):
         thread_count(n_jobs)
 
 

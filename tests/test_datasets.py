@@ -157,10 +157,10 @@ def test_diabetes_is_one_query_of_real_labels():
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        (lambda: make_search(n_queries=0), "n_queries must be a whole number from 1; got 0."),
-        (lambda: make_search(n_features=2.5), "n_features must be a whole number from 1; got 2.5."),
-        (lambda: make_search(rule=-1), "rule must be a whole number from 0; got -1."),
-        (lambda: make_preferences(n_items=1), "n_items must be a whole number from 2; got 1."),
+        (lambda: make_search(n_queries=0), "n_queries must be an integer from 1; got 0."),
+        (lambda: make_search(n_features=2.5), "n_features must be an integer from 1; got 2.5."),
+        (lambda: make_search(rule=-1), "rule must be an integer from 0; got -1."),
+        (lambda: make_preferences(n_items=1), "n_items must be an integer from 2; got 1."),
         (lambda: make_preferences(missing=1.0), "missing must be a share from 0 to below 1; got 1.0."),
         (
             lambda: load_continuous("diabetis"),

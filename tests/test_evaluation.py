@@ -145,7 +145,7 @@ def test_comparison_of_a_ranking_with_itself_and_with_a_better_one():
         ({"convention": ["trec"]}, PodiumError, "convention must be one of"),
         ({"measures": "ndcg@" + "1" * 30}, PodiumError, "k must be"),
         ({"measures": "err", "convention": "catboost"}, PodiumError, "catboost"),
-        ({"n_jobs": 0}, PodiumError, "n_jobs must be None or a whole number other than 0"),
+        ({"n_jobs": 0}, PodiumError, "n_jobs must be None or an integer other than 0"),
     ],
 )
 def test_bad_input_gets_one_sentence(arguments, error, message):

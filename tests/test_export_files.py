@@ -92,7 +92,7 @@ def test_names_of_the_fit_are_those_of_the_file(tmp_path):
         ("lightgmb", {}, r"format must be one of ranklib, .*scorecard; got 'lightgmb' \(did you mean lightgbm\?\)"),
         ("sql", {"missing": "zero"}, "The format sql takes no options beside feature_names; got missing='zero'."),
         ("solr", {"nam": "m"}, "The format solr takes the options missing, name, store beside"),
-        ("solr", {"name": 3}, "name, for the format solr, must be a text; got 3."),
+        ("solr", {"name": 3}, "name, for the format solr, must be a string; got 3."),
         ("ranklib", {"missing": "child"}, "missing, for the format ranklib, must be one of zero, absent; got 'child'"),
         ("sql", {"feature_names": ["a"]}, "feature_names must be a list of 2 names; got"),
         ("sql", {"feature_names": "ab"}, "feature_names must be a list of 2 names; got 'ab'."),

@@ -24,7 +24,7 @@ N_ROWS, QUERY = 120, 12
 
 
 def make_rows(seed, share_missing=0.2):
-    """Rows of small whole numbers, many of them 0 or missing, and labels that follow the first columns."""
+    """Rows of small integers, many of them 0 or missing, and labels that follow the first columns."""
     rng = np.random.default_rng(seed)
     X = rng.integers(-2, 5, (N_ROWS, 4)) / rng.choice([1.0, 3.0])
     X[rng.random(X.shape) < share_missing] = np.nan

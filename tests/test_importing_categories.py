@@ -160,10 +160,10 @@ SET = ("num_cat=1", "threshold=0", "decision_type=9")
     ("lines", "reason"),
     [
         ("", "cat_boundaries|numbers of sets"),
-        ("cat_boundaries=0 1", "cat_boundaries must be whole numbers from 0 to 0"),
-        ("cat_boundaries=0 2\ncat_threshold=6", "cat_boundaries must be whole numbers from 0 to 1"),
+        ("cat_boundaries=0 1", "cat_boundaries must be integers from 0 to 0"),
+        ("cat_boundaries=0 2\ncat_threshold=6", "cat_boundaries must be integers from 0 to 1"),
         ("cat_boundaries=0\ncat_threshold=6", "numbers of sets"),
-        ("cat_boundaries=0 1\ncat_threshold=-6", "cat_threshold must be whole numbers from 0 to 4294967295"),
+        ("cat_boundaries=0 1\ncat_threshold=-6", "cat_threshold must be integers from 0 to 4294967295"),
     ],
 )
 def test_broken_sets_of_lightgbm(tmp_path, lines, reason):
@@ -191,8 +191,12 @@ def test_a_file_with_sets_of_more_or_fewer_splits_than_there_are_is_refused(smal
     content = small_set.content()
     trees = content["learned"]["trees"]
     assert trees["set_of"].tolist() == [0]
-    content["learned"]["trees"] = {**trees, "set_of": np.array(set_of, np.int32), "sets": trees["sets"][: 8 * len(set_of)]}
-    with pytest.raises(FormatError, match="sets must split the categorical features, and no others"):
+    content["learned"]["trees"] = {
+        **trees,
+        "set_of": np.array(set_of, np.int32),
+        "sets": trees["sets"][: 8 * len(set_of)],
+    }
+    with pytest.raises(FormatError, match="set_of must have 1 entries; got"):
         type(small_set).from_content(content, "file")
 
 

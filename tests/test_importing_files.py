@@ -103,11 +103,11 @@ def test_columns_that_the_caller_names(read):
         read(RANKBOOST, n_features=2)
     with pytest.raises(FormatError, match="has 2 features; 3 were given"):
         read(lightgbm_text(), n_features=3)
-    for bad, reason in ((["a", "a"], "different"), ("abc", "list of texts"), ([1, 2, 3], "list of texts")):
+    for bad, reason in ((["a", "a"], "different"), ("abc", "list of strings"), ([1, 2, 3], "list of strings")):
         with pytest.raises(PodiumError, match=reason):
             read(RANKBOOST, feature_names=bad)
     for bad in (0, -1, 2.5, True):
-        with pytest.raises(PodiumError, match="positive whole number"):
+        with pytest.raises(PodiumError, match="positive integer"):
             read(RANKBOOST, n_features=bad)
     with pytest.raises(PodiumError, match="number of feature_names, 3; got 4"):
         read(RANKBOOST, feature_names=list("abc"), n_features=4)
@@ -146,7 +146,7 @@ BROKEN = {
     "lightgbm many names": (lightgbm_text("max_feature_idx=2000000000"), "must be 2000000001 names; got 2"),
     "lightgbm no number": (lightgbm_text("threshold=x"), "threshold must be numbers"),
     "lightgbm too few": (lightgbm_text("leaf_value=1"), "leaf_value must be 2 numbers; got 1"),
-    "lightgbm no feature": (lightgbm_text("split_feature=2"), "whole numbers from 0 to 1"),
+    "lightgbm no feature": (lightgbm_text("split_feature=2"), "integers from 0 to 1"),
     "lightgbm circle": (lightgbm_text("left_child=0"), "do not form a tree"),
     "lightgbm one leaf twice": (lightgbm_text("right_child=-1"), "do not form a tree"),
     "lightgbm nan leaf": (lightgbm_text("leaf_value=1 nan"), "every leaf a finite value"),
@@ -161,7 +161,7 @@ BROKEN = {
     "xgboost deep": ('{"learner": ' + "[" * 100_000, "no JSON that"),
     "xgboost empty": ("{}", "there is no learner"),
     "xgboost list": ('{"learner": []}', "learner must be a table"),
-    "xgboost child": (json.dumps(XGBOOST).replace("[2, -1, -1]", "[3, -1, -1]"), "whole numbers from -1 to 2"),
+    "xgboost child": (json.dumps(XGBOOST).replace("[2, -1, -1]", "[3, -1, -1]"), "integers from -1 to 2"),
     "xgboost one child": (json.dumps(XGBOOST).replace("[2, -1, -1]", "[-1, -1, -1]"), "two children"),
     "xgboost circle": (json.dumps(XGBOOST).replace("[1, -1, -1]", "[0, -1, -1]"), "do not form a tree"),
     "xgboost nodes": (json.dumps(XGBOOST).replace('"3", "size', '"2000000000", "size'), "must be 2000000000 numbers"),
@@ -202,7 +202,7 @@ BROKEN = {
     "xml infinite": (swapped("0.3", "1e99", XML), "must be finite"),
     "xml weight": (swapped(' weight="0.1"', "", XML), "a number is expected"),
     "xml three": (swapped("</feature>", "</feature><split><output>1</output></split>", XML), "after its <feature>"),
-    "xml feature": (swapped("<feature>2", "<feature>0", XML), "whole number from 1"),
+    "xml feature": (swapped("<feature>2", "<feature>0", XML), "integer from 1"),
     "xml two trees": (XML + XML.partition("\n\n")[2], "one <ensemble>; got 2"),
     "xml leaf with split": (
         swapped("<output>-1.5 </output>", "<output>-1.5 </output><split><output>1</output></split>", XML),

@@ -35,14 +35,14 @@ def test_versions_of_lightgbms_text(version, read):
         ("num_tree_per_iteration=2", "several classes"),
         ("tree_sizes=9", "one entry for each of 2 trees"),
         ("tree_sizes=9 9 9", "one entry for each of 2 trees"),
-        ("decision_type=16", "decision_type must be whole numbers from 0 to 15"),
-        ("split_feature=2", "split_feature must be whole numbers from 0 to 1"),
-        ("split_feature=0.5", "split_feature must be whole numbers from 0 to 1"),
-        ("left_child=-3", "left_child must be whole numbers from -2 to 0"),
-        ("right_child=1", "right_child must be whole numbers from -2 to 0"),
-        ("leaf_count=3 -1", "leaf_count must be whole numbers from 0"),
+        ("decision_type=16", "decision_type must be integers from 0 to 15"),
+        ("split_feature=2", "split_feature must be integers from 0 to 1"),
+        ("split_feature=0.5", "split_feature must be integers from 0 to 1"),
+        ("left_child=-3", "left_child must be integers from -2 to 0"),
+        ("right_child=1", "right_child must be integers from -2 to 0"),
+        ("leaf_count=3 -1", "leaf_count must be integers from 0"),
         ("is_linear=1", "linear models"),
-        ("num_leaves=0", "num_leaves must be a whole number from 1"),
+        ("num_leaves=0", "num_leaves must be an integer from 1"),
     ],
 )
 def test_numbers_past_the_bounds_of_lightgbms_text(changed, reason, read):
@@ -98,7 +98,7 @@ def test_a_set_of_lightgbm_ends_where_the_next_begins(read):
     assert read(text).predict([[1.0, 0], [2.0, 0], [34.0, 0], [32.0, 0], [64.0, 0]]).tolist() == [1, 2, 2, 2, 2]
     second = read(text.replace("threshold=0", "threshold=1", 1))
     assert second.predict([[1.0, 0], [2.0, 0], [34.0, 0], [32.0, 0], [64.0, 0]]).tolist() == [2, 1, 2, 1, 2]
-    with pytest.raises(FormatError, match="numbers of sets must be whole numbers from 0 to 1"):
+    with pytest.raises(FormatError, match="numbers of sets must be integers from 0 to 1"):
         read(text.replace("threshold=0", "threshold=2", 1))
 
 
@@ -180,11 +180,11 @@ def test_the_most_weights_of_ranklib(read, monkeypatch):
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("## AdaRank\n0:1", "must be a whole number from 1"),
-        ("## Linear Regression\n-1:1", "must be a whole number from 0"),
+        ("## AdaRank\n0:1", "must be an integer from 1"),
+        ("## Linear Regression\n-1:1", "must be an integer from 0"),
         ("## AdaRank\n1:1 # a # b", "must be"),
         ("## AdaRank\n1:1:1", "must be 1 numbers; got 2"),
-        ("## RankBoost\n2147483648:1:1", "whole number from 1 to 2147483647"),
+        ("## RankBoost\n2147483648:1:1", "integer from 1 to 2147483647"),
         ('## MART\n<ensemble><tree weight="1"></tree></ensemble>', "a <tree> has one <split>"),
         (LAMBDAMART.replace("<feature>2", "<feature>2147483648"), "from 1 to 2147483647"),
     ],
@@ -279,10 +279,10 @@ def test_bounds_of_whole_numbers_and_codes():
     assert to_whole_numbers([2, "5"], 2, 2, 5, "file", "here").tolist() == [2, 5]
     assert [to_whole_number(number, 2, 5, "file", "here") for number in (2, "5")] == [2, 5]
     for bad in (1, 6, 2.5):
-        with pytest.raises(FormatError, match="here must be whole numbers from 2 to 5"):
+        with pytest.raises(FormatError, match="here must be integers from 2 to 5"):
             to_whole_numbers([bad], 1, 2, 5, "file", "here")
     for bad in (1, 6, "2.5", None):
-        with pytest.raises(FormatError, match="here must be a whole number from 2 to 5"):
+        with pytest.raises(FormatError, match="here must be an integer from 2 to 5"):
             to_whole_number(bad, 2, 5, "file", "here")
     assert code_set(np.array([0, 254]), "file", "here").tolist() == [1, 0, 0, 0, 0, 0, 0, 2**30]
     with pytest.raises(FormatError, match="names category 255, but at most 255, from 0 to 254"):

@@ -81,8 +81,8 @@ def test_entries_that_xgboost_may_leave_out_or_write_otherwise(place, changes, r
         (MODEL, {"tree_info": "0"}, "tree_info must be a list"),
         (TREE, {"tree_param": {"num_nodes": "3", "size_leaf_vector": "2"}}, "leaves of several values"),
         (TREE, {"split_indices": [3, 0, 0]}, "outside 0 to 2"),
-        (TREE, {"default_left": [2, 0, 0]}, "default_left must be whole numbers from 0 to 1"),
-        (TREE, {"default_left": [0.5, 0, 0]}, "default_left must be whole numbers from 0 to 1"),
+        (TREE, {"default_left": [2, 0, 0]}, "default_left must be integers from 0 to 1"),
+        (TREE, {"default_left": [0.5, 0, 0]}, "default_left must be integers from 0 to 1"),
     ],
 )
 def test_numbers_past_the_bounds_of_xgboosts_files(place, changes, reason, read):

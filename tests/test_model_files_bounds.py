@@ -317,8 +317,8 @@ def test_columns_give_the_trees_back():
 @pytest.mark.parametrize(
     ("name", "place", "value", "message"),
     [
-        ("feature", 0, 2, "feature must be a list of whole numbers from 0 to 1"),
-        ("feature", 0, -1, "feature must be a list of whole numbers from 0 to 1"),
+        ("feature", 0, 2, "feature must be a list of integers from 0 to 1"),
+        ("feature", 0, -1, "feature must be a list of integers from 0 to 1"),
         ("missing_left", 0, 2, "missing_left must be"),
         ("threshold", 0, np.nan, "a split has no threshold"),
         ("gain", 1, np.nan, "gain must be a list of numbers"),
@@ -326,7 +326,7 @@ def test_columns_give_the_trees_back():
         ("value", 2, np.nan, "value must be a list of finite numbers"),
         ("count", 0, 2**53 + 2, "count must be"),
         ("count", 0, -1, "count must be"),
-        ("n_leaves", 0, 0, "n_leaves must be a list of whole numbers from 1 to 6"),
+        ("n_leaves", 0, 0, "n_leaves must be a list of integers from 1 to 6"),
         ("n_leaves", 0, 1, "n_leaves must add up to the 6 entries of value"),
         ("n_leaves", 0, 3, "n_leaves must add up to the 6 entries of value"),
         ("left", 0, -2, "do not form a tree"),
@@ -409,7 +409,7 @@ def test_sets_of_several_trees_come_back_each_to_its_split(categorical):
 @pytest.mark.parametrize("place", [0, -1])
 def test_words_of_sets_have_32_bits(place, value, tmp_path):
     load(sets_of(tmp_path / "model", sets=at(place, 2**32 - 1)))
-    with pytest.raises(FormatError, match="sets must be a list of whole numbers from 0 to 4294967295"):
+    with pytest.raises(FormatError, match="sets must be a list of integers from 0 to 4294967295"):
         load(sets_of(tmp_path / "model", sets=at(place, value)))
 
 
@@ -435,7 +435,7 @@ def test_sets_are_numbered_in_the_order_of_splits(tmp_path):
     with pytest.raises(FormatError, match="set_of must number"):
         load(sets_of(tmp_path / "model", set_of=at(by_set[-1], 7)))
     for wrong in (-2, len(columns["set_of"]) + 1):
-        with pytest.raises(FormatError, match="set_of must be a list of whole numbers from -1 to"):
+        with pytest.raises(FormatError, match="set_of must be a list of integers from -1 to"):
             load(sets_of(tmp_path / "model", set_of=at(by_set[0], wrong)))
     with pytest.raises(FormatError, match="sets must split the categorical features, and no others"):
         load(sets_of(tmp_path / "model", set_of=at(by_set[-1], -1), sets=lambda words: words[:-8]))

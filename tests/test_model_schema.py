@@ -36,12 +36,12 @@ def test_whole_numbers_from_2_to_5(value, fine):
     if fine:
         assert read(field, value, most=5) == value
     else:
-        assert "file: name must be a whole number, from 2 to 5; got" in refused(field, value, most=5)
+        assert "file: name must be an integer, from 2 to 5; got" in refused(field, value, most=5)
 
 
 def test_a_count_has_63_bits():
     assert read(Scalar("name", int), 2**63 - 1) == 2**63 - 1
-    assert "name must be a whole number, at least 0; got" in refused(Scalar("name", int), 2**63)
+    assert "name must be an integer, at least 0; got" in refused(Scalar("name", int), 2**63)
     assert "at least 0; got -1" in refused(Scalar("name", int), -1)
     assert np.iinfo(np.int32).max == MOST_FEATURES
 
@@ -65,7 +65,7 @@ def test_truth_values_are_true_or_false(value):
 
 def test_texts_are_texts():
     assert read(Scalar("name", str), "a") == "a"
-    assert "name must be a text; got 3" in refused(Scalar("name", str), 3)
+    assert "name must be a string; got 3" in refused(Scalar("name", str), 3)
 
 
 def test_choices_are_all_there_is():
@@ -84,11 +84,11 @@ def test_columns_of_whole_numbers_from_2_to_5(dtype):
     found = read(field, np.array([2, 5, 3], dtype), most=5)
     assert (found.tolist(), found.dtype) == ([2, 5, 3], np.int16)
     for bad in ([2, 6], [1, 5]):
-        assert "file: name must be a list of whole numbers from 2 to 5" in refused(field, np.array(bad, dtype), most=5)
+        assert "file: name must be a list of integers from 2 to 5" in refused(field, np.array(bad, dtype), most=5)
 
 
 def test_a_column_of_whole_numbers_holds_no_floats():
-    assert "name must be a list of whole numbers" in refused(Column("name", np.int64, (0, 9)), np.array([1.0]))
+    assert "name must be a list of integers" in refused(Column("name", np.int64, (0, 9)), np.array([1.0]))
 
 
 def test_truth_values_may_be_written_as_0_and_1():
@@ -96,9 +96,7 @@ def test_truth_values_may_be_written_as_0_and_1():
         found = read(Column("name", np.bool_), values)
         assert (found.tolist(), found.dtype) == ([True, False], np.bool_)
     for bad in (2, -1):
-        assert "name must be a list of whole numbers from 0 to 1" in refused(
-            Column("name", np.bool_), np.array([0, bad])
-        )
+        assert "name must be a list of integers from 0 to 1" in refused(Column("name", np.bool_), np.array([0, bad]))
 
 
 @pytest.mark.parametrize(
@@ -154,7 +152,7 @@ def test_a_column_of_texts_is_a_list():
     assert read(field, ["a", "b"], n=2).tolist() == ["a", "b"]
     assert field.write(np.array(["a", "b"], object)) == ["a", "b"]
     for bad in ("ab", ["a", 1], {"a": 1}, np.ones(2)):
-        assert "name must be a list of texts" in refused(field, bad, n=2)
+        assert "name must be a list of strings" in refused(field, bad, n=2)
     assert "name must have 2 entries; got 1" in refused(field, ["a"], n=2)
 
 

@@ -250,7 +250,7 @@ def test_broken_files_are_refused(tmp_path):
         ("thresholds", np.ones(2), "thresholds must have 9 entries; got 2"),
         ("thresholds", np.full(9, np.nan), "thresholds must be a list of numbers"),
         ("thresholds", -learned["thresholds"], "thresholds must be numbers that ascend"),
-        ("best_iteration", 4, "best_iteration must be a whole number, from 0 to 3; got 4"),
+        ("best_iteration", 4, "best_iteration must be an integer, from 0 to 3; got 4"),
         ("rounds", None, "the rounds of the model are incomplete"),
         ("rounds", scaled, "the rounds of ORBoost must be stumps"),
         ("start_thresholds", None, "start_thresholds is missing"),

@@ -183,7 +183,7 @@ def test_no_more_examples_than_the_dimension_are_shattered():
 @pytest.mark.plain
 @pytest.mark.parametrize("n_grades", [2, 3, 4, 5, 10])
 def test_the_dimension_is_the_largest_number_of_examples_with_enough_labelings(n_grades):
-    """In whole numbers, so that the few cases where labelings are just enough count."""
+    """In integers, so that the few cases where labelings are just enough count."""
     steps = n_grades - 1
     for n_features in (*range(1, 40), 512):
         m = 1

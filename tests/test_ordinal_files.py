@@ -63,7 +63,7 @@ def test_rounds_that_no_fit_makes_are_refused(tmp_path):
 def test_the_grade_of_a_vote_without_rounds_is_one_of_the_grades(tmp_path):
     _, content = saved(AdaBoostOR(n_estimators=3), tmp_path / "model")
     for grade in (-1, 3):
-        assert "constant_grade must be a whole number, from 0 to 2" in refused(
+        assert "constant_grade must be an integer, from 0 to 2" in refused(
             tmp_path / "model", content, {"constant_grade": grade}
         )
 

@@ -15,7 +15,7 @@ from reference import ordinal as twin
 
 @st.composite
 def tasks(draw, max_rows=6, max_features=2, max_grades=8):
-    """Features with many ties, grades, and V-shaped costs that are whole numbers, so that all sums are exact."""
+    """Features with many ties, grades, and V-shaped costs that are integers, so that all sums are exact."""
     n_rows, n_grades = draw(st.integers(1, max_rows)), draw(st.integers(2, max_grades))
     cells = st.lists(st.integers(-2, 2), min_size=n_rows, max_size=n_rows)
     X = np.array(draw(st.lists(cells, min_size=1, max_size=max_features)), float).T

@@ -210,7 +210,7 @@ def test_sparse_rows_and_names_are_kept_in_a_file(table, tmp_path):
 def test_names_in_a_file_are_one_for_each_feature(names, table, tmp_path):
     X, y, qid = table
     write_model(tmp_path / "model", {**VectorSimilarity().fit(X, y, qid=qid).content(), "feature_names": names})
-    with pytest.raises(FormatError, match=r"feature_names must (be a list of texts|have 2 entries)"):
+    with pytest.raises(FormatError, match=r"feature_names must (be a list of strings|have 2 entries)"):
         load(tmp_path / "model")
 
 

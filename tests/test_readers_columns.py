@@ -111,7 +111,7 @@ REFUSALS = {
     "qrels with a fraction": (
         read_qrels,
         "1 0 a 1.5\n",
-        ", line 1: the relevance must be a whole number, got '1.5': '1 0 a 1.5'",
+        ", line 1: the relevance must be an integer, got '1.5': '1 0 a 1.5'",
     ),
     "qrels with a repeated document": (
         read_qrels,
@@ -126,7 +126,7 @@ REFUSALS = {
     "pairs with a negative row": (
         read_pairs,
         "0\t-1\n",
-        ", line 1: the loser must be a whole number from 0, got '-1': '0\\t-1'",
+        ", line 1: the loser must be an integer from 0, got '-1': '0\\t-1'",
     ),
     "a pair of one row": (read_pairs, "0 1\n2 2\n", ", line 2: a row cannot stand above itself: '2 2'"),
     "pairs with a zero weight": (
@@ -157,7 +157,7 @@ REFUSALS = {
     "an empty query": (
         read_query_sizes,
         "3\n0\n",
-        ", line 2: the query size must be a whole number from 1, got '0': '0'",
+        ", line 2: the query size must be an integer from 1, got '0': '0'",
     ),
     "a negative weight": (read_weights, "-1\n", ", line 1: the weight must be finite and at least 0: '-1'"),
 }

@@ -224,9 +224,9 @@ def test_the_least_numbers_of_side_files(write, size):
     for reader, text, problem in (
         (read_weights, "nan\n", "the weight must be a number, got 'nan'"),
         (read_weights, "inf\n", "the weight must be finite and at least 0"),
-        (read_query_sizes, "0\n", "the query size must be a whole number from 1, got '0'"),
-        (read_query_sizes, "9223372036854775808\n", "must be a whole number from 1, got '9223372036854775808'"),
-        (read_pairs, "-1 0\n", "the winner must be a whole number from 0, got '-1'"),
+        (read_query_sizes, "0\n", "the query size must be an integer from 1, got '0'"),
+        (read_query_sizes, "9223372036854775808\n", "must be an integer from 1, got '9223372036854775808'"),
+        (read_pairs, "-1 0\n", "the winner must be an integer from 0, got '-1'"),
         (read_pairs, "1 0 nan\n", "the weight must be a number, got 'nan'"),
     ):
         with pytest.raises(FormatError, match=problem):

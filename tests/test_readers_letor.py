@@ -271,8 +271,8 @@ def test_a_missing_file_stays_pythons_error(tmp_path):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"n_features": 0}, "n_features must be None or a whole number from 1 to 2147483647; got 0."),
-        ({"n_features": 2.5}, "n_features must be None or a whole number from 1 to 2147483647; got 2.5."),
+        ({"n_features": 0}, "n_features must be None or an integer from 1 to 2147483647; got 0."),
+        ({"n_features": 2.5}, "n_features must be None or an integer from 1 to 2147483647; got 2.5."),
         ({"dtype": int}, "dtype must be float64 or float32; got <class 'int'>."),
         ({"dtype": "zz"}, "dtype must be float64 or float32; got 'zz'."),
         ({"sparse": "yes"}, "sparse must be 'auto', True or False; got 'yes'."),

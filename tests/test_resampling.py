@@ -115,7 +115,7 @@ def test_the_normal_limit_of_a_p_value_is_that_of_random_signs(shift, monkeypatc
 
 
 def exact_p_value(tenths):
-    """Share of the sign vectors whose sum is at least as far from 0, in whole numbers."""
+    """Share of the sign vectors whose sum is at least as far from 0, in integers."""
     sums = np.array(list(product((-1, 1), repeat=len(tenths)))) @ tenths
     return np.mean(np.abs(sums) >= abs(tenths.sum()))
 

@@ -116,9 +116,9 @@ HUGE = 10**400
         (lambda: check_scores([[1], [1, 2]], 2), "scores must be an array; got a list whose entries"),
         (lambda: check_queries([[1], [1, 2]], None, 2), "qid must be an array; got a list whose entries"),
         (lambda: check_pairs(([[1], [1, 2]], [0]), 2), "The better rows of pairs must be an array; got a list"),
-        (lambda: check_features([[HUGE]]), "X must lie within ±1.8e308; got a whole number of 1329 bits"),
-        (lambda: check_labels([1, -HUGE], 2), "y must lie within ±1.8e308; got a whole number of 1329 bits"),
-        (lambda: check_weight([0.5, HUGE], 2, "w"), "w must lie within ±1.8e308; got a whole number of 1329 bits"),
+        (lambda: check_features([[HUGE]]), "X must lie within ±1.8e308; got an integer of 1329 bits"),
+        (lambda: check_labels([1, -HUGE], 2), "y must lie within ±1.8e308; got an integer of 1329 bits"),
+        (lambda: check_weight([0.5, HUGE], 2, "w"), "w must lie within ±1.8e308; got an integer of 1329 bits"),
         (lambda: check_queries([], None, 2), "qid must have one id per row: 2 expected, 0 given"),
         (lambda: check_queries([{}, {}], None, 2), "qid must hold numbers, texts or other fixed ids; row 0 has {}"),
         (lambda: check_queries([1, {2}], None, 2), "qid must hold numbers, texts or other fixed ids; row 1 has .2."),
@@ -319,7 +319,7 @@ def test_group_sizes_are_query_ids_by_position():
         (None, [1, 1], "group sizes must sum to the number of rows: 3 expected, 2 given"),
         (None, [7, 7, 8], r"group looks like ids, one per row \(3 values, sum 22\); pass it as qid"),
         (None, [4, -1], "group must hold positive sizes; got -1"),
-        (None, [1.5, 1.5], "group must be a list of whole numbers"),
+        (None, [1.5, 1.5], "group must be a list of integers"),
     ],
 )
 def test_queries_that_cannot_be_used(qid, group, message):

@@ -42,7 +42,7 @@ def test_a_row_that_differs_from_the_first_of_its_query_is_named():
         ([2], 1, "group sizes must sum to the number of rows: 1 expected, 2 given"),
         ([5, 5], 2, r"group looks like ids, one per row \(2 values, sum 10\)"),
         ([0, 3], 3, "group must hold positive sizes; got 0"),
-        ([], 3, "group must be a list of whole numbers, the query sizes; got dtype float64"),
+        ([], 3, "group must be a list of integers, the query sizes; got dtype float64"),
         (np.array([], int), 3, "group sizes must sum to the number of rows: 3 expected, 0 given"),
     ],
 )

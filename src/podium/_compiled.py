@@ -75,7 +75,7 @@ def thread_count(n_jobs: int | None) -> int:
     if n_jobs is None:
         return 1
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0:
-        raise PodiumError(f"n_jobs must be None or a whole number other than 0 (-1 is all processors); got {n_jobs!r}.")
+        raise PodiumError(f"n_jobs must be None or an integer other than 0 (-1 is all processors); got {n_jobs!r}.")
     if n_jobs > 0:
         return int(n_jobs)
     return max(1, processors() + 1 + int(n_jobs))

@@ -54,7 +54,7 @@ def _whole(X: Any) -> Any:
     """Return the same matrix, made anew of its parts; refuse parts that do not fit together."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("error")  # scipy warns of indices that are no whole numbers
+            warnings.simplefilter("error")  # scipy warns of indices that are no integers
             return _made_anew(X)
     except (IndexError, TypeError, ValueError, OverflowError, UserWarning) as error:
         problem = str(error).strip().rstrip(".")
@@ -72,7 +72,7 @@ def _made_anew(X: Any) -> Any:
     kind = {"csr": sp.csr_array, "csc": sp.csc_array, "bsr": sp.bsr_array, "dia": sp.dia_array}[X.format]
     parts = tuple(getattr(X, name) for name in PARTS[X.format])
     if any(part.dtype.kind not in "iu" for part in parts[1:]):
-        raise TypeError("its indices must be whole numbers")
+        raise TypeError("its indices must be integers")
     matrix = kind(parts, shape=X.shape)
     if hasattr(matrix, "check_format"):
         matrix.check_format(full_check=True)

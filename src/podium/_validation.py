@@ -80,7 +80,7 @@ def check_weight(weight: Any, n_rows: int, name: str) -> Array:
 
 
 def check_seed(random_state: Any) -> int:
-    """Return a whole number for a random state: itself, or one drawn from a generator of numpy."""
+    """Return an integer for a random state: itself, or one drawn from a generator of numpy."""
     if isinstance(random_state, int | np.integer):
         return int(random_state)
     from sklearn.utils import check_random_state
@@ -272,7 +272,7 @@ def _first_text(array: Array) -> Any:
 def _shown(value: Any) -> str:
     """Return a value for a message: a very large number, which Python may refuse to write, by its size."""
     if isinstance(value, int) and value.bit_length() > 1024:
-        return f"a whole number of {value.bit_length()} bits"
+        return f"an integer of {value.bit_length()} bits"
     text = repr(value)
     return text if len(text) <= 80 else text[:77] + "..."
 
@@ -293,7 +293,7 @@ def _check_group(group: Any, n_rows: int) -> Array:
     """Return query sizes that sum to the number of rows."""
     sizes = to_array(group, "group")
     if sizes.ndim != 1 or not np.issubdtype(sizes.dtype, np.integer):
-        raise PodiumError(f"group must be a list of whole numbers, the query sizes; got dtype {sizes.dtype}.")
+        raise PodiumError(f"group must be a list of integers, the query sizes; got dtype {sizes.dtype}.")
     total = exact_sum(sizes)
     if len(sizes) and total == n_rows and sizes.min() > 0:
         return sizes
@@ -323,7 +323,7 @@ def _ids_as_given(qid: Any) -> Array:
         ids = np.empty(len(qid), object)
         ids[:] = qid
     elif isinstance(qid, list | tuple) and ids.dtype.kind == "f" and len(ids) and not isinstance(qid[0], float):
-        ids = np.array(qid, object)  # whole numbers too large for one integer type
+        ids = np.array(qid, object)  # integers too large for one integer type
     return ids
 
 

@@ -78,7 +78,7 @@ XGBOOST = {
 
 
 def to_ubjson(value):
-    """Write what the reader reads: whole numbers as arrays of one kind, the rest plainly."""
+    """Write what the reader reads: integers as arrays of one kind, the rest plainly."""
     if isinstance(value, dict):
         return b"{" + b"".join(name_of(key) + to_ubjson(one) for key, one in value.items()) + b"}"
     if isinstance(value, list) and value and all(isinstance(one, int | float) for one in value):

@@ -71,7 +71,7 @@ def bin_features(
         The latter for sparse X or ``max_bins=None``.
     """
     if max_bins is not None and not (isinstance(max_bins, int | np.integer) and 2 <= max_bins <= 255):
-        raise PodiumError(f"max_bins must be a whole number from 2 to 255, or None for no limit; got {max_bins!r}.")
+        raise PodiumError(f"max_bins must be an integer from 2 to 255, or None for no limit; got {max_bins!r}.")
     known = np.full(X.shape[1], -1, ROW) if n_categories is None else n_categories
     given = [None] * X.shape[1] if thresholds is None else thresholds
     order = np.arange(X.shape[0], dtype=ROW) if rows is None else rows

@@ -1,7 +1,7 @@
 """Categorical columns: which they are, the categories a fit finds in them, and their codes in other data.
 
 A category is a text, a finite number or a truth value. The categories of a column are those that occur in the
-training rows, in ascending order, numbers before texts; the code of a category is its place. So codes depend
+training rows, in ascending order, numbers before strings; the code of a category is its place. So codes depend
 neither on the order of rows nor on the order or the unused entries of a frame's own list of categories. A value
 that the fit has not seen is missing.
 """
@@ -146,7 +146,7 @@ class Columns:
     def replaced(self, codes: dict[int, Array]) -> Any:
         """Return X with other columns; what is no number in the rest stays for the gate to refuse."""
         floats = self.X.dtype if self.X.dtype in (np.float32, np.float64) else np.float64
-        # a matrix of texts would cut codes short
+        # a matrix of strings would cut codes short
         matrix = self.X.astype(floats if self.X.dtype.kind in "fiub" else object)
         for j, column in codes.items():
             matrix[:, j] = column
@@ -304,11 +304,11 @@ def check_category(value: Any, title: str) -> None:
     """Refuse values of other kinds, which a model file could not hold."""
     if not is_category(value):
         raise PodiumError(
-            f"{title} has the category {value!r}; categories must be texts, finite numbers or truth values: "
+            f"{title} has the category {value!r}; categories must be strings, finite numbers or truth values: "
             "make texts of others."
         )
 
 
 def category_order(value: Any) -> tuple[bool, Any]:
-    """Return what categories are sorted by: numbers before texts, each ascending."""
+    """Return what categories are sorted by: numbers before strings, each ascending."""
     return isinstance(value, str), value

@@ -262,7 +262,7 @@ _CONTINUOUS: dict[str, Callable[[], Any]] = {"diabetes": _load_diabetes}
 
 
 def _check_counts(least: int, **counts: Any) -> None:
-    """Refuse what is not a whole number from `least`."""
+    """Refuse what is not an integer from `least`."""
     for name, count in counts.items():
         if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < least:
-            raise PodiumError(f"{name} must be a whole number from {least}; got {count!r}.")
+            raise PodiumError(f"{name} must be an integer from {least}; got {count!r}.")

@@ -286,7 +286,7 @@ def hash_features(features: Any) -> Array:
 def _cell_keys(values: Array, column_keys: Array) -> Array:
     """Hash single cells by value and column; 0 where the value is missing."""
     cells: Array = _bits(values) ^ column_keys
-    cells ^= cells >> np.uint64(32)  # small whole numbers differ in their upper bits alone
+    cells ^= cells >> np.uint64(32)  # small integers differ in their upper bits alone
     cells *= MULTIPLIER
     cells ^= cells >> np.uint64(29)
     cells[np.isnan(values)] = 0

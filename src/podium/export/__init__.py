@@ -163,7 +163,7 @@ def check_options(format: str, options: Mapping[str, Any]) -> Format:
             takes = f"takes the options {', '.join(known)}" if known else "takes no options"
             raise PodiumError(f"The format {format} {takes} beside feature_names; got {name}={value!r}.")
         if name != "missing" and not isinstance(value, str):
-            raise PodiumError(f"{name}, for the format {format}, must be a text; got {value!r}.")
+            raise PodiumError(f"{name}, for the format {format}, must be a string; got {value!r}.")
     if "missing" in options:
         check_choice(options["missing"], kind.missing, f"missing, for the format {format},")
     return kind

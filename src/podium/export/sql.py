@@ -38,7 +38,7 @@ def write(record: Exported) -> str:
 
 
 def check(record: Exported) -> None:
-    """Refuse trees that are too deep, and columns of texts and other categories, for a column has one type."""
+    """Refuse trees that are too deep, and columns of strings and other categories, for a column has one type."""
     deepest = max((tree.depth for tree in record.trees), default=0) if isinstance(record, TreeSum) else 0
     if deepest > DEEPEST:
         raise PodiumError(

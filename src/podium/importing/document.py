@@ -65,7 +65,7 @@ class Part:
         return value
 
     def whole(self, name: str, least: int, most: int, default: int | None = None) -> int:
-        """Return a whole number."""
+        """Return an integer."""
         return to_whole_number(self.get(name, default), least, most, self.path, self.at(name))
 
     def numbers(self, name: str, n_values: int) -> Array:
@@ -73,5 +73,5 @@ class Part:
         return to_numbers(self.sequence(name), n_values, self.path, self.at(name))
 
     def whole_numbers(self, name: str, n_values: int, least: int, most: int) -> Array:
-        """Return an array of whole numbers."""
+        """Return an array of integers."""
         return to_whole_numbers(self.sequence(name), n_values, least, most, self.path, self.at(name))

@@ -148,26 +148,26 @@ def to_numbers(values: Any, n_values: int, path: str | PathLike[str], place: str
 
 
 def to_whole_numbers(values: Any, n_values: int, least: int, most: int, path: str | PathLike[str], place: str) -> Array:
-    """Return a list of whole numbers within bounds, or of their texts, as int64."""
+    """Return a list of integers within bounds, or of their texts, as int64."""
     numbers = to_numbers(values, n_values, path, place)
     if not ((numbers >= least) & (numbers <= most) & (np.floor(numbers) == numbers)).all():
-        raise FormatError(path, f"{place} must be whole numbers from {least} to {most}")
+        raise FormatError(path, f"{place} must be integers from {least} to {most}")
     return numbers.astype(ROW)
 
 
 def to_whole_number(value: Any, least: int, most: int, path: str | PathLike[str], place: str) -> int:
-    """Return a whole number within bounds."""
+    """Return an integer within bounds."""
     try:
         number = int(value)
     except (TypeError, ValueError, OverflowError):
         number = least - 1
     if not least <= number <= most:
-        raise FormatError(path, f"{place} must be a whole number from {least} to {most}; got {str(value)[:40]!r}")
+        raise FormatError(path, f"{place} must be an integer from {least} to {most}; got {str(value)[:40]!r}")
     return number
 
 
 def code_set(codes: Array, path: str | PathLike[str], place: str) -> Array:
-    """Return the words of a set of codes, whole numbers from 0."""
+    """Return the words of a set of codes, integers from 0."""
     if codes.max(initial=0) >= MOST:
         raise FormatError(
             path,

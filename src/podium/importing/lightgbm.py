@@ -104,7 +104,7 @@ def _read_tree(
         return to_numbers(texts.get(name, "").split(), n_values, path, f"{place}: {name}")
 
     def whole(name: str, n_values: int, least: int, most: int) -> Array:
-        """One array of whole numbers."""
+        """One array of integers."""
         return to_whole_numbers(texts.get(name, "").split(), n_values, least, most, path, f"{place}: {name}")
 
     n_splits = n_leaves - 1

@@ -170,7 +170,7 @@ class _Reader:
         except ValueError:
             number = 0
         if not 1 <= number <= MOST_FEATURES:
-            raise self.broken(f"<feature> must be a whole number from 1 to {MOST_FEATURES}; got {self.text[:40]!r}")
+            raise self.broken(f"<feature> must be an integer from 1 to {MOST_FEATURES}; got {self.text[:40]!r}")
         return number
 
     def number(self, text: str | None) -> float:

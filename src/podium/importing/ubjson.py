@@ -85,7 +85,7 @@ class _Reader:
         kind = self.kind()
         size = self.number(kind) if kind in NUMBERS else -1
         if not isinstance(size, int) or size < 0:
-            raise self.broken("a length must be a whole number, not negative")
+            raise self.broken("a length must be an integer, not negative")
         return size
 
     def text(self) -> str:

@@ -58,7 +58,7 @@ def parse_measure(name: str | Measure) -> Measure:
     Raises
     ------
     PodiumError
-        If the name is unknown (near ones are named), k is not a positive whole number, or k is missing or
+        If the name is unknown (near ones are named), k is not a positive integer, or k is missing or
         does not belong.
     """
     if isinstance(name, Measure):

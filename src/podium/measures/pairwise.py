@@ -149,7 +149,7 @@ def inversions(values: Array, places: Array) -> float:
 
 @compiled_part
 def grade_inversions(grades: Array) -> int:
-    """Inversions of whole numbers below 64: ``lower[g]`` counts the rows so far with a grade below g."""
+    """Inversions of integers below 64: ``lower[g]`` counts the rows so far with a grade below g."""
     n_grades = int(grades.max()) + 1
     lower, count = np.zeros(n_grades + 1, ROW), 0
     for i in range(len(grades)):

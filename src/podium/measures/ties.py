@@ -277,7 +277,7 @@ def sort_by_radix(values: Array, order_out: Array, sorted_out: Array) -> None:
 
 @compiled_part
 def sort_by_grades(values: Array, order_out: Array, sorted_out: Array) -> bool:
-    """Sort whole numbers from 0 to 63 in one pass; False, and nothing done, if there are others."""
+    """Sort integers from 0 to 63 in one pass; False, and nothing done, if there are others."""
     places = np.empty(GRADES, ROW)
     if not count_grades(values, places):
         return False
@@ -310,7 +310,7 @@ def radix_pass(keys: Array, rows: Array, shift: int, places: Array, keys_out: Ar
 
 @compiled_part
 def descending_keys(values: Array, keys_out: Array, rows_out: Array, counts_out: Array) -> None:
-    """Whole numbers that ascend as the values descend, zeros alike; rows 0, 1, …; counts of each byte."""
+    """Integers that ascend as the values descend, zeros alike; rows 0, 1, …; counts of each byte."""
     bits, sign = values.view(np.uint64), np.uint64(1) << np.uint64(63)
     for i in range(len(counts_out)):
         counts_out[i] = 0
@@ -351,7 +351,7 @@ def best_labels(labels: Array, offsets: Array, best_out: Array, places_out: Arra
 
 @compiled_part
 def count_grades(values: Array, counts_out: Array) -> bool:
-    """Count each grade; False as soon as a value is not a whole number from 0 to 63."""
+    """Count each grade; False as soon as a value is not an integer from 0 to 63."""
     for grade in range(GRADES):
         counts_out[grade] = 0
     for i in range(len(values)):

@@ -78,7 +78,7 @@ def kept_parameters(ranker: SavedRanker) -> dict[str, Any]:
 
 
 def _kept_value(name: str, value: Any) -> Any:
-    """Return a parameter, or a part of one, with rankers as `Unfitted` and paths as texts."""
+    """Return a parameter, or a part of one, with rankers as `Unfitted` and paths as strings."""
     if type(value) in RANKERS.values():
         return Unfitted(type(value).__name__, kept_parameters(value))
     if isinstance(value, PathLike):

@@ -111,8 +111,8 @@ class Scalar:
         if self.choices:
             return " or ".join(map(str, self.choices))
         if self.kind is int:
-            return "a whole number, " + (f"at least {low}" if high == COUNT[1] else f"from {low} to {high}")
-        return {bool: "true or false", str: "a text", float: f"a {_number_within((low, high))}"}[self.kind]
+            return "an integer, " + (f"at least {low}" if high == COUNT[1] else f"from {low} to {high}")
+        return {bool: "true or false", str: "a string", float: f"a {_number_within((low, high))}"}[self.kind]
 
 
 @dataclass(frozen=True)
@@ -168,7 +168,7 @@ class Column:
         """Return the values as their type, each of them within its bounds."""
         if self.dtype is str:
             if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-                raise FormatError(path, f"{self.name} must be a list of texts")
+                raise FormatError(path, f"{self.name} must be a list of strings")
             return np.array(value, object)
         limits = None if self.bounds is None else _limits((0, 1) if self.dtype is np.bool_ else self.bounds, sizes)
         whole = np.dtype(self.dtype).kind in "biu"
@@ -192,7 +192,7 @@ class Column:
         if limits is None:
             return "numbers"
         if whole:
-            return f"whole numbers from {limits[0]} to {limits[1]}"
+            return f"integers from {limits[0]} to {limits[1]}"
         return _number_within(limits).replace("number", "numbers")
 
 

@@ -146,7 +146,7 @@ class _Decoder:
         if not all(isinstance(item, list) and len(item) == 2 for item in items):
             raise self.error("its mapping must be a list of keys with their values")
         if not all(isinstance(key, str | int | float | None) for key, _ in items):
-            raise self.error("its mapping has keys that are neither texts nor numbers")
+            raise self.error("its mapping has keys that are neither strings nor numbers")
         return dict(items)
 
     def unfitted(self, given: dict[str, Any], level: int) -> Unfitted:

@@ -1,4 +1,4 @@
-"""Grades: labels of any ordered kind as whole numbers 0 … K-1, and the labels themselves for the way back."""
+"""Grades: labels of any ordered kind as integers 0 … K-1, and the labels themselves for the way back."""
 
 from __future__ import annotations
 

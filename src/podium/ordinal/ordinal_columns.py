@@ -72,13 +72,13 @@ class Labels:
             kind = next((code for code, name in KINDS.items() if name == named.get("kind")), "")
             values = named.get("values")
         if not _are_labels(values, kind):
-            raise FormatError(path, "classes must be at least two different labels, numbers or texts")
+            raise FormatError(path, "classes must be at least two different labels, numbers or strings")
         sizes |= grade_sizes(len(values))
         return value if isinstance(value, np.ndarray) else np.array(values, kind)
 
 
 def _are_labels(values: Any, kind: str) -> bool:
-    """Say whether values are the labels of two grades or more, each of its own; a column of texts must not be vast."""
+    """Say whether values are the labels of two grades or more, each of its own; strings must not be vast."""
     if not isinstance(values, list) or len(values) < 2:
         return False
     if kind == "U" and not all(isinstance(value, str) for value in values):

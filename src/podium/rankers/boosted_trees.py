@@ -111,7 +111,7 @@ SHARED = """\
     base_score_ : float
         Score before the first tree.
     categories_ : dict
-        Categories of each categorical column, by its name or number, ascending, numbers before texts; of more
+        Categories of each categorical column, by its name or number, ascending, numbers before strings; of more
         than 255 the most frequent ones.
     stop_reason_ : str
         Why the fit ended.

@@ -68,12 +68,12 @@ def _check_columns(feature_names: Any, n_features: Any) -> Columns:
     """Return what the caller says of the columns."""
     names = None if feature_names is None else tuple(feature_names)
     if names is not None and (isinstance(feature_names, str) or not all(isinstance(name, str) for name in names)):
-        raise PodiumError("feature_names must be a list of texts, one for each column.")
+        raise PodiumError("feature_names must be a list of strings, one for each column.")
     if names is not None and len(set(names)) < len(names):
         raise PodiumError("feature_names must be different from each other.")
     number: Any = n_features if names is None else len(names)
     if number is not None and (isinstance(number, bool) or not isinstance(number, Integral) or number < 1):
-        raise PodiumError(f"n_features must be a positive whole number; got {number!r}.")
+        raise PodiumError(f"n_features must be a positive integer; got {number!r}.")
     if number is not None and int(number) > MOST_FEATURES:
         raise PodiumError(f"n_features must be at most {MOST_FEATURES}, the most that a model can have; got {number}.")
     if n_features not in (None, number):
@@ -139,7 +139,7 @@ class ImportedRanker(Ranker):
         """Return reading and source as a file of ours holds them."""
         source, reading = content.get("source"), content.get("reading")
         if not isinstance(source, dict) or not all(isinstance(text, str) for item in source.items() for text in item):
-            raise FormatError(path, "the source of the imported model must be texts by name")
+            raise FormatError(path, "the source of the imported model must be strings by name")
         found = READING.read(reading, path, self._sizes())
         if np.any(np.diff(found["zero_as_missing"]) <= 0):
             raise FormatError(path, "zero_as_missing must be different columns in their order")

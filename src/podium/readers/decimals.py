@@ -56,7 +56,7 @@ def python_float(token: bytes) -> float | None:
 
 
 def python_integer(token: bytes) -> int | None:
-    """Give ``int(token)``, or None where `token` is no whole number of 64 bits."""
+    """Give ``int(token)``, or None where `token` is no integer of 64 bits."""
     if not token.lstrip(b"+-").isdigit() or len(token) > 20:
         return None
     try:

@@ -62,7 +62,7 @@ def read_letor(
     Returns
     -------
     RankingTable
-        `qid` is int64 if every query is a whole number, else str, and None if no line has one; `docid` is
+        `qid` is int64 if every query is an integer, else str, and None if no line has one; `docid` is
         the word after ``docid =`` in the comment, and None if no line has one.
 
     Raises
@@ -114,7 +114,7 @@ def read_letor(
 def _check(n_features: Any, sparse: Any) -> None:
     """Refuse parameters that cannot be meant."""
     if n_features is not None and not (isinstance(n_features, Integral) and 1 <= int(n_features) <= LARGEST_FEATURE):
-        raise PodiumError(f"n_features must be None or a whole number from 1 to {LARGEST_FEATURE}; got {n_features!r}.")
+        raise PodiumError(f"n_features must be None or an integer from 1 to {LARGEST_FEATURE}; got {n_features!r}.")
     if not isinstance(sparse, bool) and sparse != "auto":
         raise PodiumError(f"sparse must be 'auto', True or False; got {sparse!r}.")
 

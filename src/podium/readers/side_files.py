@@ -28,7 +28,7 @@ def read_pairs(path: PathLike, *, progress: bool | None = None) -> PairArrays:
     Raises
     ------
     FormatError
-        If a row number is not a whole number from 0, a pair names one row twice, a weight is not positive and
+        If a row number is not an integer from 0, a pair names one row twice, a weight is not positive and
         finite, or only some lines have a weight.
     """
     better, worse, weight = [], [], []
@@ -81,7 +81,7 @@ def read_query_sizes(path: PathLike) -> np.ndarray:
     Raises
     ------
     FormatError
-        If a line is not one whole number from 1, or the sizes sum to 2⁶³ or more.
+        If a line is not one integer from 1, or the sizes sum to 2⁶³ or more.
     """
     blocks = read_columns(path, 1, 1, "rows of a query")
     sizes = np.concatenate([columns.integers(0, "query size", 1) for columns in blocks])

@@ -64,7 +64,7 @@ class Columns(NamedTuple):
         return gather(self.block, self.start[:, column].copy(), self.stop[:, column].copy())
 
     def integers(self, column: int, name: str, lowest: int | None = None) -> np.ndarray:
-        """Entries of one column as int64; raises where one is no whole number or is below `lowest`."""
+        """Entries of one column as int64; raises where one is no integer or is below `lowest`."""
         start, stop = self.start[:, column].copy(), self.stop[:, column].copy()
         values, bad = parse_integers(self.block, start, stop)
         for row in np.flatnonzero(bad).tolist():
@@ -75,7 +75,7 @@ class Columns(NamedTuple):
             bad |= values < lowest
         if bad.any():
             row = int(np.argmax(bad))
-            wanted = "a whole number" if lowest is None else f"a whole number from {lowest}"
+            wanted = "an integer" if lowest is None else f"an integer from {lowest}"
             raise self.error(row, f"the {name} must be {wanted}, got {self.token(row, column)!r}")
         return values
 

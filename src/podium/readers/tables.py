@@ -75,7 +75,7 @@ def read_csv(
     -------
     RankingTable
         Empty feature cells, and cells such as ``NA`` or ``null``, are NaN: missing. `qid` is int64 if every
-        query is a whole number as Python writes it, else str.
+        query is an integer as Python writes it, else str.
 
     Raises
     ------
@@ -121,7 +121,7 @@ def read_parquet(
     Returns
     -------
     RankingTable
-        Nulls among the features are NaN: missing. `qid` is int64 if every query is a whole number, else str.
+        Nulls among the features are NaN: missing. `qid` is int64 if every query is an integer, else str.
 
     Raises
     ------
@@ -290,7 +290,7 @@ def _matrix(table: Any, names: list[str], arrow: Any, dtype: np.dtype[Any]) -> n
 
 
 def _queries(path: PathLike, name: str, table: Any, arrow: Any) -> np.ndarray:
-    """Query of each row as int64 if all are whole numbers, else as str."""
+    """Query of each row as int64 if all are integers, else as str."""
     texts = table.column(name).cast(arrow.string()).to_pylist()
     for row, text in enumerate(texts):
         if not text:

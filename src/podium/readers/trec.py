@@ -95,7 +95,7 @@ def read_qrels(path: PathLike, *, progress: bool | None = None) -> Qrels:
     Raises
     ------
     FormatError
-        If a line does not have four columns, a relevance is not a whole number, or a query judges a document
+        If a line does not have four columns, a relevance is not an integer, or a query judges a document
         twice.
     """
     documents, relevance = _Documents(path), []

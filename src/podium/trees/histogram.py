@@ -44,7 +44,7 @@ Packed, a mean gradient is still two units there and a mean curvature a quarter 
 
 @dataclass(frozen=True, eq=False)
 class Packed:
-    """Gradients and curvatures of all rows as whole numbers, and how to read sums of them.
+    """Gradients and curvatures of all rows as integers, and how to read sums of them.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class Packed:
         Shift of the gradient; shift and mask of the curvature; mask of the count; highest bit of the gradient.
         The curvature and the count are read from the last plane, the gradient from the first.
     units : ndarray of float64
-        What 1 of the whole numbers stands for: gradient, curvature.
+        What 1 of the integers stands for: gradient, curvature.
     """
 
     planes: Array
@@ -88,7 +88,7 @@ def pack(
         Use an integer for the gradient and one for the curvature, which takes twice the time; sums have 51 bits.
     n_threads : int
     whole : bool
-        Let the unit of curvatures be a power of two, so that whole numbers are not rounded as long as it is 1 or less.
+        Let the unit of curvatures be a power of two, so that integers are not rounded as long as it is 1 or less.
     """
     n, slack = len(gradient), SPREAD * np.sqrt(len(gradient))
     if exact:  # equal values may well be rounded alike: sums are off by n of 2**50 units at most

@@ -35,7 +35,7 @@ class Split(NamedTuple):
     gain : float
         -1 where nothing may be split.
     feature, cut : float
-        Whole numbers.
+        Integers.
     missing_left : float
         1 if rows without the feature go left.
     left_count : float
