@@ -17,6 +17,7 @@ import numpy as np
 from numba import config, njit, types
 from numba.extending import intrinsic
 
+from podium._linked_parts import linking_options
 from podium._sources import stamped
 from podium._validation import PodiumError
 
@@ -48,8 +49,8 @@ def compiled(kernel: Callable[..., Any]) -> Any:
 
 
 def compiled_part(kernel: Callable[..., Any]) -> Any:
-    """Compile a kernel that only other kernels call; ways in that nobody takes are a quarter of all compiling."""
-    return _made(kernel, no_cfunc_wrapper=True, no_cpython_wrapper=True)
+    """Compile a kernel that only other kernels call: without ways in that nobody takes, and for linking alone."""
+    return _made(kernel, no_cfunc_wrapper=True, no_cpython_wrapper=True, **linking_options())
 
 
 def compiled_argument(kernel: Callable[..., Any]) -> Any:
@@ -57,8 +58,8 @@ def compiled_argument(kernel: Callable[..., Any]) -> Any:
     return _made(kernel)
 
 
-def _made(kernel: Callable[..., Any], **ways_in: bool) -> Any:
-    return stamped(njit(nogil=True, cache=True, error_model="numpy", **ways_in)(kernel))
+def _made(kernel: Callable[..., Any], **options: Any) -> Any:
+    return stamped(njit(nogil=True, cache=True, error_model="numpy", **options)(kernel))
 
 
 def compiled_for(signature: Any, kernel: Callable[..., Any]) -> Any:
