@@ -267,8 +267,9 @@ def test_parameters_reach_the_growth_of_trees(squares):
     data = RankingData.from_arrays(X, y, qid=qid, **weights)
     object.__setattr__(data, "categories", categories)
     grower = model._make_grower(data, 3, 1)
-    assert grower.growth == (5, 3, 8)
-    np.testing.assert_array_equal(grower.limits, [4, 0.5, 0.0 if squares else 2.0, 0.25, 2.0])
+    assert (grower.max_leaves, grower.max_depth) == (5, 3)
+    assert grower.limits == (4, 0.5, 0.0 if squares else 2.0, 0.25)
+    assert grower.reg_lambda == 2.0
     assert grower.exact
     np.testing.assert_array_equal(grower.monotone, [1, 0, 0])
     assert grower.categories.smoothing == 7.0

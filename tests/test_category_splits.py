@@ -125,12 +125,13 @@ def test_categories_that_a_node_lacks_go_the_way_of_missing_values():
 
 
 def test_of_equal_gains_the_first_feature_wins_whatever_its_kind():
-    by_cut, by_set = np.array([2.0, 3.0, 1.0, 1.0]), Split(2.0, 2, -1, 1, 5, 0.0, 1.0, 0.0, 1.0)
+    by_set = Split(2.0, 2, -1, True, 5, 0.0, 1.0, 0.0, 1.0)
+    by_cut = by_set._replace(feature=3, cut=1)
     assert beats(by_set, by_cut)
     assert not beats(by_set._replace(feature=4), by_cut)
     assert beats(by_set._replace(feature=4, gain=2.5), by_cut)
-    assert not beats(by_set, np.array([3.0, 3.0]))
-    assert beats(by_set, np.array([-1.0, np.nan]))
+    assert not beats(by_set, by_cut._replace(gain=3.0))
+    assert beats(by_set, by_cut._replace(gain=-1.0, feature=-1))
 
 
 @pytest.mark.skipif(JIT_DISABLED, reason="plain kernels run on one thread")

@@ -1,12 +1,17 @@
 """Machine code on disk counts only while all sources that it hangs on stay as they are."""
 
 import shutil
+import sys
+from types import SimpleNamespace
+from typing import NamedTuple
 
+import numba
 import pytest
+from numba.core.caching import IndexDataCacheFile
 
 from podium import _sources
 from podium._compiled import JIT_DISABLED
-from podium._sources import source_stamp
+from podium._sources import source_stamp, stamped
 from podium.losses import lambdas, row_pairs
 
 pytestmark = pytest.mark.plain
@@ -42,3 +47,18 @@ def test_a_stamp_changes_with_the_sources_of_what_a_kernel_calls(copied):
 def test_numba_compares_the_stamp():
     for kernel in (row_pairs.add_pairs, lambdas._query_loop()):
         assert kernel._cache._cache_file._source_stamp[1] == source_stamp(kernel.__module__)
+
+
+class Argument(NamedTuple):
+    """A class that an upgrade removes."""
+
+    number: float
+
+
+def test_an_index_that_names_a_class_that_is_gone_counts_as_none(tmp_path, monkeypatch):
+    file = IndexDataCacheFile(str(tmp_path), "kernel", "stamp")
+    stamped(SimpleNamespace(_cache=SimpleNamespace(_cache_file=file), __module__="podium.losses.lambdas"))
+    file._save_index({numba.types.NamedTuple([numba.float64], Argument): "kernel.1.nbc"})
+    assert list(file._load_index().values()) == ["kernel.1.nbc"]
+    monkeypatch.delattr(sys.modules[__name__], "Argument")
+    assert file._load_index() == {}

@@ -13,13 +13,15 @@ from hypothesis import strategies as st
 
 from podium._compiled import JIT_DISABLED, atomic_add, atomic_load, compiled
 from podium.binning import as_blocks, bin_features
-from podium.trees.division import DONE, OVER, REMAINING, lead
+from podium.trees.division import lead
 from podium.trees.grower import TreeGrower
-from podium.trees.histogram import FETCHED, as_lines, fill_histograms, pack, subtract_histograms, unpack
+from podium.trees.growth_state import WORK
+from podium.trees.histogram import FETCHED, as_lines, pack
 from podium.trees.regression_tree import Forest, RegressionTree
 from podium.trees.split import Limits
 from profiles import examples
 from reference import trees as twin
+from tree_kernels import fill, subtract
 
 pytestmark = [
     pytest.mark.plain,
@@ -48,26 +50,26 @@ def test_packed_sums_are_near_the_sums(exact):
     rng = np.random.default_rng(0)
     gradient, curvature = rng.normal(size=500) * 1e6, rng.random(500) * 1e-6
     packed = pack(gradient, curvature, keys_of(500), 3, exact)
-    g, h, n = unpack(packed.planes[:, :200].sum(axis=1), packed)
+    g, h, n = twin.unpack(packed.planes[:, :200].sum(axis=1), packed.layout)
     assert n == 200
-    tolerance = 200 * packed.units
+    tolerance = 200 * twin.units(packed.layout)
     assert g == pytest.approx(gradient[:200].sum(), abs=tolerance[0])
     assert h == pytest.approx(curvature[:200].sum(), abs=tolerance[1])
-    assert packed.units[0] < np.abs(gradient).mean() * (1e-9 if exact else 1e-3)
+    assert twin.units(packed.layout)[0] < np.abs(gradient).mean() * (1e-9 if exact else 1e-3)
 
 
 def test_rounding_is_right_on_average_and_no_sum_overflows():
     gradient, curvature = np.full(40, 0.3), np.full(40, 0.7)
     found = np.array(
         [
-            unpack(packed.planes.sum(axis=1), packed)[:2]
+            twin.unpack(packed.planes.sum(axis=1), packed.layout)[:2]
             for packed in (pack(gradient, curvature, keys_of(40), salt) for salt in range(5))
         ]
     )
     np.testing.assert_allclose(found, np.tile([12.0, 28.0], (5, 1)), rtol=1e-5)
     heavy = np.where(np.arange(40) == 7, 1e300, -1e-300)
     packed = pack(heavy, curvature, keys_of(40), 1)
-    assert unpack(packed.planes.sum(axis=1), packed)[0] == pytest.approx(1e300, rel=1e-3)
+    assert twin.unpack(packed.planes.sum(axis=1), packed.layout)[0] == pytest.approx(1e300, rel=1e-3)
 
 
 GRADIENTS = {
@@ -87,21 +89,23 @@ def test_rounded_sums_are_unbiased_and_off_by_few_units(n, kind):
     for salt in range(2):
         packed = pack(gradient, curvature, keys, salt)
         for i, part in enumerate(parts):
-            found, size = unpack(packed.planes[:, part].sum(axis=1), packed), len(gradient[part])
+            found, size = twin.unpack(packed.planes[:, part].sum(axis=1), packed.layout), len(gradient[part])
             assert found[2] == size
-            units_off = (np.array(found[:2]) - [gradient[part].sum(), curvature[part].sum()]) / packed.units
+            units_off = (np.array(found[:2]) - [gradient[part].sum(), curvature[part].sum()]) / twin.units(
+                packed.layout
+            )
             errors[salt, i] = units_off / (np.sqrt(size) / 2)
     assert np.abs(errors).max() < 5  # standard deviations
     assert np.abs(errors.mean()) < 5 / np.sqrt(errors.size / 2)  # half of the parts overlap
-    assert np.abs(gradient).mean() > 2 * packed.units[0]
-    assert curvature.mean() > 0.25 * packed.units[1]
+    assert np.abs(gradient).mean() > 2 * twin.units(packed.layout)[0]
+    assert curvature.mean() > 0.25 * twin.units(packed.layout)[1]
 
 
 def test_equal_rows_are_rounded_apart_and_anew_in_each_round():
     gradient, curvature = np.full(1000, 0.5), np.full(1000, 0.5)
     gradient[0], curvature[0] = 2.0**28, 2.0**25  # what the others are is half a unit then
     rounds = [pack(gradient, curvature, keys_of(1000), salt) for salt in range(2)]
-    first, second = (np.array(unpack(packed.planes, packed)[:2])[:, 1:] > 0 for packed in rounds)
+    first, second = (np.array(twin.unpack(packed.planes, packed.layout)[:2])[:, 1:] > 0 for packed in rounds)
     for ups in (first, second):
         assert np.abs(ups.sum(axis=1) - 500).max() < 80  # five standard deviations
     assert np.abs((first == second).sum(axis=1) - 500).max() < 80
@@ -129,10 +133,10 @@ def test_histograms_equal_the_twin_and_differences_are_the_other_child(n_feature
     found, scratch = [np.full((len(used), 8, 256), -7) for _ in range(3)], np.empty(FETCHED, np.uint64)
     for rows, out in zip((*parts, np.arange(40, dtype=np.uint32)), found, strict=True):
         for first, last in pairwise(sorted({0, min(6, len(used)), len(used)})):
-            fill_histograms(words, used, rows, packed.planes[0][rows], first, last, 40, scratch, out)
+            fill(words, used, rows, packed.planes[0][rows], first, last, 40, scratch, out)
         expected = twin.histogram(codes, rows, packed.planes[0])
         np.testing.assert_array_equal(out.reshape(-1, 256)[:n_features], expected)
-    subtract_histograms(found[0], used, 0, len(used), found[2])
+    subtract(found[0], used, 0, len(used), found[2])
     np.testing.assert_array_equal(found[2], found[1])
 
 
@@ -261,10 +265,10 @@ def test_several_callers_at_once_grow_the_same_trees():
 
 
 @compiled
-def take_an_item_and_fail(counters):
+def take_an_item_and_fail(work):
     """Take an item and leave it undone, unless the leader leaves before."""
-    while atomic_load(counters, OVER) == 0:
-        if atomic_load(counters, REMAINING) > 0 and atomic_add(counters, REMAINING, -1) > 0:
+    while atomic_load(work, "over") == 0:
+        if atomic_load(work, "remaining") > 0 and atomic_add(work, "remaining", -1) > 0:
             raise MemoryError("no room")
 
 
@@ -272,17 +276,17 @@ def take_an_item_and_fail(counters):
 @pytest.mark.usefixtures("helpers")
 def test_a_helper_that_fails_ends_the_growth_with_its_error(monkeypatch):
     X, gradient, curvature = table(8, 400, 30)
-    take_an_item_and_fail(np.ones(OVER + 1, np.int64))  # compiled before
-    desks, late, helping = [], [], Event()
+    take_an_item_and_fail(np.ones(1, WORK).view(np.recarray)[0])  # compiled before
+    works, late, helping = [], [], Event()
 
-    def fail(data, terms, room, desk, tree):
-        desks.append(desk[0])
+    def fail(data, context, buffers, shared, tree):
+        works.append(shared.work)
         helping.set()
-        take_an_item_and_fail(desk[0])
+        take_an_item_and_fail(shared.work)
 
     def release():
         late.append(True)
-        desks[-1][DONE] = 2**60
+        works[-1].done = 2**60
 
     monkeypatch.setattr("podium.trees.grower.help_leader", fail)
     monkeypatch.setattr("podium.trees.grower.lead", lambda *arguments: (helping.wait(60), lead(*arguments)))
@@ -335,10 +339,10 @@ def test_an_interrupt_is_heard_after_a_call(monkeypatch):
 @pytest.mark.parametrize("max_depth", [3, 4, 5])
 def test_room_is_made_where_the_last_leaves_need_none(max_depth, monkeypatch):
     X, gradient, curvature = table(14, 90, 3, levels=50)
-    monkeypatch.setattr("podium.trees.grower.FIRST_SLOTS", 8)
+    monkeypatch.setattr("podium.trees.grower.FIRST_HISTOGRAMS", 8)
     one = grow(X, gradient, curvature, max_leaves=255, max_depth=max_depth).tree
     assert (one.n_leaves > 8) == (max_depth > 3)
-    monkeypatch.setattr("podium.trees.grower.FIRST_SLOTS", 255)
+    monkeypatch.setattr("podium.trees.grower.FIRST_HISTOGRAMS", 255)
     np.testing.assert_array_equal(
         one.value, grow(X, gradient, curvature, max_leaves=255, max_depth=max_depth).tree.value
     )
@@ -347,7 +351,7 @@ def test_room_is_made_where_the_last_leaves_need_none(max_depth, monkeypatch):
 def test_room_is_made_for_more_leaves(monkeypatch):
     X, gradient, curvature = table(13, 200)
     one = grow(X, gradient, curvature, max_leaves=40).tree
-    monkeypatch.setattr("podium.trees.grower.FIRST_SLOTS", 2)
+    monkeypatch.setattr("podium.trees.grower.FIRST_HISTOGRAMS", 2)
     two = grow(X, gradient, curvature, max_leaves=40).tree
     assert one.n_leaves == 40
     np.testing.assert_array_equal(one.value, two.value)

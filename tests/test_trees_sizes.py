@@ -9,12 +9,14 @@ import scipy.sparse as sp
 from podium._compiled import JIT_DISABLED
 from podium.binning import as_blocks, bin_features
 from podium.trees.category_split import CategorySplits
-from podium.trees.division import MAX_LEAVES, N_LEAVES, PLACE, STEPS, TASK_FIELDS, _next_leaf, _take_best
+from podium.trees.division import _next_leaf, _take_best
 from podium.trees.grower import TreeGrower
-from podium.trees.histogram import AHEAD, FETCHED, as_lines, fill_histograms, pack, subtract_histograms, unpack
+from podium.trees.growth_state import GROWTH, LEAF, TASK, GrowingTree
+from podium.trees.histogram import AHEAD, FETCHED, as_lines, pack
 from podium.trees.regression_tree import Forest, rounded_down, staged_scores
-from podium.trees.split import Limits
+from podium.trees.split import SPLIT, Limits
 from reference import trees as twin
+from tree_kernels import fill, subtract
 
 pytestmark = [
     pytest.mark.plain,
@@ -50,6 +52,10 @@ def assert_same_tree(one, other):
         np.testing.assert_array_equal(getattr(one.tree, name), getattr(other.tree, name))
 
 
+def records(dtype, shape=1):
+    return np.zeros(shape, dtype).view(np.recarray)
+
+
 def keys_of(n):
     return np.random.default_rng(4).integers(0, 2**64, n, np.uint64)
 
@@ -62,11 +68,11 @@ def test_many_rows_have_an_integer_for_gradients_and_one_for_curvatures(n, n_pla
     packed = pack(gradient, curvature, keys_of(n), 3)
     assert len(packed.planes) == n_planes
     for part in (slice(0, n), slice(0, 30), slice(40, 41)):
-        g, h, count = unpack(packed.planes[:, part].sum(axis=1), packed)
+        g, h, count = twin.unpack(packed.planes[:, part].sum(axis=1), packed.layout)
         assert count == len(gradient[part])
-        assert g == pytest.approx(gradient[part].sum(), abs=count * packed.units[0])
-        assert h == pytest.approx(curvature[part].sum(), abs=count * packed.units[1])
-    fine = [np.abs(gradient).mean(), curvature.mean()] / packed.units
+        assert g == pytest.approx(gradient[part].sum(), abs=count * twin.units(packed.layout)[0])
+        assert h == pytest.approx(curvature[part].sum(), abs=count * twin.units(packed.layout)[1])
+    fine = [np.abs(gradient).mean(), curvature.mean()] / twin.units(packed.layout)
     assert (fine > 2.0**40).all() == (n_planes == 2)
 
 
@@ -89,14 +95,14 @@ def test_sums_are_packed_anew_where_rounding_makes_them_overflow(spread, sign, m
     gradient, curvature = sign * rng.random(40), rng.random(40)
     for salt in range(12):
         packed = pack(gradient, curvature, keys_of(40), salt)
-        g, h, n = unpack(packed.planes.sum(axis=1), packed)
+        g, h, n = twin.unpack(packed.planes.sum(axis=1), packed.layout)
         np.testing.assert_allclose([g, h, n], [gradient.sum(), curvature.sum(), 40], rtol=1e-5)
 
 
 def test_whole_curvatures_are_not_rounded_if_asked():
     weight = np.random.default_rng(0).integers(1, 9, 70).astype(float)
     packed = pack(np.linspace(-1, 1, 70), weight, keys_of(70), 5, whole=True)
-    np.testing.assert_array_equal(unpack(packed.planes, packed)[1], weight)
+    np.testing.assert_array_equal(twin.unpack(packed.planes, packed.layout)[1], weight)
 
 
 def test_threads_change_no_bit_of_packed_values_and_lines(monkeypatch):
@@ -118,7 +124,7 @@ def test_histograms_of_more_rows_than_are_fetched_together_equal_the_twin(n_feat
     n_words = -(-n_features // 8)
     found, scratch = np.full((n_words, 8, 256), -7), np.empty(FETCHED, np.uint64)
     every = np.ones(n_words, bool)
-    fill_histograms(as_lines(bins), every, rows, packed.planes[0][rows], 0, n_words, 40, scratch, found)
+    fill(as_lines(bins), every, rows, packed.planes[0][rows], 0, n_words, 40, scratch, found)
     codes = np.concatenate(list(bins.codes), axis=1)[:, :n_features]
     expected = np.zeros((n_features, 256), np.int64)
     for feature in range(n_features):
@@ -132,7 +138,7 @@ def test_only_histograms_of_used_words_in_the_range_are_filled_and_subtracted(fi
     bins, packed = bin_features(X), pack(gradient, curvature, keys_of(30), 0)
     rows, used = np.arange(0, 30, 2, dtype=np.uint32), np.random.default_rng(6).random(19) < 0.5
     found, scratch = np.full((19, 8, 256), -7), np.empty(FETCHED, np.uint64)
-    fill_histograms(as_lines(bins), used, rows, packed.planes[0][rows], first, last, 30, scratch, found)
+    fill(as_lines(bins), used, rows, packed.planes[0][rows], first, last, 30, scratch, found)
     codes = np.concatenate(list(bins.codes), axis=1)
     codes = np.pad(codes, ((0, 0), (0, 152 - codes.shape[1]))) if codes.shape[1] < 152 else codes[:, :152]
     expected = twin.histogram(codes, rows, packed.planes[0]).reshape(19, 8, 256)
@@ -140,7 +146,7 @@ def test_only_histograms_of_used_words_in_the_range_are_filled_and_subtracted(fi
         filled = used[word] and first <= word < last
         np.testing.assert_array_equal(found[word], expected[word] if filled else np.full((8, 256), -7))
     node = np.full((19, 8, 256), 1000)
-    subtract_histograms(found, used, first, last, node)
+    subtract(found, used, first, last, node)
     chosen = used & (np.arange(19) >= first) & (np.arange(19) < last)
     np.testing.assert_array_equal(node, np.where(chosen[:, None, None], 1000 - found, 1000))
 
@@ -258,12 +264,12 @@ def test_a_tree_without_a_greatest_depth_is_as_deep_as_its_leaves_allow():
 
 @pytest.mark.skipif(not JIT_DISABLED, reason="a part of a kernel")
 def test_of_leaves_with_equal_gains_the_first_is_split():
-    leaves, splits, task = np.zeros((3, 6), np.int64), np.zeros((3, 9)), np.zeros(TASK_FIELDS, np.int64)
-    leaves[:, 1] = 4
-    splits[:, 0] = [1.0, 2.0, 2.0]
-    task[[N_LEAVES, MAX_LEAVES, STEPS]] = 3, 9, 5
-    _next_leaf(leaves, splits, np.zeros((1, 256), bool), 9, 1, task, np.zeros(256, bool))
-    assert task[PLACE] == 1
+    leaves, best, task, growth = records(LEAF, 3), records(SPLIT, 3), records(TASK)[0], records(GROWTH)[0]
+    leaves.stop, best.gain = 4, [1.0, 2.0, 2.0]
+    growth.n_leaves, growth.max_leaves, growth.steps_left, growth.n_histograms = 3, 9, 5, 9
+    tree = GrowingTree(leaves, best, np.zeros((1, 256), bool), best)
+    _next_leaf(1, task, growth, tree, np.zeros(256, bool))
+    assert growth.divided == 1
 
 
 def test_the_rows_given_stay_as_they_are():
@@ -308,10 +314,10 @@ def test_neither_side_of_a_set_may_weigh_less_than_the_least(light):
 
 @pytest.mark.skipif(not JIT_DISABLED, reason="a part of a kernel")
 def test_of_equal_gains_in_several_items_the_first_is_taken():
-    found, split = np.zeros((3, 2, 9)), np.full(9, -1.0)
-    found[:, 0, 0], found[:, 0, 1] = [1.0, 2.0, 2.0], [3, 5, 7]
-    _take_best(found, 3, 0, split)
-    assert split[:2].tolist() == [2.0, 5.0]
+    found, best = records(SPLIT, (3, 2)), records(SPLIT)
+    found.gain[:, 0], found.feature[:, 0], best.gain = [1.0, 2.0, 2.0], [3, 5, 7], -1.0
+    _take_best(found, 0, 0, best)
+    assert (best[0].gain, best[0].feature) == (2.0, 5)
 
 
 @pytest.mark.parametrize("kind", ["numbers", "sparse", "sets"])

@@ -17,6 +17,7 @@ import numpy as np
 from numba import config, njit, types
 from numba.extending import intrinsic
 
+from podium._linked_parts import linking_options
 from podium._sources import stamped
 from podium._validation import PodiumError
 
@@ -48,8 +49,8 @@ def compiled(kernel: Callable[..., Any]) -> Any:
 
 
 def compiled_part(kernel: Callable[..., Any]) -> Any:
-    """Compile a kernel that only other kernels call; ways in that nobody takes are a quarter of all compiling."""
-    return _made(kernel, no_cfunc_wrapper=True, no_cpython_wrapper=True)
+    """Compile a kernel that only other kernels call: without ways in that nobody takes, and for linking alone."""
+    return _made(kernel, no_cfunc_wrapper=True, no_cpython_wrapper=True, **linking_options())
 
 
 def compiled_argument(kernel: Callable[..., Any]) -> Any:
@@ -57,8 +58,8 @@ def compiled_argument(kernel: Callable[..., Any]) -> Any:
     return _made(kernel)
 
 
-def _made(kernel: Callable[..., Any], **ways_in: bool) -> Any:
-    return stamped(njit(nogil=True, cache=True, error_model="numpy", **ways_in)(kernel))
+def _made(kernel: Callable[..., Any], **options: Any) -> Any:
+    return stamped(njit(nogil=True, cache=True, error_model="numpy", **options)(kernel))
 
 
 def compiled_for(signature: Any, kernel: Callable[..., Any]) -> Any:
@@ -201,7 +202,7 @@ if JIT_DISABLED:
 
     def _not_before(index: Any) -> Any:
         """Refuse an index that compiled code would follow to what lies before the array, not count from its end."""
-        if index < 0:
+        if not isinstance(index, str) and index < 0:
             raise IndexError(f"index {index} lies before the array")
         return index
 
@@ -220,17 +221,17 @@ else:
         """Let another thread or program that waits for this processor have it."""
         return types.void(), _emit_give_way
 
-    @intrinsic
+    @intrinsic(prefer_literal=True)
     def atomic_load(typing_context: Any, array: Any, index: Any) -> Any:
         """Return ``array[index]``, an int64, as it is now, and with it all that its writer had written before."""
         return types.int64(array, index), _emit_load
 
-    @intrinsic
+    @intrinsic(prefer_literal=True)
     def atomic_store(typing_context: Any, array: Any, index: Any, number: Any) -> Any:
         """Do ``array[index] = number``, an int64, after all that was written before."""
         return types.void(array, index, types.int64), _emit_store
 
-    @intrinsic
+    @intrinsic(prefer_literal=True)
     def atomic_add(typing_context: Any, array: Any, index: Any, number: Any) -> Any:
         """Add to ``array[index]``, an int64, and return what it was, before any other thread sees it."""
         return types.int64(array, index, types.int64), _emit_add
@@ -261,20 +262,29 @@ def _emit_give_way(context: Any, builder: Any, signature: Any, arguments: Any) -
     return context.get_dummy_value()
 
 
+def _address(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    """Emit the address of an item of an array, or of a field of a record."""
+    from llvmlite import ir
+    from numba.core import cgutils
+
+    whole, part = signature.args[:2]
+    if isinstance(whole, types.Record):
+        return cgutils.get_record_member(builder, arguments[0], whole.offset(part.literal_value), ir.IntType(64))
+    array = context.make_array(whole)(context, builder, arguments[0])
+    return builder.gep(array.data, [arguments[1]])
+
+
 def _emit_load(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     """Emit an atomic load."""
-    array = context.make_array(signature.args[0])(context, builder, arguments[0])
-    return builder.load_atomic(builder.gep(array.data, [arguments[1]]), "seq_cst", 8)
+    return builder.load_atomic(_address(context, builder, signature, arguments), "seq_cst", 8)
 
 
 def _emit_store(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     """Emit an atomic store."""
-    array = context.make_array(signature.args[0])(context, builder, arguments[0])
-    builder.store_atomic(arguments[2], builder.gep(array.data, [arguments[1]]), "seq_cst", 8)
+    builder.store_atomic(arguments[2], _address(context, builder, signature, arguments), "seq_cst", 8)
     return context.get_dummy_value()
 
 
 def _emit_add(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     """Emit an atomic addition."""
-    array = context.make_array(signature.args[0])(context, builder, arguments[0])
-    return builder.atomic_rmw("add", builder.gep(array.data, [arguments[1]]), arguments[2], "seq_cst")
+    return builder.atomic_rmw("add", _address(context, builder, signature, arguments), arguments[2], "seq_cst")

@@ -3,12 +3,16 @@
 A kernel is compiled together with the kernels that it calls, also those of other modules. Numba keeps the machine code
 on disk for as long as the kernel's own file stays as it is; after an upgrade that changed only a file it calls, the old
 code would run on. So the stamp that Numba compares covers every module that the kernel's module imports.
+
+The types of a kernel's arguments stand in the same index as the stamp, and a NamedTuple among them by the name of its
+class. After an upgrade that renamed the class Numba could not read the index, and would raise; here it counts as none.
 """
 
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from collections.abc import Callable
+from functools import lru_cache, partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -23,9 +27,18 @@ def stamped(kernel: Any) -> Any:
     try:
         file = kernel._cache._cache_file
         file._source_stamp = (file._source_stamp, source_stamp(kernel.__module__))
+        file._load_index = partial(_read_index, file._load_index)
     except (AttributeError, OSError):
         pass  # a Numba that keeps its stamp elsewhere, or sources in an archive: its own stamp holds
     return kernel
+
+
+def _read_index(load: Callable[[], dict[Any, str]]) -> dict[Any, str]:
+    """Return what is on disk of a kernel; nothing where it names a class that is gone."""
+    try:
+        return load()
+    except (AttributeError, ImportError, TypeError):
+        return {}
 
 
 @lru_cache

@@ -199,3 +199,15 @@ def is_tree(left, right):
     ):
         return False
     return leaves_below(left, right) == list(range(len(left) + 1))
+
+
+def unpack(sums, layout):
+    """Return gradient, curvature and count of packed sums of shape (planes, ...)."""
+    gradient = (sums[0] >> layout.gradient_shift) * layout.gradient_unit
+    curvature = ((sums[-1] >> layout.curvature_shift) & layout.curvature_mask) * layout.curvature_unit
+    return gradient, curvature, sums[-1] & layout.count_mask
+
+
+def units(layout):
+    """Return the units of gradients and of curvatures."""
+    return np.array([layout.gradient_unit, layout.curvature_unit])

@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import types
@@ -32,7 +32,16 @@ from podium._compiled import (
 from podium._validation import Array
 from podium.data import Graded, Pairs
 from podium.losses.loss import Loss
-from podium.losses.row_pairs import FEW_ROWS, LANES, add_all_pairs, add_pairs, clear_sums, fill_square, sum_of_sizes
+from podium.losses.row_pairs import (
+    FEW_ROWS,
+    LANES,
+    PairSums,
+    add_all_pairs,
+    add_pairs,
+    clear_sums,
+    fill_square,
+    sum_of_sizes,
+)
 from podium.measures.binary import relevance
 from podium.measures.conventions import Relevant, Rules
 from podium.measures.graded import custom_gains, scaled_gains_and_best, stop_probabilities
@@ -87,11 +96,11 @@ class LambdaLoss(Loss):
         max_grade: float | None = None,
         n_threads: int = 1,
     ) -> None:
-        self.feedback, self.sigma, self.n_threads = feedback, sigma, n_threads
-        self.switches = NORMALIZATIONS[normalize]
+        self.feedback, self.sigma, self.n_threads = feedback, float(sigma), n_threads
+        self.divide_by_distance, self.rescale_queries = NORMALIZATIONS[normalize]
         self.form = DELTAS[delta]
         sizes = np.diff(feedback.offsets)
-        self.truncation = int(sizes.max(initial=1)) if truncation is None else truncation
+        self.truncation = int(sizes.max(initial=1)) if truncation is None else int(truncation)
         self.units = place_units(int(sizes.max(initial=1)), self.truncation, self.form.logarithmic)
         rules = Rules(gain=gain, relevant=relevant, max_grade=max_grade)
         self.values = self.form.values_of(feedback, rules, self.units, self.form.row_values)
@@ -102,11 +111,12 @@ class LambdaLoss(Loss):
     def derivatives(self, scores: Array, number: int = 0) -> tuple[Array, Array]:
         """Return gradient and curvature of each row at these scores."""
         feedback = self.feedback
-        call = (
-            self.form.fill_state, self.form.fill_rows, scores, self.values, feedback.row_weight, feedback.query_weight,
-            feedback.offsets, self.units, self.truncation, self.sigma, *self.switches,
-            self._order, self.gradient, self.curvature, self._runs, np.zeros(1, ROW),
+        inputs = LambdaInputs(
+            scores, self.values, feedback.row_weight, feedback.query_weight, feedback.offsets, self.units,
+            self.truncation, self.sigma, self.divide_by_distance, self.rescale_queries, self._runs,
         )  # fmt: skip
+        outputs = LambdaOutputs(self._order, self.gradient, self.curvature)
+        call = self.form.fill_state, self.form.fill_rows, inputs, outputs, np.zeros(1, ROW)
         run_threads(_query_loop(), [call] * self.n_threads, self.n_threads)
         return self.gradient, self.curvature
 
@@ -215,81 +225,118 @@ DELTAS = {
 """Measures that LambdaMART can follow, and none."""
 
 
+class LambdaInputs(NamedTuple):
+    """What λ is computed from, for all queries.
+
+    Attributes
+    ----------
+    scores, values, row_weight : float64[n]
+        `values` are what the measure sees of each row.
+    query_weight : float64[n_queries]
+    offsets : int64[n_queries + 1]
+    units : float64[longest]
+        What each place pays.
+    truncation : int
+    sigma : float
+    divide_by_distance, rescale_queries : bool
+        See `NORMALIZATIONS`.
+    runs : int64[n_runs, 2]
+        First query of each run, and past the last; a thread takes a run at a time.
+    """
+
+    scores: Array
+    values: Array
+    row_weight: Array
+    query_weight: Array
+    offsets: Array
+    units: Array
+    truncation: int
+    sigma: float
+    divide_by_distance: bool
+    rescale_queries: bool
+    runs: Array
+
+
+class LambdaOutputs(NamedTuple):
+    """What threads write, each for its queries: rows by score, as of the last round, and derivatives of each row."""
+
+    order: Array
+    gradient: Array
+    curvature: Array
+
+
 @lru_cache(maxsize=1)
 def _query_loop() -> Any:
     """Compile the loop when first asked for, with first-class function types so that one serves every measure."""
-    floats, table, whole = types.float64[::1], types.float64[:, ::1], types.int64
-    state = types.FunctionType(types.float64(whole, floats, floats, whole, table))
-    rows = types.FunctionType(types.void(whole, whole, whole, floats, floats, table, types.float64, table))
-    arguments = (floats, floats, floats, floats, types.int64[::1], floats, whole, types.float64)
-    switches = (types.boolean, types.boolean)
-    signature = types.void(
-        state, rows, *arguments, *switches, types.int64[::1], floats, floats, types.int64[:, ::1], types.int64[::1]
+    floats, table, integers, integer = types.float64[::1], types.float64[:, ::1], types.int64[::1], types.int64
+    state = types.FunctionType(types.float64(integer, floats, floats, integer, table))
+    rows = types.FunctionType(types.void(integer, integer, integer, floats, floats, table, types.float64, table))
+    inputs = types.NamedTuple(
+        [floats] * 4 + [integers, floats, integer, types.float64, types.boolean, types.boolean, types.int64[:, ::1]],
+        LambdaInputs,
     )
-    return compiled_for(signature, _fill_lambdas)
+    outputs = types.NamedTuple([integers, floats, floats], LambdaOutputs)
+    return compiled_for(types.void(state, rows, inputs, outputs, integers), _fill_lambdas)
 
 
 def _fill_lambdas(
     fill_state: Callable[..., float],
     fill_rows: Callable[..., None],
-    scores: Array,
-    values: Array,
-    row_weight: Array,
-    query_weight: Array,
-    offsets: Array,
-    units: Array,
-    truncation: int,
-    sigma: float,
-    damp: bool,
-    rescale: bool,
-    order_out: Array,
-    gradient_out: Array,
-    curvature_out: Array,
-    runs: Array,
+    inputs: LambdaInputs,
+    out: LambdaOutputs,
     n_taken: Array,
 ) -> None:
     """Fill gradient and curvature of runs of queries, and the order of their rows, until all runs are taken.
 
     Slow line: ``for i, j with y_i > y_j: λ = σ |ΔZ| w / (1 + exp(σ (s_i - s_j))); g_i -= λ; g_j += λ``, then
-    ``g *= log2(1 + S)/S`` with S = 2 Σ λ/σ if `rescale`.
+    ``g *= log2(1 + S)/S`` with S = 2 Σ λ/σ if queries are rescaled. For each query:
+
+    1. Sort its rows by score, from the last round's order where that is quicker.
+    2. Bring values, weights and scores into that order.
+    3. Take what the measure must know of the ranking (`fill_state`).
+    4. Sum up the pairs: of a short query all at once, else those of one row after the other, ΔZ of several rows ahead.
+    5. Write the sums times the query's factor.
     """
-    longest, units = len(units), units.copy()  # threads that count the users of one array wait for each other
+    longest, units = len(inputs.units), inputs.units.copy()  # threads that count one array's users wait for each other
+    truncation, sigma, scores, order = inputs.truncation, inputs.sigma, inputs.scores, out.order
     ordered, seen, weights = np.empty(longest), np.empty(longest), np.empty(longest)
     small = np.empty((7, longest + 7), np.float32)  # seven places more: pairs are filled up to a multiple of eight
-    near, delta, pull, bend, sizes, ours, theirs = small[0], small[1], small[2], small[3], small[4], small[5], small[6]
+    sums = PairSums(small[0], small[1], small[2], small[3], small[4], small[5], small[6])
     state, deltas = np.empty((STATE_ROWS, longest + 1)), np.empty((ROWS_AT_ONCE, longest))
     all_deltas, lanes = np.empty((FEW_ROWS, FEW_ROWS)), np.empty(4 * LANES, np.float32)
     square = np.empty((FEW_ROWS, FEW_ROWS // LANES, LANES), np.float32)
     run = atomic_add(n_taken, 0, 1)
-    while run < len(runs):
-        for query in range(runs[run, 0], runs[run, 1]):
-            start, n = offsets[query], offsets[query + 1] - offsets[query]
-            if not _sort_again(start, n, scores, order_out, ordered):
-                sort_descending(scores[start : start + n], order_out[start : start + n], ordered)
-            weighted = False
-            for i in range(n):
-                row = start + order_out[start + i]
-                weighted |= row_weight[row] != 1.0
-                seen[i], weights[i] = values[row], row_weight[row]
-                near[i] = np.float32(sigma * 0.5 * (ordered[i] - ordered[0]))
-            scale, top = fill_state(n, seen, units, truncation, state), min(truncation, n - 1)
-            if n <= FEW_ROWS:
+    while run < len(inputs.runs):
+        for query in range(inputs.runs[run, 0], inputs.runs[run, 1]):
+            start, n = inputs.offsets[query], inputs.offsets[query + 1] - inputs.offsets[query]
+            if not _sort_again(start, n, scores, order, ordered):  # 1
+                sort_descending(scores[start : start + n], order[start : start + n], ordered)
+            n_weighted = 0
+            for i in range(n):  # 2
+                row = start + order[start + i]
+                n_weighted += inputs.row_weight[row] != 1.0
+                seen[i], weights[i] = inputs.values[row], inputs.row_weight[row]
+                sums.near[i] = np.float32(sigma * 0.5 * (ordered[i] - ordered[0]))
+            scale, top = fill_state(n, seen, units, truncation, state), min(truncation, n - 1)  # 3
+            if n <= FEW_ROWS:  # 4
                 fill_rows(n, 0, top, seen, units, state, scale, all_deltas)
-                fill_square(n, top, near, all_deltas, weights, damp, square)
-                total = add_all_pairs(n, near, square, lanes, pull, bend)
+                fill_square(n, top, sums.near, all_deltas, weights, inputs.divide_by_distance, square)
+                total = add_all_pairs(n, sums.near, square, lanes, sums.gradient, sums.curvature)
             else:
-                clear_sums(n, near, delta, pull, bend, sizes)
+                clear_sums(n, sums)
                 for i in range(top):
                     if i % ROWS_AT_ONCE == 0:
                         fill_rows(n, i, min(i + ROWS_AT_ONCE, top), seen, units, state, scale, deltas)
-                    _weigh_pairs(i, n, deltas, weights, weighted, delta)
-                    add_pairs(i, n, near, delta, damp, ours, theirs, pull, bend, sizes)
-                total = sum_of_sizes(n, sizes)
-            factor = 0.5 * sigma * query_weight[query] * (_query_factor(total) if rescale else 1.0)
-            for i in range(n):
-                row = start + order_out[start + i]
-                gradient_out[row] = factor * pull[i]
-                curvature_out[row] = factor * 0.5 * sigma * bend[i]
+                    _weigh_pairs(i, n, deltas, weights, n_weighted > 0, sums.delta)
+                    add_pairs(i, n, inputs.divide_by_distance, sums)
+                total = sum_of_sizes(n, sums.sizes)
+            factor = (
+                0.5 * sigma * inputs.query_weight[query] * (_query_factor(total) if inputs.rescale_queries else 1.0)
+            )
+            for i in range(n):  # 5
+                row = start + order[start + i]
+                out.gradient[row] = factor * sums.gradient[i]
+                out.curvature[row] = factor * 0.5 * sigma * sums.curvature[i]
         run = atomic_add(n_taken, 0, 1)
 
 
@@ -345,8 +392,8 @@ def _add_explicit_pairs(
         x = sigma * (scores[i] - scores[j])
         e = np.exp(-abs(x))
         rho = (e if x > 0.0 else 1.0) / (1.0 + e)
-        slope, bend = sigma * weight[k] * rho, sigma * sigma * weight[k] * rho * (1.0 - rho)
-        gradient_out[i] -= slope
-        gradient_out[j] += slope
-        curvature_out[i] += bend
-        curvature_out[j] += bend
+        gradient, curvature = sigma * weight[k] * rho, sigma * sigma * weight[k] * rho * (1.0 - rho)
+        gradient_out[i] -= gradient
+        gradient_out[j] += gradient
+        curvature_out[i] += curvature
+        curvature_out[j] += curvature

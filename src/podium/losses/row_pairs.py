@@ -1,8 +1,8 @@
-"""Pull and curvature of the pairs of one row with all rows below it, or of all rows of a short query, in float32."""
+"""Gradient and curvature of the pairs of one row with all rows below it, or of all rows of a query, in float32."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,53 +17,62 @@ LEAST = 0.01
 """Added to the distance of a pair's scores before |ΔZ| is divided by it."""
 
 
+class PairSums(NamedTuple):
+    """Sums over the pairs of a query, row by row, highest score first, and scratch: float32[n + 7] each.
+
+    Attributes
+    ----------
+    near
+        Half of σ times the scores; the seven places more are as the last one.
+    delta
+        Δ of one row with each row, positive where the other is the better; 0 beyond row n. Overwritten if divided.
+    gradient, curvature, sizes
+        Sums so far, in units of σ/2, σ²/4 and σ/2; of `sizes` only the sum over all rows means something.
+    gradients, curvatures
+        Scratch: of the pairs of one row.
+    """
+
+    near: Array
+    delta: Array
+    gradient: Array
+    curvature: Array
+    sizes: Array
+    gradients: Array
+    curvatures: Array
+
+
 @compiled_part
-def clear_sums(n: int, near: Array, delta: Array, pull_out: Array, bend_out: Array, sizes_out: Array) -> None:
+def clear_sums(n: int, sums: PairSums) -> None:
     """Set the sums to 0, and let the seven places after row n be as `add_pairs` wants them."""
     for i in range(n, n + 7):
-        near[i], delta[i] = near[n - 1], 0.0
+        sums.near[i], sums.delta[i] = sums.near[n - 1], 0.0
     for i in range(n + 7):
-        pull_out[i] = bend_out[i] = sizes_out[i] = 0.0
+        sums.gradient[i] = sums.curvature[i] = sums.sizes[i] = 0.0
 
 
 @compiled_part
-def add_pairs(
-    i: int, n: int, near: Array, delta: Array, damp: bool, ours: Array, theirs: Array, pull: Array, bend: Array,
-    sizes: Array,
-) -> None:  # fmt: skip
+def add_pairs(i: int, n: int, divide: bool, sums: PairSums) -> None:
     """Add the pairs of row i with the rows below it, up to row n, to the sums of both.
 
-    Slow lines: ``up, curve = _pair(near[i] - near[j], delta[j])``, ``pull[i] += up; pull[j] -= up``,
-    ``bend[[i, j]] += curve`` and ``sizes[j] += abs(up)`` for each j.
-
-    Parameters
-    ----------
-    i, n : int
-    near : float32[n + 7]
-        Half of σ times the scores, highest first; the seven places more are as the last one.
-    delta : float32[n + 7]
-        Δ of row i with each row, positive where the other is the better; 0 beyond row n. Overwritten if damped.
-    damp : bool
-        Divide Δ by the distance of the scores.
-    ours, theirs : float32[n + 7]
-        Scratch.
-    pull, bend, sizes : float32[n + 7]
-        Sums so far, in units of σ/2, σ²/4 and σ/2; of `sizes` only the sum over all rows means something.
+    Slow lines: ``g, h = _pair(near[i] - near[j], delta[j])``, ``gradient[i] += g; gradient[j] -= g``,
+    ``curvature[[i, j]] += h`` and ``sizes[j] += abs(g)`` for each j. With `divide`, Δ is first divided by the distance
+    of the scores.
     """
+    near, delta, gradients, curvatures = sums.near, sums.delta, sums.gradients, sums.curvatures
     first, stop = INDEX(i + 1), INDEX(i + 1 + (n - 1 - i + 7) // 8 * 8)
-    if damp:
+    if divide:
         for j in range(first, stop):
             delta[j] /= np.float32(LEAST) + np.float32(2.0) * (near[i] - near[j])
     for j in range(first, stop):
-        ours[j], theirs[j] = _pair(min(near[i] - near[j], FAR), delta[j])
+        gradients[j], curvatures[j] = _pair(min(near[i] - near[j], FAR), delta[j])
     for j in range(first, stop):
-        pull[j] -= ours[j]
+        sums.gradient[j] -= gradients[j]
     for j in range(first, stop):
-        sizes[j] += abs(ours[j])
+        sums.sizes[j] += abs(gradients[j])
     for j in range(first, stop):
-        bend[j] += theirs[j]
-    pull[i] += _sum_of_eights(first, stop, ours)
-    bend[i] += _sum_of_eights(first, stop, theirs)
+        sums.curvature[j] += curvatures[j]
+    sums.gradient[i] += _sum_of_eights(first, stop, gradients)
+    sums.curvature[i] += _sum_of_eights(first, stop, curvatures)
 
 
 @compiled_part
@@ -76,10 +85,10 @@ def sum_of_sizes(n: int, sizes: Array) -> float:
 
 
 @compiled_part
-def fill_square(n: int, top: int, near: Array, deltas: Array, weights: Array, damp: bool, square_out: Array) -> None:
+def fill_square(n: int, top: int, near: Array, deltas: Array, weights: Array, divide: bool, square_out: Array) -> None:
     """Write what each row of a short query gains from each other, 0 where there is no pair, for `add_all_pairs`.
 
-    ``square[i, j]`` of row i with row j is positive where j is to be pulled down: -Δ for j below i, Δ for j above.
+    ``square[i, j]`` of row i with row j is positive where j is to go down: -Δ for j below i, Δ for j above.
 
     Parameters
     ----------
@@ -91,7 +100,7 @@ def fill_square(n: int, top: int, near: Array, deltas: Array, weights: Array, da
         Δ of each row with the rows below it, positive where the other is the better.
     weights : float64[n]
         A pair weighs what its rows do.
-    damp : bool
+    divide : bool
         Divide Δ by the distance of the scores.
     square_out : float32[FEW_ROWS, FEW_ROWS // LANES, LANES]
     """
@@ -102,14 +111,14 @@ def fill_square(n: int, top: int, near: Array, deltas: Array, weights: Array, da
     for i in range(top):
         for j in range(i + 1, n):
             delta = deltas[i, j] * weights[i] * weights[j]
-            if damp:
+            if divide:
                 delta /= LEAST + 2.0 * (near[i] - near[j])
             square_out[i, j // LANES, j % LANES], square_out[j, i // LANES, i % LANES] = -delta, delta
 
 
 @compiled_part
-def add_all_pairs(n: int, near: Array, square: Array, lanes: Array, pull_out: Array, bend_out: Array) -> float:
-    """Sum the pairs of all rows of a short query, each pair seen from both of its rows; return the sum of |pull|.
+def add_all_pairs(n: int, near: Array, square: Array, lanes: Array, gradient_out: Array, curvature_out: Array) -> float:
+    """Sum the pairs of all rows of a short query, each pair seen from both of its rows; return the sum of |gradient|.
 
     Parameters
     ----------
@@ -120,7 +129,7 @@ def add_all_pairs(n: int, near: Array, square: Array, lanes: Array, pull_out: Ar
         See `fill_square`.
     lanes : float32[4 * LANES]
         Scratch.
-    pull_out, bend_out : float32[n]
+    gradient_out, curvature_out : float32[n]
         In units of σ/2 and σ²/4.
     """
     twice = 0.0
@@ -133,30 +142,30 @@ def add_all_pairs(n: int, near: Array, square: Array, lanes: Array, pull_out: Ar
         for i in range(n):
             _add_to_lanes(near[i], square, i, block, lanes)
         for j in range(first, last):
-            pull_out[j], bend_out[j] = lanes[LANES + j - first], lanes[2 * LANES + j - first]
+            gradient_out[j], curvature_out[j] = lanes[LANES + j - first], lanes[2 * LANES + j - first]
             twice += lanes[3 * LANES + j - first]
     return 0.5 * twice
 
 
 @compiled_part
 def _add_to_lanes(here: float, square: Array, i: int, block: int, lanes: Array) -> None:
-    """Add the pairs of one row with LANES rows to those rows: `lanes` has their `near`, pull, bend and |pull|.
+    """Add the pairs of one row with LANES rows to those rows: `lanes` has near, gradient, curvature, |gradient|.
 
     One array and a number of rows that the compiler knows: so it takes eight at a time without asking whether
     arrays overlap.
     """
     for j in range(LANES):
-        up, curve = _pair(min(max(lanes[j] - here, -FAR), FAR), square[i, block, j])
-        lanes[LANES + j] += up
-        lanes[2 * LANES + j] += curve
-        lanes[3 * LANES + j] += abs(up)
+        gradient, curvature = _pair(min(max(lanes[j] - here, -FAR), FAR), square[i, block, j])
+        lanes[LANES + j] += gradient
+        lanes[2 * LANES + j] += curvature
+        lanes[3 * LANES + j] += abs(gradient)
 
 
 @compiled_part
 def _pair(x: Any, delta: Any) -> tuple[Any, Any]:
-    """Return pull and curvature of a pair with x = σ (s_i - s_j)/2, which must lie within -FAR and FAR.
+    """Return gradient and curvature of a pair with x = σ (s_i - s_j)/2, which must lie within -FAR and FAR.
 
-    With t = tanh(x) and Δ positive where j is the better, the pair pulls j up by Δ + |Δ| t and has the curvature
+    With t = tanh(x) and Δ positive where j is the better, the pair moves j up by Δ + |Δ| t and has the curvature
     |Δ| (1 - t²), in units of σ/2 and σ²/4. tanh is its continued fraction to x¹⁷, in float32, where exp in float64
     takes six times as long.
     """

@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from podium._compiled import SCORE, compiled, compiled_part, run_threads
+from podium._compiled import compiled, compiled_part, run_threads
 from podium._validation import Array
-from podium.trees.histogram import BINS, Packed
-from podium.trees.split import FIELDS, Split
+from podium.trees.histogram import BINS, WORD, Packed, SumLayout
+from podium.trees.split import SPLIT, Limits, Record, Split, Sums
 
 WORDS = 8
 """Words of 32 bits in a set."""
@@ -49,43 +49,46 @@ class CategorySplits:
         """Begin a tree: keep the categorical ones among its features, and return the others."""
         categorical = self.n_categories[features] >= 0
         own = features[categorical].astype(np.int64)
-        self._terms = packed.layout, packed.units, own, self.n_categories, float(self.smoothing)
+        self._terms = packed.layout, own, self.n_categories, float(self.smoothing)
         return features[~categorical]
 
-    def search(self, nodes: list[tuple[Array, Array]], limits: Array) -> list[Split | None]:
+    def search(self, nodes: list[tuple[Array, float, float]], limits: Limits) -> list[Split | None]:
         """Return the best split of each node.
 
         Parameters
         ----------
-        nodes : list of (histogram, bounds)
+        nodes : list of (histogram, lowest, highest)
             As in `search_splits`.
-        limits : ndarray of float64
-            See `Limits`.
+        limits : Limits
         """
-        found, sets = np.empty((len(nodes), FIELDS), SCORE), np.empty((len(nodes), WORDS), np.uint32)
+        found, sets = np.recarray(len(nodes), SPLIT), np.empty((len(nodes), WORDS), np.uint32)
         calls: list[Any] = [
-            (histogram, *self._terms, limits, bounds, out, words)
-            for (histogram, bounds), out, words in zip(nodes, found, sets, strict=True)
+            (*node, *self._terms, limits, out, words) for node, out, words in zip(nodes, found, sets, strict=True)
         ]
         run_threads(search_category_splits, calls, self.n_threads)
-        splits = [Split(*numbers.tolist())._replace(left_set=words) for numbers, words in zip(found, sets, strict=True)]
+        numbers = found[list(Split._fields[:-1])].tolist()
+        splits = [Split._make((*fields, words)) for fields, words in zip(numbers, sets, strict=True)]
         return [split if split.gain > 0 else None for split in splits]
 
 
 @compiled
 def search_category_splits(
     histogram: Array,
-    layout: Array,
-    units: Array,
+    lowest: float,
+    highest: float,
+    layout: SumLayout,
     features: Array,
     n_categories: Array,
     smoothing: float,
-    limits: Array,
-    bounds: Array,
-    found_out: Array,
+    limits: Limits,
+    split_out: Record,
     set_out: Array,
 ) -> None:
     """Write a node's best split by a set; slow line: ``max((gain(f, left), f, left) for f, left in all)``.
+
+    1. Sum up the categories of a feature, draw them to their mean, and sort them by it.
+    2. For missing values on the left, then on the right: take the gains of all sets.
+    3. Keep the best set.
 
     Of equal gains the first feature wins, then missing values to the left, then first parts of the sorted
     categories, the shortest before others, then single categories. Categories that the node lacks go the way of
@@ -93,52 +96,54 @@ def search_category_splits(
 
     Parameters
     ----------
-    histogram, layout, units, limits, bounds : as in `search_splits`
+    histogram, lowest, highest, layout, limits : as in `search_splits`
     features : int64
         Categorical features, ascending.
     n_categories : int64[n_features]
     smoothing : float
-    found_out : float64[9]
-        See `Split`; the cut is -1.
+    split_out : SPLIT
+        The cut is -1.
     set_out : uint32[8]
         Bit c is set if category c goes left.
     """
     sums, codes = np.empty((3, BINS)), np.empty(BINS, np.int64)
     left, gains = np.empty((3, 2 * BINS)), np.empty(2 * BINS)
-    found_out[0] = -1.0
+    split_out.gain = -1.0
     for feature in features:
-        size = _category_sums(
-            histogram[:, feature // 8, feature % 8], n_categories[feature], layout, units, sums, codes
+        size = _category_sums(  # 1
+            histogram[:, feature // WORD, feature % WORD], n_categories[feature], layout, sums, codes
         )
         _draw_to_mean(sums[:, 1 : size + 1], smoothing)
         _sort_by_mean(sums[:, 1 : size + 1], codes[1 : size + 1])
-        G, H, rows = sums[0, : size + 1].sum(), sums[1, : size + 1].sum(), sums[2, : size + 1].sum()
+        whole = Sums(sums[0, : size + 1].sum(), sums[1, : size + 1].sum(), sums[2, : size + 1].sum())
         missing = sums[2, 0]
         for side in range(2 if missing > 0.0 else 1):
-            n_sets = _fill_candidates(sums, size, side == 0, left)
-            _fill_gains(left[:, :n_sets], (G, H, rows), limits, bounds, gains)
+            n_sets = _fill_candidates(sums, size, side == 0, left)  # 2
+            _fill_gains(left[:, :n_sets], whole, limits, lowest, highest, gains)
             i = np.argmax(gains[:n_sets])
-            if gains[i] > max(found_out[0], limits[3]):
-                missing_left = side == 0 if missing > 0.0 else 2.0 * left[2, i] >= rows
-                found_out[0], found_out[1], found_out[2], found_out[3] = gains[i], feature, -1.0, missing_left
-                found_out[4], found_out[5], found_out[6] = left[2, i], left[0, i], left[1, i]
-                found_out[7], found_out[8] = G - left[0, i], H - left[1, i]
+            if gains[i] > max(split_out.gain, limits.min_split_gain):  # 3
+                missing_left = side == 0 if missing > 0.0 else 2.0 * left[2, i] >= whole.n_rows
+                split_out.gain, split_out.feature, split_out.cut = gains[i], feature, -1
+                split_out.missing_left, split_out.left_count = missing_left, left[2, i]
+                split_out.left_gradient, split_out.left_curvature = left[0, i], left[1, i]
+                split_out.right_gradient, split_out.right_curvature = (
+                    whole.gradient - left[0, i],
+                    whole.curvature - left[1, i],
+                )
                 _write_set(codes, size, i, missing_left, n_categories[feature], set_out)
 
 
 @compiled_part
-def _category_sums(
-    cells: Array, n_categories: int, layout: Array, units: Array, sums_out: Array, codes_out: Array
-) -> int:
+def _category_sums(cells: Array, n_categories: int, layout: SumLayout, sums_out: Array, codes_out: Array) -> int:
     """Write gradient, curvature and rows of the missing values, then of each category that occurs; return how many."""
     size = 0
     for code in range(n_categories + 1):
         top, low = cells[0, code], cells[len(cells) - 1, code]
-        rows = low & layout[3]
+        rows = low & layout.count_mask
         if code == 0 or rows > 0:
             codes_out[size] = code
-            sums_out[0, size] = (top >> layout[0]) * units[0]
-            sums_out[1, size] = ((low >> layout[1]) & layout[2]) * units[1]
+            sums_out[0, size] = (top >> layout.gradient_shift) * layout.gradient_unit
+            sums_out[1, size] = ((low >> layout.curvature_shift) & layout.curvature_mask) * layout.curvature_unit
             sums_out[2, size] = rows
             size += 1
     return size - 1
@@ -163,9 +168,14 @@ def _sort_by_mean(sums: Array, codes: Array) -> None:
     for i in range(len(codes)):
         keys[i] = sums[0, i] / sums[1, i] if sums[1, i] > 0.0 else 0.0
     order = np.argsort(keys, kind="mergesort")
-    codes[:] = codes[order]
     for part in range(len(sums)):
-        sums[part] = sums[part][order]
+        for i in range(len(codes)):
+            keys[i] = sums[part, i]
+        for i in range(len(codes)):
+            sums[part, i] = keys[order[i]]
+    before = codes.copy()
+    for i in range(len(codes)):
+        codes[i] = before[order[i]]
 
 
 @compiled_part
@@ -183,22 +193,24 @@ def _fill_candidates(sums: Array, size: int, missing_left: bool, left_out: Array
     return 2 * size + 1
 
 
-@compiled
-def _fill_gains(left: Array, whole: tuple[float, float, float], limits: Array, bounds: Array, gains_out: Array) -> None:
+@compiled_part
+def _fill_gains(left: Array, whole: Sums, limits: Limits, lowest: float, highest: float, gains_out: Array) -> None:
     """Fall of the loss by each set with values held within bounds, -1 where a limit forbids it."""
-    G, H, rows = whole
-    ridge, least, weight = limits[2], max(limits[0], 1.0), max(limits[1], TINY)
+    G, H, ridge = whole.gradient, whole.curvature, limits.reg_lambda
+    least, weight = max(limits.min_child_samples, 1), max(limits.min_child_weight, TINY)
     base = G * G / (H + ridge) if H + ridge > 0.0 else 0.0
     for i in range(left.shape[1]):
         g, h, n = left[0, i], left[1, i], left[2, i]
-        allowed = n >= least and rows - n >= least and h >= weight and H - h >= weight
-        gains_out[i] = _fall(g, h + ridge, bounds) + _fall(G - g, H - h + ridge, bounds) - base if allowed else -1.0
+        gains_out[i] = -1.0
+        if n >= least and whole.n_rows - n >= least and h >= weight and H - h >= weight:
+            rest = _fall(G - g, H - h + ridge, lowest, highest)
+            gains_out[i] = _fall(g, h + ridge, lowest, highest) + rest - base
 
 
 @compiled_part
-def _fall(g: float, h: float, bounds: Array) -> float:
+def _fall(g: float, h: float, lowest: float, highest: float) -> float:
     """Twice the fall of g v + h v²/2 at the best v within bounds: g²/h where they leave it free."""
-    value = min(max(-g / h, bounds[0]), bounds[1])
+    value = min(max(-g / h, lowest), highest)
     return float(-(2.0 * g * value + h * value * value))
 
 

@@ -2,341 +2,379 @@
 
 Each division costs the histogram of the smaller child; the larger child's is the difference to their parent's.
 
-One thread leads: it decides what comes next, and lays it out as a task of some items, such as "sums and splits of these
-sixty-four features". Helpers take items while there are some, and look out for more. The leader takes items too, so
-that no helper has to come. A thread that Python calls begins 100 to 200 µs later, as long as a small leaf takes; one
-that looks out begins at once: so helpers are called once a tree (with categories once a division, and on large data
-once a second, so that Ctrl-C is heard).
+One thread leads, others help. The leader lays out a task of some items, such as "sums and splits of these sixty-four
+features"; whoever is free takes the next item::
+
+    leader                                           helpers
+    1. _next_task: finish the task that was done,
+       lay out the next; at the end of the tree leave
+    2. publish: done = 0, remaining = n_items   ──►  2. poll until remaining > 0; leave if over
+    3. take an item (remaining -= 1), do it,         3. take an item, do it, done += 1,
+       done += 1, until none remains                    until none remains
+    4. wait until done = n_items                ◄──
+    5. go to 1; when it has left, the caller
+       sets over                                ──►
+
+A thread that Python calls begins 100 to 200 µs later, as long as a small leaf takes; one that polls begins at once: so
+helpers are called once a tree (with categories once a division, and on large data once a second, so that Ctrl-C is
+heard). The leader takes items too, so that no helper has to come; a task of one item is not published.
+
+Tasks of a division, in this order (`_next_task`): PARTITION the rows of the leaf of the largest gain, by chunks; GATHER
+the gradients of the smaller child, by chunks; SEARCH the best splits of both children, by ranges of features. When no
+leaf is left to divide: VALUES, by leaves.
 
 Items allocate nothing: scratch is allocated before the first one. Should a helper fail even so, its item is never done;
-whoever calls it then sets OVER, and all leave.
+whoever calls it then sets over, and all leave.
 
-Kernels take tuples of arrays:
-
-- data: codes of the features, in blocks and in lines, packed planes, gradient, curvature, used words, ranges of words
-  and features;
-- terms: of `search_splits`, from the layout to the limits;
-- room: rows, spare rows, gathered planes, histograms;
-- desk: counters, task, table, bounds, sizes, found: what threads tell one another;
-- tree: leaves, their bounds, best splits, tables of sets and values; splits made and the ways to them.
+To add a limit on leaves see `_may_divide`, on splits `split._allowed_cuts`, on the values of leaves `LEAF` (lowest,
+highest), `split.fill_child_bounds` and `split._bounded_gain`.
 
 Calls are few levels deep on purpose: what a kernel calls is compiled again with it.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from podium._compiled import ROW, atomic_add, atomic_load, atomic_store, compiled, compiled_part, give_way, prefetch
+from podium._compiled import (
+    INDEX,
+    atomic_add,
+    atomic_load,
+    atomic_store,
+    compiled,
+    compiled_part,
+    give_way,
+    prefetch,
+)
 from podium._validation import Array
 from podium.binning import BLOCK
+from podium.trees.growth_state import (
+    FULL,
+    GATHER,
+    GROWN,
+    NOTHING,
+    PARTITION,
+    SEARCH,
+    STOPPED,
+    VALUES,
+    Buffers,
+    GrowingTree,
+    Scratch,
+    Shared,
+    TreeData,
+)
 from podium.trees.histogram import BINS, FETCHED, fill_histograms, subtract_histograms
-from podium.trees.split import fill_child_bounds, search_splits
+from podium.trees.split import Record, Records, SplitContext, fill_child_bounds, search_splits
 
-START, STOP, SLOT, DEPTH, PARENT, ON_LEFT, LEAF_FIELDS = range(7)
-"""Columns of the leaves: their rows, place of their histograms, depth, the split above and whether they are on its
-left."""
-REMAINING, DONE, OVER, COUNTERS = 0, 8, 16, 24
-"""Counters: items not taken yet, items done, whether the leader has left or a helper has failed; each in a cache line
-of its own."""
-NOTHING, PARTITION, GATHER, SEARCH, VALUES = range(5)
-"""Kinds of tasks."""
-KIND, N_ITEMS, NUMBER, FIRST, LAST, FEATURE, MIDDLE, SMALLER, LARGER, N_LEAVES, PLACE, STEPS, END = range(13)
-"""The task: its kind, number of items, and which task it is; its rows; the feature to part by, and where the right
-rows begin; the leaves searched, the larger one -1 for the root. Then the tree: its leaves, the leaf that was divided
-last, how many steps are left, and how the growth has ended."""
-MAX_LEAVES, MAX_DEPTH, LEAST, SHARED, TASK_FIELDS = range(13, 18)
-"""What the tree may become: leaves, depth, rows that a leaf must have to be searched; and the rows from which threads
-share what is done row by row."""
-GROWN, STOPPED, FULL = range(3)
-"""How a growth ends: no leaf is left to divide, as many steps as allowed are done, more room is needed."""
-LOOKS = 256
-"""Looks for an item after which a helper gives way to others who want its processor: on a busy machine it would use up
-its time by looking, and be stopped in the middle of an item."""
+POLLS_PER_YIELD = 256
+"""Polls after which a helper yields: on a busy machine it would use up its time by polling, and be stopped amid an
+item."""
 
 
-@compiled
-def lead(data: Any, terms: Any, room: Any, desk: Any, tree: Any, n_helpers: int) -> None:
-    """Divide the leaf of the largest gain, the first of equals, again and again, until the task says how it ended."""
-    counters, task, best = desk[0], desk[1], np.empty(2)
-    fetched, sums = np.empty(FETCHED, np.uint64), np.empty((2, BINS), np.uint64)
-    n_items = _next_task(data, terms, room, desk, tree)
-    while n_items > 0:
-        best[0] = best[1] = -1.0
-        shared = n_helpers > 0 and n_items > 1
-        remaining = n_items
-        if shared:
-            task[NUMBER] += 1
-            atomic_store(counters, DONE, 0)
-            atomic_store(counters, REMAINING, n_items)
-            remaining = atomic_add(counters, REMAINING, -1)
-        while remaining > 0:
-            _do_item(n_items - remaining, data, terms, room, desk, tree, best, fetched, sums)
-            if shared:
-                atomic_add(counters, DONE, 1)
-            remaining = atomic_add(counters, REMAINING, -1) if shared else remaining - 1
-        while shared and atomic_load(counters, DONE) < n_items:
-            if atomic_load(counters, OVER) != 0:
-                return
-            give_way()
-        n_items = _next_task(data, terms, room, desk, tree)
+def lead(
+    data: TreeData, context: SplitContext, buffers: Buffers, shared: Shared, tree: GrowingTree, n_helpers: int
+) -> None:
+    """Divide the leaf of the largest gain, the first of equals, again and again, until `growth.end` says why not."""
+    _grow_together(True, n_helpers, data, context, buffers, shared, tree)
 
 
-@compiled
-def help_leader(data: Any, terms: Any, room: Any, desk: Any, tree: Any) -> None:
+def help_leader(data: TreeData, context: SplitContext, buffers: Buffers, shared: Shared, tree: GrowingTree) -> None:
     """Take items until the leader has left."""
-    counters, task, best, number, looks = desk[0], desk[1], np.empty(2), np.int64(-1), 0
-    fetched, sums = np.empty(FETCHED, np.uint64), np.empty((2, BINS), np.uint64)
-    while atomic_load(counters, OVER) == 0:
-        looks += 1
-        if looks % LOOKS == 0:
+    _grow_together(False, 1, data, context, buffers, shared, tree)
+
+
+@compiled
+def _grow_together(
+    leads: bool,
+    n_helpers: int,
+    data: TreeData,
+    context: SplitContext,
+    buffers: Buffers,
+    shared: Shared,
+    tree: GrowingTree,
+) -> None:
+    """Lead or help, as drawn above: one kernel, since both do items, which is what takes long to compile."""
+    work, task, number, n_items = shared.work, shared.task, np.int64(-1), np.int64(1)
+    scratch = Scratch(np.empty(2), np.empty(FETCHED, np.uint64), np.empty((2, BINS), np.uint64))
+    while n_items > 0:
+        if leads:
+            n_items = _next_task(buffers.rows, buffers.spare_rows, context, shared, tree)  # 1
+            published = n_helpers > 0 and n_items > 1
+            if published:  # 2
+                atomic_store(work, "done", 0)
+                atomic_store(work, "remaining", n_items)
+        else:
+            published = _items_appear(work)  # 2
+            n_items = np.int64(published)
+        remaining = atomic_add(work, "remaining", -1) if published else n_items
+        while remaining > 0:  # 3; the task stays as it is until this item is done
+            if task.number != number:
+                number = task.number
+                scratch.gains[0] = scratch.gains[1] = -1.0
+            _do_item(task.n_items - remaining, data, context, buffers, shared, tree.leaves, scratch)
+            if published:
+                atomic_add(work, "done", 1)
+            remaining = atomic_add(work, "remaining", -1) if published else remaining - 1
+        if leads and published and not _all_are_done(work, n_items):  # 4
+            return
+
+
+@compiled_part
+def _items_appear(work: Record) -> bool:
+    """Wait until there are items; False when there will be none."""
+    polls = 0
+    while atomic_load(work, "over") == 0:
+        if atomic_load(work, "remaining") > 0:
+            return True
+        polls += 1
+        if polls % POLLS_PER_YIELD == 0:
             give_way()
-        if atomic_load(counters, REMAINING) > 0:
-            remaining = atomic_add(counters, REMAINING, -1)
-            if remaining > 0:  # the task stays as it is until this item is done
-                if task[NUMBER] != number:
-                    number = task[NUMBER]
-                    best[0] = best[1] = -1.0
-                _do_item(task[N_ITEMS] - remaining, data, terms, room, desk, tree, best, fetched, sums)
-                atomic_add(counters, DONE, 1)
+    return False
+
+
+@compiled_part
+def _all_are_done(work: Record, n_items: int) -> bool:
+    """Wait until all items are done; False if one will never be."""
+    while atomic_load(work, "done") < n_items:
+        if atomic_load(work, "over") != 0:
+            return False
+        give_way()
+    return True
 
 
 @compiled_part
 def _do_item(
-    item: int, data: Any, terms: Any, room: Any, desk: Any, tree: Any, best: Array, fetched: Array, sums: Array
+    item: int,
+    data: TreeData,
+    context: SplitContext,
+    buffers: Buffers,
+    shared: Shared,
+    leaves: Records,
+    scratch: Scratch,
 ) -> None:
     """Do one item of the task.
 
-    In a search only splits better than the best that this thread has found in lower features are written.
+    PARTITION: leave the rows of a chunk that go left at its start, the others in `spare_rows`.
+    GATHER: write the packed gradients of a chunk of rows one after the other.
+    VALUES: write the value of a leaf.
+    SEARCH, of one range of features:
+
+    1. Fill the histograms of the smaller child.
+    2. Take them from the larger child's, which are still those of their parent.
+    3. Search both for splits better than the best that this thread has found in lower features.
     """
-    codes, words, planes, gradient, curvature, used, ranges, features = data
-    layout, units, n_bins, first_cut, monotone, limits = terms
-    rows, spare, values, histograms = room
-    _, task, table, both, sizes, found = desk
-    leaves, bounds, leaf_values = tree[0], tree[1], tree[4]
-    first, last = _chunk(task, item) if task[KIND] != SEARCH else (task[FIRST], task[LAST])
-    if task[KIND] == PARTITION:
-        block, column = task[FEATURE] // BLOCK, task[FEATURE] % BLOCK
-        sizes[item] = _partition_rows(codes[block], column, table, rows[first:last], spare[first:last])
-    elif task[KIND] == GATHER:
-        for plane in range(len(planes)):
-            for i in range(first, last):
-                values[plane, i] = planes[plane, rows[i]]
-    elif task[KIND] == VALUES:
-        own = rows[leaves[item, START] : leaves[item, STOP]]
-        leaf_values[item] = _leaf_value(own, gradient, curvature, limits[4], bounds[item])
+    task, rows = shared.task, buffers.rows
+    start, stop = (task.start, task.stop) if task.kind == SEARCH else _chunk(task, item)
+    if task.kind == PARTITION:
+        shared.n_left[item] = _partition_rows(
+            data.codes, task.feature, shared.goes_left, start, stop, rows, buffers.spare_rows
+        )
+    elif task.kind == GATHER:
+        for plane in range(len(data.planes)):
+            for i in range(start, stop):
+                buffers.values[plane, i] = data.planes[plane, rows[i]]
+    elif task.kind == VALUES:
+        _fill_leaf_value(rows, data.gradient, data.curvature, shared.growth.reg_lambda, leaves[item])
     else:
-        start, stop = ranges[item, 0], ranges[item, 1]
-        n_children = 1 if task[LARGER] < 0 else 2
-        smaller, larger = histograms[leaves[task[SMALLER], SLOT]], histograms[leaves[max(task[LARGER], 0), SLOT]]
-        for plane in range(len(planes)):
-            own_values = values[plane, first:last]
-            fill_histograms(
-                words, used, rows[first:last], own_values, start, stop, len(gradient), fetched, smaller[plane]
-            )
+        part, n_children = data.ranges[item], 1 if task.larger < 0 else 2
+        smaller = buffers.histograms[leaves[task.smaller].histogram]
+        larger = buffers.histograms[leaves[max(task.larger, 0)].histogram]
+        for plane in range(len(data.planes)):
+            fill_histograms(  # 1
+                data.words, data.used, rows[start:stop], buffers.values[plane, start:stop], part.word_start,
+                part.word_stop, len(data.gradient), scratch.fetched, smaller[plane],
+            )  # fmt: skip
             if n_children == 2:
-                subtract_histograms(smaller[plane], used, start, stop, larger[plane])
-        for child in range(n_children):
-            found[item, child, 0], found[item, child, 1] = best[child], -1.0
-            if child == 1 or last - first >= task[LEAST]:
+                subtract_histograms(smaller[plane], data.used, part.word_start, part.word_stop, larger[plane])  # 2
+        for child in range(n_children):  # 3
+            leaf, split = leaves[task.smaller if child == 0 else task.larger], shared.found[item, child]
+            split.gain, split.feature = scratch.gains[child], -1
+            if leaf.stop - leaf.start >= shared.growth.min_rows:
                 search_splits(
-                    smaller if child == 0 else larger, layout, units, features[ranges[item, 2] : ranges[item, 3]],
-                    n_bins, first_cut, monotone, limits, both[child], sums, found[item, child],
+                    smaller if child == 0 else larger, data.features, part.feature_start, part.feature_stop,
+                    context, leaf.lowest, leaf.highest, scratch.sums, split,
                 )  # fmt: skip
-                best[child] = found[item, child, 0]
+                scratch.gains[child] = split.gain
 
 
 @compiled_part
-def _next_task(data: Any, terms: Any, room: Any, desk: Any, tree: Any) -> int:
+def _next_task(rows: Array, spare_rows: Array, context: SplitContext, shared: Shared, tree: GrowingTree) -> int:
     """Finish the task that was done, lay out the next one, and return the number of its items; 0 at the end.
 
-    Tasks follow one another: partition of a leaf's rows, gathering of the smaller child's gradients, search of both
-    children, the next leaf; at the end the leaves' values.
+    1. Nothing was done and there is no leaf: make the root and search it.
+    2. After a partition: join its chunks, put the children into the tree, and search them, if they may be divided.
+    3. After the gathering: the search.
+    4. After a search: keep the best split of each child.
+    5. If none of these has laid out a task: the next leaf; at the end the leaves' values, after which all is grown.
     """
-    leaves, bounds, splits, tables, _, made, ways = tree
-    _, task, table, both, sizes, found = desk
-    n_items, n_chunks, n_ranges = 0, len(sizes), len(data[6])
-    if task[KIND] == NOTHING and task[N_LEAVES] == 0:
-        n_items = _begin(len(room[0]), n_chunks, task, leaves, bounds, splits, both)
-    elif task[KIND] == PARTITION:
-        _join_chunks(sizes, room[0], room[1], task)
-        n_items = _settle(terms[4], terms[5][2], n_chunks, task, leaves, bounds, splits, made, ways, both)
-    elif task[KIND] == GATHER:
-        task[KIND], n_items = SEARCH, n_ranges
-    elif task[KIND] == SEARCH:
-        _take_best(found, n_ranges, 0, splits[task[SMALLER]])
-        if task[LARGER] >= 0:
-            _take_best(found, n_ranges, 1, splits[task[LARGER]])
-    if n_items == 0 and task[KIND] != VALUES:
-        n_items = _next_leaf(leaves, splits, tables, len(room[3]), n_chunks, task, table)
+    task, growth, n_chunks = shared.task, shared.growth, len(shared.n_left)
+    n_items = 0
+    if task.kind == NOTHING and growth.n_leaves == 0:
+        n_items = _plant_root(len(rows), n_chunks, task, growth, tree.leaves, tree.best)  # 1
+    elif task.kind == PARTITION:
+        _join_chunks(shared.n_left, task, rows, spare_rows)  # 2
+        n_items = _divide_leaf(context, n_chunks, task, growth, tree.leaves, tree.best, tree.splits)
+    elif task.kind == GATHER:
+        task.kind, n_items = SEARCH, len(shared.found)  # 3
+    elif task.kind == SEARCH:
+        _take_best(shared.found, np.int64(0), task.smaller, tree.best)  # 4
+        if task.larger >= 0:
+            _take_best(shared.found, np.int64(1), task.larger, tree.best)
+    if n_items == 0 and task.kind != VALUES:
+        n_items = _next_leaf(n_chunks, task, growth, tree, shared.goes_left)  # 5
     elif n_items == 0:
-        task[END] = GROWN
-    task[N_ITEMS] = n_items
-    return n_items
+        growth.end = GROWN
+    task.n_items = n_items
+    task.number += 1
+    return int(n_items)
 
 
 @compiled_part
-def _begin(n_rows: int, n_chunks: int, task: Array, leaves: Array, bounds: Array, splits: Array, both: Array) -> int:
+def _plant_root(n_rows: int, n_chunks: int, task: Record, growth: Record, leaves: Records, best: Records) -> int:
     """Make the first leaf, and lay out the search of its best split, if it may have one."""
-    leaves[0, START], leaves[0, STOP], leaves[0, SLOT], leaves[0, DEPTH] = 0, n_rows, 0, 0
-    leaves[0, PARENT], leaves[0, ON_LEFT] = -1, 0
-    bounds[0, 0], bounds[0, 1], splits[0, 0] = -np.inf, np.inf, -1.0
-    task[N_LEAVES] = 1
-    task[STEPS] -= 1
-    return _lay_out_search(0, -1, n_chunks, leaves, bounds, task, both) if n_rows >= task[LEAST] else 0
+    root = leaves[0]
+    root.start, root.stop, root.histogram, root.depth, root.parent, root.on_left = 0, n_rows, 0, 0, -1, 0
+    root.lowest, root.highest, best[0].gain = -np.inf, np.inf, -1.0
+    growth.n_leaves = 1
+    growth.steps_left -= 1
+    if n_rows < growth.min_rows:
+        return 0
+    return int(_lay_out_search(np.int64(0), np.int64(-1), n_chunks, task, growth, root))  # int64: one instance
 
 
 @compiled_part
-def _lay_out_search(
-    smaller: int, larger: int, n_chunks: int, leaves: Array, bounds: Array, task: Array, both: Array
-) -> int:
+def _lay_out_search(smaller: int, larger: int, n_chunks: int, task: Record, growth: Record, leaf: Record) -> int:
     """Lay out the gathering of the smaller leaf's gradients, which the search of both follows."""
-    task[KIND], task[SMALLER], task[LARGER] = GATHER, smaller, larger
-    task[FIRST], task[LAST] = leaves[smaller, START], leaves[smaller, STOP]
-    for side in range(2):
-        both[0, side], both[1, side] = bounds[smaller, side], bounds[max(larger, 0), side]
-    return n_chunks if task[LAST] - task[FIRST] >= task[SHARED] else 1
+    task.kind, task.smaller, task.larger, task.start, task.stop = GATHER, smaller, larger, leaf.start, leaf.stop
+    return n_chunks if task.stop - task.start >= growth.min_shared_rows else 1
 
 
 @compiled_part
-def _next_leaf(
-    leaves: Array, splits: Array, tables: Array, n_slots: int, n_chunks: int, task: Array, table: Array
-) -> int:
+def _next_leaf(n_chunks: int, task: Record, growth: Record, tree: GrowingTree, goes_left_out: Array) -> int:
     """Lay out the partition of the leaf of the largest gain; if none is left, the values; 0 if it must end here."""
     chosen, largest = -1, 0.0
-    for place in range(task[N_LEAVES] if task[N_LEAVES] < task[MAX_LEAVES] else 0):
-        if splits[place, 0] > largest:
-            chosen, largest = place, splits[place, 0]
-    full = chosen >= 0 and task[N_LEAVES] >= n_slots and _searched(task, leaves[chosen, DEPTH])
-    if full or task[STEPS] == 0:
-        task[KIND], task[END] = NOTHING, FULL if full else STOPPED
+    for place in range(growth.n_leaves if growth.n_leaves < growth.max_leaves else 0):
+        if tree.best[place].gain > largest:
+            chosen, largest = place, tree.best[place].gain
+    leaf, split = tree.leaves[max(chosen, 0)], tree.best[max(chosen, 0)]
+    full = chosen >= 0 and growth.n_leaves >= growth.n_histograms and _may_divide(growth, leaf.depth)
+    if full or growth.steps_left == 0:
+        task.kind, growth.end = NOTHING, FULL if full else STOPPED
         return 0
     if chosen < 0:
-        task[KIND] = VALUES
-        return int(task[N_LEAVES])
-    task[STEPS] -= 1
-    task[KIND], task[PLACE], task[FEATURE] = PARTITION, chosen, np.int64(splits[chosen, 1])
-    task[FIRST], task[LAST] = leaves[chosen, START], leaves[chosen, STOP]
+        task.kind = VALUES
+        return int(growth.n_leaves)
+    growth.steps_left -= 1
+    growth.divided = chosen
+    task.kind, task.feature, task.start, task.stop = PARTITION, split.feature, leaf.start, leaf.stop
     for code in range(BINS):
-        by_set = tables[min(chosen, len(tables) - 1), code]
-        table[code] = by_set if splits[chosen, 2] < 0.0 else code <= splits[chosen, 2]
-    table[0] = splits[chosen, 3] > 0.0
-    return n_chunks if task[LAST] - task[FIRST] >= task[SHARED] else 1
+        by_set = tree.tables[min(chosen, len(tree.tables) - 1), code]
+        goes_left_out[code] = by_set if split.cut < 0 else code <= split.cut
+    goes_left_out[0] = split.missing_left
+    return n_chunks if task.stop - task.start >= growth.min_shared_rows else 1
 
 
 @compiled_part
-def _searched(task: Array, depth: int) -> bool:
+def _may_divide(growth: Record, depth: int) -> bool:
     """Say whether the children of a leaf of such a depth may be divided."""
-    return bool(task[N_LEAVES] + 1 < task[MAX_LEAVES] and depth + 1 < task[MAX_DEPTH])
+    return bool(growth.n_leaves + 1 < growth.max_leaves and depth + 1 < growth.max_depth)
 
 
 @compiled_part
-def _settle(
-    monotone: Array,
-    reg_lambda: float,
-    n_chunks: int,
-    task: Array,
-    leaves: Array,
-    bounds: Array,
-    splits: Array,
-    made: Array,
-    ways: Array,
-    both: Array,
+def _divide_leaf(
+    context: SplitContext, n_chunks: int, task: Record, growth: Record, leaves: Records, best: Records, splits: Records
 ) -> int:
     """Put the children of a parted leaf into the tree and lay out their search, if they may be divided.
 
-    The left child takes the leaf's place, the right one that after all others.
+    1. The split is made: it hangs where the leaf hung.
+    2. The left child takes the leaf's place, the right one that after all others.
+    3. Both have the leaf's bounds, parted where the feature is constrained.
+    4. The larger child keeps the place of its parent's histograms; the smaller one gets another.
     """
-    left, right, middle = task[PLACE], task[N_LEAVES], task[MIDDLE]
-    number, searched = right - 1, _searched(task, leaves[left, DEPTH])
-    _copy(splits[left], made[number])
-    ways[number, 0], ways[number, 1] = leaves[left, PARENT], leaves[left, ON_LEFT]
-    leaves[left, PARENT], leaves[left, ON_LEFT] = number, 1
-    leaves[left, DEPTH] += 1
-    for field in range(LEAF_FIELDS):
-        leaves[right, field] = leaves[left, field]
-    leaves[right, ON_LEFT] = 0
-    leaves[left, STOP] = leaves[right, START] = middle
-    _copy(bounds[left], bounds[right])
-    direction = np.int64(monotone[task[FEATURE]]) if len(monotone) > 0 else 0
-    fill_child_bounds(splits[left], direction, reg_lambda, bounds[left], bounds[right])
-    splits[left, 0] = splits[right, 0] = -1.0
-    task[N_LEAVES] += 1
-    left_is_smaller = middle - task[FIRST] < task[LAST] - middle
-    smaller, larger = (left, right) if left_is_smaller else (right, left)
-    if not searched or leaves[larger, STOP] - leaves[larger, START] < task[LEAST]:
+    place, number = growth.divided, growth.n_leaves - 1
+    left, right, made = leaves[place], leaves[growth.n_leaves], splits[number]
+    may_divide = _may_divide(growth, left.depth)
+    splits[number] = best[place]  # 1
+    made.parent, made.on_left = left.parent, left.on_left != 0
+    left.parent, left.on_left = number, 1  # 2
+    left.depth += 1
+    leaves[growth.n_leaves] = left
+    right.on_left = 0
+    left.stop = right.start = task.middle
+    fill_child_bounds(made, context.columns[task.feature].direction, context.limits.reg_lambda, left, right)  # 3
+    best[place].gain = best[growth.n_leaves].gain = -1.0
+    smaller, larger = growth.n_leaves, place
+    if task.middle - task.start < task.stop - task.middle:
+        smaller, larger = larger, smaller
+    growth.n_leaves += 1
+    if not may_divide or leaves[larger].stop - leaves[larger].start < growth.min_rows:
         return 0
-    leaves[smaller, SLOT] = right  # the larger child keeps the place of its parent's histograms
-    return int(_lay_out_search(smaller, larger, n_chunks, leaves, bounds, task, both))
+    leaves[smaller].histogram = growth.n_leaves - 1  # 4
+    return int(_lay_out_search(smaller, larger, n_chunks, task, growth, leaves[smaller]))
 
 
 @compiled_part
-def _copy(source: Array, out: Array) -> None:
-    """Do ``out[:] = source``, without the text of an error about shapes, which would take 2 s to compile."""
-    for i in range(len(source)):
-        out[i] = source[i]
-
-
-@compiled_part
-def _chunk(task: Array, item: int) -> tuple[int, int]:
+def _chunk(task: Record, item: int) -> tuple[int, int]:
     """Return the rows of one of the equal parts of the task's rows."""
-    n_rows, n_items = task[LAST] - task[FIRST], task[N_ITEMS]
-    return task[FIRST] + n_rows * item // n_items, task[FIRST] + n_rows * (item + 1) // n_items
+    n_rows = task.stop - task.start
+    return task.start + n_rows * item // task.n_items, task.start + n_rows * (item + 1) // task.n_items
 
 
 @compiled_part
-def _partition_rows(codes: Array, column: int, table: Array, rows: Array, spare_out: Array) -> int:
-    """Leave the rows that go left at the start of `rows`, the others in `spare_out`; return how many go left.
+def _partition_rows(
+    codes: Array, feature: int, goes_left: Array, start: int, stop: int, rows: Array, spare_rows_out: Array
+) -> int:
+    """Leave the rows that go left at the start of a chunk, the others in `spare_rows_out`; return how many go left.
 
-    Slow line: ``left = table[codes[rows, column]]``; each row is written to both places, without a branch.
+    Slow line: ``left = goes_left[codes[rows, column]]``; each row is written to both places, without a branch.
     """
-    flat, ahead = codes.reshape(-1), len(rows) - 1
-    n_left, n_right = ROW(0), ROW(0)
-    for i in range(len(rows)):
-        prefetch(flat, np.int64(rows[min(i + 24, ahead)]) * BLOCK)
+    block, column, ahead = feature // BLOCK, feature % BLOCK, INDEX(stop - 1)
+    base = block * codes.shape[1]
+    left_end, right_end = INDEX(start), INDEX(start)
+    for i in range(INDEX(start), INDEX(stop)):
+        prefetch(codes, (base + np.int64(rows[min(i + INDEX(24), ahead)])) * BLOCK)
         row = rows[i]
-        left = table[codes[row, column]]
-        rows[n_left] = row
-        spare_out[n_right] = row
-        n_left += left
-        n_right += not left
-    return int(n_left)
+        left = goes_left[codes[block, row, column]]
+        rows[left_end] = row
+        spare_rows_out[right_end] = row
+        left_end += INDEX(left)
+        right_end += INDEX(not left)
+    return int(left_end) - start
 
 
 @compiled_part
-def _join_chunks(sizes: Array, rows: Array, spare: Array, task: Array) -> None:
-    """Join the left rows, then the right rows, of parts that were partitioned apart."""
-    place = task[FIRST]
-    for item in range(task[N_ITEMS]):
-        first, _ = _chunk(task, item)
-        if first > place:
-            for i in range(sizes[item]):
-                rows[place + i] = rows[first + i]
-        place += sizes[item]
-    task[MIDDLE] = place
-    for item in range(task[N_ITEMS]):
-        first, last = _chunk(task, item)
-        for i in range(last - first - sizes[item]):
-            rows[place + i] = spare[first + i]
-        place += last - first - sizes[item]
+def _join_chunks(n_left: Array, task: Record, rows: Array, spare_rows: Array) -> None:
+    """Join the left rows, then the right rows, of chunks that were partitioned apart."""
+    place = task.start
+    for item in range(task.n_items):
+        start, _ = _chunk(task, item)
+        if start > place:
+            for i in range(n_left[item]):
+                rows[place + i] = rows[start + i]
+        place += n_left[item]
+    task.middle = place
+    for item in range(task.n_items):
+        start, stop = _chunk(task, item)
+        for i in range(stop - start - n_left[item]):
+            rows[place + i] = spare_rows[start + i]
+        place += stop - start - n_left[item]
 
 
 @compiled_part
-def _take_best(found: Array, n_items: int, child: int, split_out: Array) -> None:
+def _take_best(found: Records, child: int, place: int, best_out: Records) -> None:
     """Write the split of the largest gain, of equals that of the first features."""
-    for item in range(n_items):
-        if found[item, child, 1] >= 0.0 and found[item, child, 0] > split_out[0]:
-            _copy(found[item, child], split_out)
+    for item in range(len(found)):
+        split = found[item, child]
+        if split.feature >= 0 and split.gain > best_out[place].gain:
+            best_out[place] = split
 
 
 @compiled_part
-def _leaf_value(rows: Array, gradient: Array, curvature: Array, ridge: float, bounds: Array) -> float:
-    """Return Newton's value ``-gradient[rows].sum() / (curvature[rows].sum() + λ)``, within bounds."""
+def _fill_leaf_value(rows: Array, gradient: Array, curvature: Array, reg_lambda: float, leaf_out: Record) -> None:
+    """Write Newton's value ``-gradient[rows].sum() / (curvature[rows].sum() + λ)`` of a leaf, within its bounds."""
     g, h = 0.0, 0.0
-    for row in rows:
-        g += gradient[row]
-        h += curvature[row]
-    value = -g / (h + ridge) if h + ridge > 0.0 else 0.0
-    return float(min(max(value, bounds[0]), bounds[1]))
+    for i in range(leaf_out.start, leaf_out.stop):
+        g += gradient[rows[i]]
+        h += curvature[rows[i]]
+    value = -g / (h + reg_lambda) if h + reg_lambda > 0.0 else 0.0
+    leaf_out.value = min(max(value, leaf_out.lowest), leaf_out.highest)

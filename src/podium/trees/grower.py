@@ -4,51 +4,42 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from podium._compiled import JIT_DISABLED, ROW, processors, run_beside
+from podium._compiled import JIT_DISABLED, processors, run_beside
 from podium._validation import Array
 from podium.binning import BlockBins
 from podium.trees.category_split import WORDS, CategorySplits
 from podium.trees.category_walk import tables_of
-from podium.trees.division import (
-    COUNTERS,
-    DEPTH,
-    END,
+from podium.trees.division import help_leader, lead
+from podium.trees.growth_state import (
     FULL,
     GROWN,
-    LEAF_FIELDS,
-    LEAST,
-    MAX_DEPTH,
-    MAX_LEAVES,
-    N_LEAVES,
-    ON_LEFT,
-    OVER,
-    PARENT,
-    PLACE,
-    SHARED,
-    SLOT,
-    START,
-    STEPS,
-    STOP,
+    GROWTH,
+    LEAF,
+    RANGE,
     STOPPED,
-    TASK_FIELDS,
-    help_leader,
-    lead,
+    TASK,
+    WORK,
+    Buffers,
+    GrowingTree,
+    Shared,
+    TreeData,
 )
 from podium.trees.histogram import BINS, LINE, WORD, Packed, as_lines, pack
 from podium.trees.leaf_values import newton_values
 from podium.trees.regression_tree import RegressionTree
-from podium.trees.split import FIELDS, Limits, Split
+from podium.trees.split import COLUMN, FREE, SPLIT, Limits, Record, Records, Split, SplitContext
 
 SHARED_CELLS = 100_000
 """Rows times features from which helpers are called."""
 SHARED_ROWS = 4096
 """Rows of a leaf from which threads share what is done row by row."""
-FIRST_SLOTS = 64
-"""Leaves that there is room for at first; 255 leaves of 136 features need 80 MB."""
+FIRST_HISTOGRAMS = 64
+"""Leaves that histograms are allocated for at first; 255 leaves of 136 features need 80 MB."""
 CELLS_PER_CALL = 2**31
 """Rows times features times divisions of one call of a kernel: about a second, for Ctrl-C is heard between calls."""
 
@@ -112,13 +103,22 @@ class TreeGrower:
         self.max_leaves = min(max_leaves, max(bins.n_rows, 1))
         given = np.empty(0, np.int8) if monotone is None else np.asarray(monotone, np.int8)
         self.monotone = given if given.any() else np.empty(0, np.int8)
-        self.words, self.limits, self.weight = as_lines(bins, n_threads), limits.as_array(weight is not None), weight
+        self.words, self.weight = as_lines(bins, n_threads), weight
+        self.limits, self.reg_lambda = limits.of_gains(by_squares=weight is not None), float(limits.reg_lambda)
         self.n_words = -(-bins.cuts.n_features // WORD)
-        depth = max_leaves if max_depth is None else max_depth
-        self.growth = self.max_leaves, depth, max(2, 2 * limits.min_child_samples)
-        self._spare = np.empty(bins.n_rows, np.uint32)
+        self.max_depth = max_leaves if max_depth is None else max_depth
+        self.columns = self._columns()
+        self._spare_rows = np.empty(bins.n_rows, np.uint32)
         self._values = np.empty((0, bins.n_rows), np.int64)
         self._histograms = np.empty((0, 1, self.n_words, WORD, BINS), np.int64)
+
+    def _columns(self) -> Records:
+        """Return what searches know of each feature."""
+        cuts = self.bins.cuts
+        columns = np.recarray(cuts.n_features, COLUMN)
+        columns.n_bins, columns.first_cut = cuts.n_bins, cuts.first
+        columns.direction = self.monotone if len(self.monotone) else FREE
+        return columns
 
     def grow(
         self,
@@ -147,22 +147,21 @@ class TreeGrower:
         """
         own = np.arange(self.bins.n_rows, dtype=np.uint32) if rows is None else rows.copy()
         used = np.arange(self.bins.cuts.n_features) if features is None else features
-        bends = curvature if self.weight is None else self.weight
-        whole = self.weight is not None
-        packed = pack(gradient, bends, self.keys, salt, self.exact, self.n_threads, whole)  # 1
+        weight, by_squares = (curvature, False) if self.weight is None else (self.weight, True)
+        packed = pack(gradient, weight, self.keys, salt, self.exact, self.n_threads, by_squares)  # 1
         growing = Growing(self, packed, own, used, gradient, curvature)
         growing.run()  # 2, 3
         return growing.finish()
 
-    def room(self, n_planes: int, n_slots: int) -> tuple[Array, Array]:
-        """Return places for gathered planes and for the histograms of leaves; what stands in them stays."""
+    def buffers(self, rows: Array, n_planes: int, n_histograms: int) -> Buffers:
+        """Return buffers for so many planes and the histograms of so many leaves; what stands in them stays."""
         if len(self._values) < n_planes:
             self._values = np.empty((n_planes, self.bins.n_rows), np.int64)
-        if len(self._histograms) < n_slots:
-            more = np.empty((n_slots, n_planes, *self._histograms.shape[2:]), np.int64)
+        if len(self._histograms) < n_histograms:
+            more = np.empty((n_histograms, n_planes, *self._histograms.shape[2:]), np.int64)
             more[: len(self._histograms)] = self._histograms
             self._histograms = more
-        return self._values, self._histograms
+        return Buffers(rows, self._spare_rows, self._values, self._histograms)
 
 
 class Growing:
@@ -191,27 +190,28 @@ class Growing:
         numeric = features if grower.categories is None else grower.categories.take(features, packed)
         ranges = self._ranges(used, numeric)
         bins, n = grower.bins, grower.max_leaves
-        self._data = (
+        self.data = TreeData(
             bins.codes, grower.words, packed.planes, gradient, curvature, used, ranges, numeric.astype(np.int64)
+        )
+        self.context = SplitContext(grower.columns, packed.layout, grower.limits, len(grower.monotone) > 0)
+        self.work, self.growth = _record(WORK), _record(GROWTH)
+        self.growth.max_leaves, self.growth.max_depth = grower.max_leaves, grower.max_depth
+        self.growth.min_rows = max(2, 2 * grower.limits.min_child_samples)
+        self.growth.min_shared_rows, self.growth.reg_lambda = SHARED_ROWS, grower.reg_lambda
+        self.shared = Shared(
+            self.work, _record(TASK), self.growth, np.empty(BINS, np.bool_), np.empty(n_chunks, np.int64),
+            np.recarray((len(ranges), 2), SPLIT),
         )  # fmt: skip
-        self._terms = packed.layout, packed.units, bins.cuts.n_bins, bins.cuts.first, grower.monotone, grower.limits
-        self._task = np.zeros(TASK_FIELDS, np.int64)
-        self._task[[MAX_LEAVES, MAX_DEPTH, LEAST, SHARED]] = *grower.growth, SHARED_ROWS
-        self._desk = (
-            np.zeros(COUNTERS, np.int64), self._task, np.empty(BINS, np.bool_),
-            np.array([[-np.inf, np.inf]] * 2), np.empty(n_chunks, np.int64), np.empty((len(ranges), 2, FIELDS)),
-        )  # fmt: skip
-        self.leaves, self.bounds, self.best = np.empty((n, LEAF_FIELDS), ROW), np.empty((n, 2)), np.empty((n, FIELDS))
-        self.tables = np.empty((1 if grower.categories is None else n, BINS), np.bool_)
-        self.derivatives = gradient, curvature
-        self.values, self.splits, self.ways = np.empty(n), np.empty((n, FIELDS)), np.empty((n, 2), ROW)
+        tables = np.empty((1 if grower.categories is None else n, BINS), np.bool_)
+        self.tree = GrowingTree(np.recarray(n, LEAF), np.recarray(n, SPLIT), tables, np.recarray(n, SPLIT))
         self.sets: dict[int, Array] = {}
         self.split_sets: list[Array] = []
 
-    def _ranges(self, used: Array, numeric: Array) -> Array:
-        """Return what one item of a search is: a range of words, and of the numeric features in them.
+    def _ranges(self, used: Array, numeric: Array) -> Records:
+        """Return the items of a search.
 
-        For one thread it is all of them; else a line, or a part of one if threads could not share lines out evenly.
+        For one thread it is one, of all words; else a line, or a part of one if threads could not share lines out
+        evenly.
         """
         n_words, n_threads = len(used), self.n_helpers + 1
         ends = np.array([0, n_words])
@@ -219,89 +219,96 @@ class Growing:
             widths = [LINE, LINE // 2, LINE // 4, 1]
             ends = min((_ends(n_words, width) for width in widths), key=lambda ends: _longest_share(ends, n_threads))
         first = np.searchsorted(numeric // WORD, ends)
-        ranges = np.column_stack([ends[:-1], ends[1:], first[:-1], first[1:]])
-        return ranges[[used[a:b].any() for a, b in ranges[:, :2]]].astype(ROW)
+        ranges = np.recarray(len(ends) - 1, RANGE)
+        ranges.word_start, ranges.word_stop, ranges.feature_start, ranges.feature_stop = (
+            ends[:-1], ends[1:], first[:-1], first[1:]
+        )  # fmt: skip
+        return ranges[[bool(used[a:b].any()) for a, b in pairwise(ends)]]
 
     def run(self) -> None:
         """Divide leaves until the tree is grown; after each division look for sets of categories, if there are any."""
-        n_slots, categories = min(self.grower.max_leaves, FIRST_SLOTS), self.grower.categories
-        self._task[END] = STOPPED
-        while self._task[END] != GROWN:
-            before = self.n_leaves
-            self._task[STEPS] = self._steps if categories is None else 1
-            self._lead(n_slots)
-            if self._task[END] == FULL:
-                n_slots = min(2 * n_slots, self.grower.max_leaves)
-            if categories is not None and self.n_leaves > before:
-                self._search_categories(categories, int(self._task[PLACE]))
+        growth, categories = self.growth, self.grower.categories
+        growth.n_histograms, growth.end = min(self.grower.max_leaves, FIRST_HISTOGRAMS), STOPPED
+        while growth.end != GROWN:
+            before = growth.n_leaves
+            growth.steps_left = self._steps if categories is None else 1
+            self._lead()
+            if growth.end == FULL:
+                growth.n_histograms = min(2 * growth.n_histograms, self.grower.max_leaves)
+            if categories is not None and growth.n_leaves > before:
+                self._search_categories(categories)
 
-    @property
-    def n_leaves(self) -> int:
-        """Leaves so far."""
-        return int(self._task[N_LEAVES])
-
-    def _lead(self, n_slots: int) -> None:
+    def _lead(self) -> None:
         """Let one thread lead and the others help it."""
-        room = (self.rows, self.grower._spare, *self.grower.room(len(self.packed.planes), n_slots))
-        tree = self.leaves, self.bounds, self.best, self.tables, self.values, self.splits, self.ways
-        shared: tuple[Any, ...] = (self._data, self._terms, room, self._desk, tree)
-        counters = self._desk[0]
-        counters[:] = 0
+        buffers = self.grower.buffers(self.rows, len(self.packed.planes), self.growth.n_histograms)
+        known = self.data, self.context, buffers, self.shared, self.tree
+        self.work.remaining = self.work.done = self.work.over = 0
         run_beside(
-            partial(lead, *shared, self.n_helpers), partial(_help_or_end, counters, *shared), self.n_helpers,
-            self.grower.n_threads, partial(counters.__setitem__, OVER, 1),
+            partial(lead, *known, self.n_helpers), partial(_help_or_end, self.work, *known), self.n_helpers,
+            self.grower.n_threads, partial(setattr, self.work, "over", 1),
         )  # fmt: skip
 
-    def _search_categories(self, categories: CategorySplits, place: int) -> None:
+    def _search_categories(self, categories: CategorySplits) -> None:
         """Replace the best splits of the newest leaves by better ones of categorical features."""
-        newest = [0] if self.n_leaves == 1 else [place, self.n_leaves - 1]
-        if self.n_leaves > 1 and (left_set := self.sets.pop(place, None)) is not None:
+        divided, n_leaves, leaves = int(self.growth.divided), int(self.growth.n_leaves), self.tree.leaves
+        newest = [0] if n_leaves == 1 else [divided, n_leaves - 1]
+        if n_leaves > 1 and (left_set := self.sets.pop(divided, None)) is not None:
             self.split_sets.append(left_set)
-        wanted = [one for one in newest if self._may_be_divided(one)]
-        nodes = [(self.grower._histograms[self.leaves[one, SLOT]], self.bounds[one]) for one in wanted]
+        wanted = [one for one in newest if self._may_be_divided(leaves[one])]
+        nodes = [
+            (self.grower._histograms[leaf.histogram], float(leaf.lowest), float(leaf.highest))
+            for leaf in leaves[wanted]
+        ]
         found = categories.search(nodes, self.grower.limits)
         for one, split in zip(wanted, found, strict=True):
-            if split is not None and split.left_set is not None and beats(split, self.best[one]):
-                self.best[one], self.sets[one] = split[:FIELDS], split.left_set
-                self.tables[one] = tables_of(split.left_set[None], np.array([split.missing_left > 0]))[0]
+            if split is not None and split.left_set is not None and beats(split, self.tree.best[one]):
+                self.tree.best[one], self.sets[one] = (*split[:-1], -1, False), split.left_set
+                self.tree.tables[one] = tables_of(split.left_set[None], np.array([split.missing_left]))[0]
 
-    def _may_be_divided(self, leaf: int) -> bool:
+    def _may_be_divided(self, leaf: Record) -> bool:
         """Say whether a leaf is neither too deep nor too small, and the tree not full."""
-        max_leaves, max_depth, least = self._task[[MAX_LEAVES, MAX_DEPTH, LEAST]]
-        start, stop, depth = self.leaves[leaf, [START, STOP, DEPTH]]
-        return bool(self.n_leaves < max_leaves and depth < max_depth and stop - start >= least)
+        growth = self.growth
+        enough = leaf.stop - leaf.start >= growth.min_rows
+        return bool(growth.n_leaves < growth.max_leaves and leaf.depth < growth.max_depth and enough)
 
     def finish(self) -> Grown:
         """Return the frozen tree, whose leaves go from left to right; child numbers from 0 are splits, ~i is leaf i."""
-        n_leaves, cuts = self.n_leaves, self.grower.bins.cuts
-        order = np.argsort(self.leaves[:n_leaves, START])
-        leaves = self.leaves[order]
-        offsets = np.append(leaves[:, START], len(self.rows))
-        found, ways = self.splits[: n_leaves - 1], self.ways[: n_leaves - 1]
+        n_leaves, cuts = int(self.growth.n_leaves), self.grower.bins.cuts
+        leaves = self.tree.leaves[np.argsort(self.tree.leaves.start[:n_leaves])]
+        offsets = np.append(leaves.start, len(self.rows))
+        splits = self.tree.splits[: n_leaves - 1]
         children = np.zeros((n_leaves - 1, 2), np.int32)
-        children[ways[1:, 0], 1 - ways[1:, 1]] = np.arange(1, n_leaves - 1)
+        children[splits.parent[1:], 1 - splits.on_left[1:].astype(np.int32)] = np.arange(1, n_leaves - 1)
         if n_leaves > 1:
-            children[leaves[:, PARENT], 1 - leaves[:, ON_LEFT]] = ~np.arange(n_leaves)
-        features, codes = found[:, 1].astype(np.int32), found[:, 2].astype(np.int32)
+            children[leaves.parent, 1 - leaves.on_left] = ~np.arange(n_leaves)
+        features, codes = splits.feature.astype(np.int32), splits.cut.astype(np.int32)
         by_set = codes < 0
         thresholds = np.where(by_set, np.nan, cuts.thresholds[cuts.offsets[features] + codes])
         tree = RegressionTree(
-            features, thresholds, found[:, 3] > 0, children[:, 0].copy(), children[:, 1].copy(), self.values[order],
-            found[:, 0].copy(), np.diff(offsets), codes, np.where(by_set, np.cumsum(by_set) - 1, -1).astype(np.int32),
+            features, thresholds, splits.missing_left.copy(), children[:, 0].copy(), children[:, 1].copy(),
+            leaves.value.copy(), splits.gain.copy(), np.diff(offsets), codes,
+            np.where(by_set, np.cumsum(by_set) - 1, -1).astype(np.int32),
             np.array(self.split_sets, np.uint32).reshape(-1, WORDS),
         )  # fmt: skip
         if self.grower.weight is not None and len(self.grower.monotone):
-            pull, bend = (np.add.reduceat(one[self.rows], offsets[:-1]) for one in self.derivatives)
-            tree = tree.with_values(newton_values(tree, pull, bend, self.grower.limits[4], self.grower.monotone))
+            derivatives = self.data.gradient, self.data.curvature
+            gradient, curvature = (np.add.reduceat(one[self.rows], offsets[:-1]) for one in derivatives)
+            values = newton_values(tree, gradient, curvature, self.grower.reg_lambda, self.grower.monotone)
+            tree = tree.with_values(values)
         return Grown(tree, self.rows, offsets)
 
 
-def _help_or_end(counters: Array, *shared: Any) -> None:
+def _record(dtype: np.dtype[Any]) -> Record:
+    """Allocate one record, all zeros."""
+    return np.zeros(1, dtype).view(np.recarray)[0]
+
+
+def _help_or_end(work: Record, *known: Any) -> None:
     """Help the leader; on an error make it and the other helpers leave, for it would wait for this thread's item."""
     try:
-        help_leader(*shared)
+        help_leader(*known)
     except BaseException:
-        counters[OVER] = 1
+        work.over = 1
         raise
 
 
@@ -318,6 +325,6 @@ def _longest_share(ends: Array, n_threads: int) -> int:
     return max(shares)
 
 
-def beats(split: Split, found: Array) -> bool:
+def beats(split: Split, found: Record | Split) -> bool:
     """Say whether a split is better than one found before: by its gain, of equals by the lower feature."""
-    return bool(split.gain > found[0] or (split.gain == found[0] and split.feature < found[1]))
+    return bool(split.gain > found.gain or (split.gain == found.gain and split.feature < found.feature))

@@ -1,6 +1,6 @@
 """Histograms of gradients for regression trees: three sums in one integer, so that a cell costs one add.
 
-Gradient, curvature and 1 (to count rows) of a row are rounded to whole multiples and packed into one 64-bit
+Gradient, curvature and 1 (to count rows) of a row are rounded to integer multiples and packed into one 64-bit
 integer. Integer sums do not depend on their order, so neither threads nor row order change a bit of a tree, and
 the histogram of a node's larger child is exactly that of the node less that of the smaller child.
 
@@ -10,15 +10,15 @@ gradient is then some 26 multiples and a mean curvature 7, where a scale by the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
-from podium._compiled import INDEX, SCORE, compiled, compiled_part, prefetch, run_threads, threads_for
+from podium._compiled import INDEX, compiled, compiled_part, prefetch, run_threads, threads_for
 from podium._validation import Array
 from podium.binning import BlockBins
-from podium.stumps import half_blocks
+from podium.stumps.cut_sums import half_blocks
 
 BINS = 256
 """Cells of a feature: codes 0 (missing) to 255."""
@@ -42,24 +42,42 @@ Packed, a mean gradient is still two units there and a mean curvature a quarter 
 """
 
 
-@dataclass(frozen=True, eq=False)
-class Packed:
+class SumLayout(NamedTuple):
+    """How to read sums of packed rows: the gradient from the first plane, curvature and count from the last.
+
+    Attributes
+    ----------
+    gradient_shift, curvature_shift : int
+        Lowest bit of each.
+    curvature_mask, count_mask : int
+        Bits of each, after the shift.
+    gradient_top : int
+        Highest bit of the gradient, its sign.
+    gradient_unit, curvature_unit : float
+        What 1 of the integers stands for.
+    """
+
+    gradient_shift: int
+    curvature_shift: int
+    curvature_mask: int
+    count_mask: int
+    gradient_top: int
+    gradient_unit: float
+    curvature_unit: float
+
+
+class Packed(NamedTuple):
     """Gradients and curvatures of all rows as integers, and how to read sums of them.
 
     Attributes
     ----------
     planes : ndarray of int64, shape (1 or 2, n_rows)
         One plane holds gradient, curvature and count; of two, the first holds the gradient alone.
-    layout : ndarray of int64
-        Shift of the gradient; shift and mask of the curvature; mask of the count; highest bit of the gradient.
-        The curvature and the count are read from the last plane, the gradient from the first.
-    units : ndarray of float64
-        What 1 of the integers stands for: gradient, curvature.
+    layout : SumLayout
     """
 
     planes: Array
-    layout: Array
-    units: Array
+    layout: SumLayout
 
 
 def pack(
@@ -71,7 +89,7 @@ def pack(
     n_threads: int = 1,
     whole: bool = False,
 ) -> Packed:
-    """Round gradients and curvatures to whole multiples, up or down by chance so that sums are right on average.
+    """Round gradients and curvatures to integer multiples, up or down by chance so that sums are right on average.
 
     A value x becomes floor(x/u + c) units u with c uniform in [0, 1), so that its mean is x, and a sum over m rows is
     off by at most √m/2 units in standard deviation. The chance c comes from a hash of the row's key and `salt` (the
@@ -99,49 +117,56 @@ def pack(
     curvature_bits = min(62 - count_bits, 51) if two else (64 - count_bits) * 8 // 17
     gradient_bits = 51 if two else 64 - count_bits - curvature_bits
     shift = 0 if two else count_bits + curvature_bits
-    highest = shift + gradient_bits - 1
-    layout = np.array([shift, count_bits, 2**curvature_bits - 1, 2**count_bits - 1, highest], np.int64)
+    bits = shift, count_bits, 2**curvature_bits - 1, 2**count_bits - 1, shift + gradient_bits - 1
     planes = np.empty((1 + two, n), np.int64)
-    room = np.array([2.0 ** (gradient_bits - 1) - 1, 2.0**curvature_bits - 1])
+    largest = np.array([2.0 ** (gradient_bits - 1) - 1, 2.0**curvature_bits - 1])
     sums = np.array([np.abs(gradient).sum(), curvature.sum()])
-    scales = np.maximum(room - slack, room / 2) / np.where(sums > LEAST_SUM, sums, 1.0)
+    scales = np.maximum(largest - slack, largest / 2) / np.where(sums > LEAST_SUM, sums, 1.0)
     if whole:
         scales[1] = 2.0 ** np.floor(np.log2(scales[1]))
     n_threads = threads_for(n_threads, 16 * n)  # a row takes as long as 16 cells
-    bounds = np.linspace(0, n, n_threads + 1).astype(np.int64)
+    bounds = np.linspace(0, n, n_threads + 1).astype(np.int64).tolist()
     while True:
+        layout = SumLayout(*bits, *(1.0 / scales).tolist())
         calls = [
-            (gradient[a:b], curvature[a:b], keys[a:b], scales, layout, np.uint64(salt), planes[:, a:b])
+            (gradient, curvature, keys, a, b, *scales.tolist(), layout, np.uint64(salt), planes)
             for a, b in pairwise(bounds)
         ]
         totals = np.sum(run_threads(_pack_rows, calls, n_threads), axis=0)
-        if np.all(totals <= room):
-            return Packed(planes, layout, 1.0 / scales)
-        scales = scales * np.where(totals > room, 0.75, 1.0)
+        if np.all(totals <= largest):
+            return Packed(planes, layout)
+        scales = scales * np.where(totals > largest, 0.75, 1.0)
 
 
 @compiled
 def _pack_rows(
-    gradient: Array, curvature: Array, keys: Array, scales: Array, layout: Array, salt: int, planes_out: Array
+    gradient: Array,
+    curvature: Array,
+    keys: Array,
+    start: int,
+    stop: int,
+    gradient_scale: float,
+    curvature_scale: float,
+    layout: SumLayout,
+    salt: int,
+    planes_out: Array,
 ) -> tuple[float, float]:
     """Write ``floor(value * scale + chance)`` of each value, packed; return the sums of their absolute values."""
-    low, first, last = np.uint64(0xFFFFFFFF), planes_out[0], planes_out[len(planes_out) - 1]
+    low, last = np.uint64(0xFFFFFFFF), len(planes_out) - 1
     own = (salt + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-    steepness, bend = np.int64(0), np.int64(0)
-    for i in range(len(gradient)):
+    gradients, curvatures = np.int64(0), np.int64(0)
+    for i in range(start, stop):
         mixed = (keys[i] ^ own) * np.uint64(0xBF58476D1CE4E5B9)
         mixed = (mixed ^ (mixed >> np.uint64(32))) * np.uint64(0x94D049BB133111EB)
         mixed ^= mixed >> np.uint64(29)
-        g = np.int64(np.floor(gradient[i] * scales[0] + np.float64(np.int64(mixed & low)) * 2.0**-32))
-        h = np.int64(np.floor(curvature[i] * scales[1] + np.float64(np.int64(mixed >> np.uint64(32))) * 2.0**-32))
-        steepness += abs(g)
-        bend += h
-        last[i] = (h << layout[1]) + 1
-        if len(planes_out) == 1:
-            last[i] += g << layout[0]
-        else:
-            first[i] = g
-    return float(steepness), float(bend)
+        g = np.int64(np.floor(gradient[i] * gradient_scale + np.float64(np.int64(mixed & low)) * 2.0**-32))
+        chance = np.float64(np.int64(mixed >> np.uint64(32))) * 2.0**-32
+        h = np.int64(np.floor(curvature[i] * curvature_scale + chance))
+        gradients += abs(g)
+        curvatures += h
+        planes_out[0, i] = g << layout.gradient_shift
+        planes_out[last, i] = (h << layout.curvature_shift) + 1 + (planes_out[0, i] if last == 0 else 0)
+    return float(gradients), float(curvatures)
 
 
 def as_lines(bins: BlockBins, n_threads: int = 1) -> Array:
@@ -176,7 +201,7 @@ def _fill_lines(blocks: Array, lengths: list[int], rows: slice, n_words: int, wo
             lines[rows, word - first] = blocks[word // 2, rows, word % 2]
 
 
-@compiled
+@compiled_part
 def fill_histograms(
     words: Array,
     used: Array,
@@ -216,7 +241,7 @@ def fill_histograms(
         for word in range(low, high):
             if used[LINE * line + word]:
                 any_used = True
-                histogram_out[LINE * line + word, :, :] = 0
+                _clear_word(histogram_out, LINE * line + word)
         for start in range(0, len(rows) if any_used else 0, AHEAD):
             size = min(AHEAD, len(rows) - start)
             if width == LINE and high - low > LINE // 2:
@@ -227,6 +252,14 @@ def fill_histograms(
             for word in range(low, high):
                 if used[LINE * line + word]:
                     _add_word(fetched, word, values, start, size, histogram_out, LINE * line + word)
+
+
+@compiled_part
+def _clear_word(histogram_out: Array, place: int) -> None:
+    """Do ``histogram_out[place] = 0``, without the text of an error about shapes, which takes long to compile."""
+    for feature in range(WORD):
+        for code in range(BINS):
+            histogram_out[place, feature, code] = 0
 
 
 @compiled_part
@@ -271,19 +304,11 @@ def _add_word(
         histogram_out[place, 7, codes >> np.uint64(56)] += value
 
 
-@compiled
+@compiled_part
 def subtract_histograms(smaller: Array, used: Array, first: int, last: int, node_out: Array) -> None:
     """Turn some of a node's histograms into those of its larger child: ``node_out[used] -= smaller[used]``."""
     for word in range(first, last):
         if used[word]:
-            node, part = node_out[word].reshape(-1), smaller[word].reshape(-1)
-            for i in range(len(node)):
-                node[i] -= part[i]
-
-
-def unpack(sums: Array, packed: Packed) -> tuple[Array, Array, Array]:
-    """Return gradient, curvature and count of packed sums of shape (planes, ...)."""
-    shift, count_bits, mask, count_mask, _ = packed.layout
-    gradient = (sums[0] >> shift).astype(SCORE) * packed.units[0]
-    curvature = ((sums[-1] >> count_bits) & mask).astype(SCORE) * packed.units[1]
-    return gradient, curvature, sums[-1] & count_mask
+            for feature in range(WORD):
+                for code in range(BINS):
+                    node_out[word, feature, code] -= smaller[word, feature, code]

@@ -56,8 +56,8 @@ def _leaf_bounds(tree: RegressionTree, sums: Array, reg_lambda: float, monotone:
     """
     n = len(tree.feature)
     left, right = (np.where(side >= 0, side, n + ~side) for side in (tree.left, tree.right))
-    (pull, bend, known), lowest, highest = _sums_below(tree.value, sums, left, right)
-    own = np.divide(pull, bend + reg_lambda, out=np.full(len(pull), np.nan), where=known > 0)
+    (gradient, curvature, known), lowest, highest = _sums_below(tree.value, sums, left, right)
+    own = np.divide(gradient, curvature + reg_lambda, out=np.full(len(known), np.nan), where=known > 0)
     bounds = np.tile(np.array([[-np.inf], [np.inf]]), len(own))
     for i in range(n):
         bounds[:, left[i]] = bounds[:, right[i]] = bounds[:, i]

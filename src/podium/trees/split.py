@@ -8,23 +8,35 @@ a constant for each side (LM Eq. 11): G²/n of each side less that of the node.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from podium._compiled import SCORE, compiled_part
+from podium._compiled import ROW, SCORE, compiled_part
 from podium._validation import Array
-from podium.trees.histogram import BINS
+from podium.trees.histogram import BINS, WORD, SumLayout
 
-FIELDS = 9
-"""Numbers that describe a split, beside its set of categories."""
+Record: TypeAlias = Any
+"""A np.record: kernels read and write its fields by name."""
+Records: TypeAlias = Any
+"""A np.recarray."""
+
 FREE = 2
 """Direction of every feature where none is constrained."""
 ROUNDING = 1e-14
 """Error of a gain under constraints, which is a difference of sums, as a share of these."""
 FLOAT_BITS, TWO_52 = np.uint64(0x4330000000000000), 2.0**52
 """2**52 as a float, whose last bits count the units."""
+
+SPLIT = np.dtype(
+    [("gain", SCORE), ("feature", ROW), ("cut", ROW), ("missing_left", np.bool_), ("left_count", SCORE)]
+    + [(f"{side}_{name}", SCORE) for side in ("left", "right") for name in ("gradient", "curvature")]
+    + [("parent", ROW), ("on_left", np.bool_)],
+    align=True,
+)
+"""Record of a split: the fields of `Split`; then, once it is made, the split above it and on which side of that."""
+COLUMN = np.dtype([("n_bins", ROW), ("first_cut", ROW), ("direction", ROW)], align=True)
+"""Record of a feature: its bins, its first cut in use, and its monotone constraint 1, -1 or 0; FREE without any."""
 
 
 class Split(NamedTuple):
@@ -34,10 +46,10 @@ class Split(NamedTuple):
     ----------
     gain : float
         -1 where nothing may be split.
-    feature, cut : float
-        Integers.
-    missing_left : float
-        1 if rows without the feature go left.
+    feature, cut : int
+        The feature is -1 where none was found, the cut where a set splits.
+    missing_left : bool
+        Whether rows without the feature go left.
     left_count : float
     left_gradient, left_curvature, right_gradient, right_curvature : float
         Sums over the sides, as rounded for the histograms.
@@ -46,9 +58,9 @@ class Split(NamedTuple):
     """
 
     gain: float
-    feature: float
-    cut: float
-    missing_left: float
+    feature: int
+    cut: int
+    missing_left: bool
     left_count: float
     left_gradient: float
     left_curvature: float
@@ -57,8 +69,7 @@ class Split(NamedTuple):
     left_set: Array | None = None
 
 
-@dataclass(frozen=True)
-class Limits:
+class Limits(NamedTuple):
     """What a split must satisfy.
 
     Attributes
@@ -78,132 +89,180 @@ class Limits:
     reg_lambda: float = 0.0
     min_split_gain: float = 0.0
 
-    def as_array(self, by_squares: bool = False) -> Array:
-        """Return the limits for kernels, in the order of the attributes: with λ of gains, and last λ of leaf values."""
-        ridge = 0.0 if by_squares else self.reg_lambda
-        limits = self.min_child_samples, self.min_child_weight, ridge, self.min_split_gain, self.reg_lambda
-        return np.array(limits, SCORE)
+    def of_gains(self, by_squares: bool = False) -> Limits:
+        """Return the limits for kernels, whose types are always the same: with the λ of gains."""
+        ridge = 0.0 if by_squares else float(self.reg_lambda)
+        return Limits(int(self.min_child_samples), float(self.min_child_weight), ridge, float(self.min_split_gain))
 
 
-@compiled_part
-def search_splits(
-    histogram: Array,
-    layout: Array,
-    units: Array,
-    features: Array,
-    n_bins: Array,
-    first_cut: Array,
-    monotone: Array,
-    limits: Array,
-    bounds: Array,
-    sums: Array,
-    found_out: Array,
-) -> None:
-    """Find a node's best split; slow line: ``max((gain(f, c, m), f, c, m) for f, c, m in all)``.
+class SplitContext(NamedTuple):
+    """What the searches of all nodes of a tree have in common.
 
-    Of equal gains the first feature wins, then missing values to the left, then the lowest cut. Where no row of
-    the node lacks the feature, missing values take the side with more rows.
-
-    A cut is first compared with the best so far, which takes no division and four cuts at a time (0.9 ns a cut
-    with the running sums; dividing for each took 2.9); only a feature that has a better one is looked at closely.
-
-    Parameters
+    Attributes
     ----------
-    histogram : int64[planes, words, 8, 256]
-    layout, units : as in `Packed`
-    features : int64
-        The features to look at, ascending.
-    n_bins, first_cut : int64[n_features]
-        Bins of each feature, and its first cut in use.
-    monotone : int8[n_features]
-        1, -1 or 0; empty if no feature is constrained.
-    limits : float64[5]
-        See `Limits.as_array`.
-    bounds : float64[2]
-        Lowest and highest value that leaves below the node may have.
-    sums : uint64[2, 256]
-        Scratch.
-    found_out : float64[9]
-        See `Split`. What stands there stays unless a split of these features has a higher gain.
+    columns : COLUMN[n_features]
+    layout : SumLayout
+    limits : Limits
+    constrained : bool
+        Whether a feature is.
     """
-    if len(features) == 0:
-        return
-    node = _node_terms(histogram, features[0], layout, units, limits, ROUNDING if len(monotone) > 0 else 0.0)
-    n_planes, tops, lows = len(histogram), sums[0], sums[len(histogram) - 1]
-    for feature in features:
-        half, column, size = feature // 8, feature % 8, n_bins[feature] + 1
-        _running_sums(histogram[0, half, column, :size], np.uint64(1) << np.uint64(layout[4]), tops)
-        if n_planes == 2:
-            _running_sums(histogram[1, half, column, :size], np.uint64(0), lows)
-        missing = lows[0] & np.uint64(layout[3])
-        direction = monotone[feature] if len(monotone) > 0 else FREE
-        for side in range(2 if missing > 0 else 1):
-            # missing values alone are the left side of cut 0, or else the right side of the last one
-            start = max(first_cut[feature], side)
-            stop = max(start, size - 1 if first_cut[feature] == 0 else size)
-            apart = _sums_at(tops, lows, 0, layout) if side == 1 else (0.0, 0.0, 0.0)
-            start, stop = _allowed_cuts(lows, start, stop, layout, apart, node)
-            if _any_better(tops[start:stop], lows[start:stop], layout, apart, node, found_out[0]):
-                before = found_out[0]
-                _take_best(tops, lows, start, stop, layout, units, apart, node, direction, bounds, found_out)
-                if found_out[0] > before:
-                    heavier = 2 * found_out[4] >= node[2]
-                    found_out[1], found_out[3] = feature, heavier if missing == 0 else side == 0
+
+    columns: Records
+    layout: SumLayout
+    limits: Limits
+    constrained: bool
 
 
-@compiled_part
-def _node_terms(
-    histogram: Array, feature: int, layout: Array, units: Array, limits: Array, rounding: float
-) -> tuple[float, ...]:
+class Sums(NamedTuple):
+    """Sums over some rows, gradient and curvature in multiples of their units."""
+
+    gradient: float
+    curvature: float
+    n_rows: float
+
+
+class NodeTerms(NamedTuple):
     """What the gains of a node's cuts have in common, gradients and curvatures in multiples of their units.
 
     With a = H_left + λ, S = H + 2λ, and μ = G/S, the gain of a cut is S r + G²/S - G²/(H + λ) for
     r = (G_left - μ a)²/(a (S - a)): a sum of two fractions and a difference less than in the definition.
 
-    Returns
-    -------
-    G, H, rows, λ, S, μ : float
+    Attributes
+    ----------
+    G, H, n_rows : float
+        Sums over the node.
+    ridge, S, mean : float
+        λ, S and μ.
     factor, rest : float
         The gain of a cut is ``factor * r + rest``.
-    least_rows, least_curvature, least_gain : float
+    min_rows, min_curvature, min_gain : float
         Limits of a side, and of the gain.
     slack : float
-        What gains may be off by rounding, as a share `rounding` of G²/(H + λ).
+        What gains may be off by rounding.
     """
-    top, low = np.int64(0), np.int64(0)
-    for code in range(BINS):
-        top += histogram[0, feature // 8, feature % 8, code]
-        low += histogram[len(histogram) - 1, feature // 8, feature % 8, code]
-    G, H = np.float64(top >> layout[0]), np.float64((low >> layout[1]) & layout[2])
-    ridge = limits[2] / units[1]
-    S = H + 2.0 * ridge
-    scale = units[0] * units[0] / units[1]
-    mean, rest = (G / S, scale * (G * G / S - G * G / (H + ridge))) if S > 0.0 else (0.0, 0.0)
-    slack = rounding * scale * G * G / (H + ridge) if S > 0.0 else 0.0
-    least_rows, least_curvature = max(limits[0], 1.0), max(limits[1] / units[1], 1.0)
-    rows = np.float64(low & layout[3])
-    return G, H, rows, ridge, S, mean, scale * S, rest, least_rows, least_curvature, limits[3], slack
+
+    G: float
+    H: float
+    n_rows: float
+    ridge: float
+    S: float
+    mean: float
+    factor: float
+    rest: float
+    min_rows: float
+    min_curvature: float
+    min_gain: float
+    slack: float
 
 
 @compiled_part
-def _running_sums(cells: Array, start: Any, sums_out: Array) -> None:
-    """Do ``sums_out[: len(cells)] = start + np.cumsum(cells)``, modulo 2**64."""
+def search_splits(
+    histogram: Array,
+    features: Array,
+    first: int,
+    last: int,
+    context: SplitContext,
+    lowest: float,
+    highest: float,
+    sums: Array,
+    split_out: Record,
+) -> None:
+    """Find a node's best split; slow line: ``max((gain(f, c, m), f, c, m) for f, c, m in all)``.
+
+    1. Sum up the node.
+    2. Of each feature take the running sums over its codes.
+    3. For missing values on the left, then on the right: leave off the cuts that the limits forbid.
+    4. Compare the cuts with the best so far, which takes no division and four cuts at a time (0.9 ns a cut with the
+       running sums; dividing for each took 2.9).
+    5. Only where one may be better, take gains; here constraints have their say.
+
+    Of equal gains the first feature wins, then missing values to the left, then the lowest cut. Where no row of
+    the node lacks the feature, missing values take the side with more rows.
+
+    Parameters
+    ----------
+    histogram : int64[planes, words, 8, 256]
+    features : int64
+        Ascending; those from number `first` up to, not including, `last` are looked at.
+    first, last : int
+    context : SplitContext
+    lowest, highest : float
+        Bounds of the values that leaves below the node may have.
+    sums : uint64[2, 256]
+        Scratch.
+    split_out : SPLIT
+        What stands there stays unless a split of these features has a higher gain.
+    """
+    if first >= last:
+        return
+    layout, n_planes, rounding = context.layout, len(histogram), ROUNDING if context.constrained else 0.0
+    node = _node_terms(histogram, features[first], layout, context.limits, rounding)  # 1
+    tops, lows = sums[0], sums[n_planes - 1]
+    for i in range(first, last):
+        feature = features[i]
+        column, word, place = context.columns[feature], feature // WORD, feature % WORD
+        size = column.n_bins + 1
+        _running_sums(histogram[0, word, place], size, np.uint64(1) << np.uint64(layout.gradient_top), tops)  # 2
+        if n_planes == 2:
+            _running_sums(histogram[1, word, place], size, np.uint64(0), lows)
+        missing = _sums_at(tops, lows, 0, layout)
+        for side in range(2 if missing.n_rows > 0.0 else 1):  # 3
+            # missing values alone are the left side of cut 0, or else the right side of the last one
+            start = max(column.first_cut, side)
+            stop = max(start, size - 1 if column.first_cut == 0 else size)
+            apart = missing if side == 1 else Sums(0.0, 0.0, 0.0)
+            start, stop = _allowed_cuts(lows, start, stop, layout, apart, node)
+            if _any_better(tops[start:stop], lows[start:stop], layout, apart, node, split_out.gain):  # 4
+                before = split_out.gain
+                _take_best(
+                    tops, lows, start, stop, layout, apart, node, column.direction, lowest, highest, split_out
+                )  # 5
+                if split_out.gain > before:
+                    heavier = 2 * split_out.left_count >= node.n_rows
+                    split_out.feature = feature
+                    split_out.missing_left = heavier if missing.n_rows == 0.0 else side == 0
+
+
+@compiled_part
+def _node_terms(histogram: Array, feature: int, layout: SumLayout, limits: Limits, rounding: float) -> NodeTerms:
+    """Sum up a node by one of its features; gains are off by rounding by a share `rounding` of G²/(H + λ)."""
+    top, low = np.int64(0), np.int64(0)
+    for code in range(BINS):
+        top += histogram[0, feature // WORD, feature % WORD, code]
+        low += histogram[len(histogram) - 1, feature // WORD, feature % WORD, code]
+    G = np.float64(top >> layout.gradient_shift)
+    H = np.float64((low >> layout.curvature_shift) & layout.curvature_mask)
+    ridge = limits.reg_lambda / layout.curvature_unit
+    S = H + 2.0 * ridge
+    scale = layout.gradient_unit * layout.gradient_unit / layout.curvature_unit
+    mean, rest = (G / S, scale * (G * G / S - G * G / (H + ridge))) if S > 0.0 else (0.0, 0.0)
+    slack = rounding * scale * G * G / (H + ridge) if S > 0.0 else 0.0
+    min_curvature = max(limits.min_child_weight / layout.curvature_unit, 1.0)
+    min_rows, n_rows = np.float64(max(limits.min_child_samples, 1)), np.float64(low & layout.count_mask)
+    min_gain = limits.min_split_gain
+    return NodeTerms(G, H, n_rows, ridge, S, mean, scale * S, rest, min_rows, min_curvature, min_gain, slack)
+
+
+@compiled_part
+def _running_sums(cells: Array, size: int, start: Any, sums_out: Array) -> None:
+    """Do ``sums_out[:size] = start + np.cumsum(cells[:size])``, modulo 2**64."""
     total = start
-    for code in range(len(cells)):
+    for code in range(size):
         total += np.uint64(cells[code])
         sums_out[code] = total
 
 
 @compiled_part
-def _gradient(top: Any, layout: Array) -> Any:
+def _gradient(top: Any, layout: SumLayout) -> Any:
     """Gradient of a running sum."""
-    return _as_float(top >> np.uint64(layout[0])) - np.float64(np.int64(1) << (layout[4] - layout[0]))
+    lowest = np.float64(np.int64(1) << (layout.gradient_top - layout.gradient_shift))
+    return _as_float(top >> np.uint64(layout.gradient_shift)) - lowest
 
 
 @compiled_part
-def _curvature(low: Any, layout: Array) -> Any:
+def _curvature(low: Any, layout: SumLayout) -> Any:
     """Curvature of a running sum."""
-    return _as_float((low >> np.uint64(layout[1])) & np.uint64(layout[2]))
+    return _as_float((low >> np.uint64(layout.curvature_shift)) & np.uint64(layout.curvature_mask))
 
 
 @compiled_part
@@ -213,42 +272,38 @@ def _as_float(number: Any) -> Any:
 
 
 @compiled_part
-def _sums_at(tops: Array, lows: Array, cut: int, layout: Array) -> tuple[float, float, float]:
+def _sums_at(tops: Array, lows: Array, cut: int, layout: SumLayout) -> Sums:
     """Gradient, curvature and count of the rows up to a cut."""
-    count = np.float64(np.int64(lows[cut] & np.uint64(layout[3])))
-    return _gradient(tops[cut], layout), _curvature(lows[cut], layout), count
+    n_rows = np.float64(np.int64(lows[cut] & np.uint64(layout.count_mask)))
+    return Sums(_gradient(tops[cut], layout), _curvature(lows[cut], layout), n_rows)
 
 
 @compiled_part
 def _allowed_cuts(
-    lows: Array, start: int, stop: int, layout: Array, apart: tuple[float, ...], node: tuple[float, ...]
+    lows: Array, start: int, stop: int, layout: SumLayout, apart: Sums, node: NodeTerms
 ) -> tuple[int, int]:
     """Leave off the cuts at both ends whose smaller side has too few rows or too little curvature."""
-    H, rows, least_rows, least_curvature = node[1], node[2], node[8], node[9]
-    count_mask = np.uint64(layout[3])
-    fewest, most = np.int64(apart[2] + least_rows), np.int64(apart[2] + rows - least_rows)
+    count_mask = np.uint64(layout.count_mask)
+    fewest, most = np.int64(apart.n_rows + node.min_rows), np.int64(apart.n_rows + node.n_rows - node.min_rows)
     while start < stop and np.int64(lows[start] & count_mask) < fewest:
         start += 1
     while start < stop and np.int64(lows[stop - 1] & count_mask) > most:
         stop -= 1
-    while start < stop and _curvature(lows[start], layout) - apart[1] < least_curvature:
+    while start < stop and _curvature(lows[start], layout) - apart.curvature < node.min_curvature:
         start += 1
-    while start < stop and H - (_curvature(lows[stop - 1], layout) - apart[1]) < least_curvature:
+    while start < stop and node.H - (_curvature(lows[stop - 1], layout) - apart.curvature) < node.min_curvature:
         stop -= 1
     return start, stop
 
 
 @compiled_part
-def _any_better(
-    tops: Array, lows: Array, layout: Array, apart: tuple[float, ...], node: tuple[float, ...], best: float
-) -> bool:
+def _any_better(tops: Array, lows: Array, layout: SumLayout, apart: Sums, node: NodeTerms, best: float) -> bool:
     """Say whether a cut may have a higher gain than the best so far, without a branch or a division."""
-    ridge, S, mean, bound = node[3], node[4], node[5], _least_ratio(node, best)
-    g_apart, h_apart = apart[0], apart[1]
+    ridge, S, mean, bound = node.ridge, node.S, node.mean, _least_ratio(node, best)
     better = 0
     for i in range(len(tops)):
-        a = (_curvature(lows[i], layout) - h_apart) + ridge
-        x = (_gradient(tops[i], layout) - g_apart) - mean * a
+        a = (_curvature(lows[i], layout) - apart.curvature) + ridge
+        x = (_gradient(tops[i], layout) - apart.gradient) - mean * a
         better += x * x > bound * (a * (S - a))
     return better > 0
 
@@ -259,76 +314,84 @@ def _take_best(
     lows: Array,
     start: int,
     stop: int,
-    layout: Array,
-    units: Array,
-    apart: tuple[float, ...],
-    node: tuple[float, ...],
+    layout: SumLayout,
+    apart: Sums,
+    node: NodeTerms,
     direction: int,
-    bounds: Array,
-    found_out: Array,
+    lowest: float,
+    highest: float,
+    split_out: Record,
 ) -> None:
     """Write the best of some cuts, where it is better than what was found so far."""
-    G, H, _, ridge, S, mean, factor, rest, _, _, least, _ = node
-    bound = _least_ratio(node, found_out[0])
+    bound = _least_ratio(node, split_out.gain)
     for cut in range(start, stop):
-        g, h, n = _sums_at(tops, lows, cut, layout)
-        g, h, n = g - apart[0], h - apart[1], n - apart[2]
-        a = h + ridge
-        x, q = g - mean * a, a * (S - a)
+        upto = _sums_at(tops, lows, cut, layout)
+        g, h = upto.gradient - apart.gradient, upto.curvature - apart.curvature
+        a = h + node.ridge
+        x, q = g - node.mean * a, a * (node.S - a)
         if x * x > bound * q:
-            gain = factor * (x * x / q) + rest
-            left, right = (g * units[0], h * units[1]), ((G - g) * units[0], (H - h) * units[1])
+            gain = node.factor * (x * x / q) + node.rest
+            left_gradient, left_curvature = g * layout.gradient_unit, h * layout.curvature_unit
+            right_gradient, right_curvature = (node.G - g) * layout.gradient_unit, (node.H - h) * layout.curvature_unit
             if direction != FREE:
-                gain = _bounded_gain(left, right, G * units[0], ridge * units[1], direction, bounds)
-            if gain > max(found_out[0], least):
+                gain = _bounded_gain(
+                    left_gradient, left_curvature, right_gradient, right_curvature, node.G * layout.gradient_unit,
+                    node.ridge * layout.curvature_unit, direction, lowest, highest,
+                )  # fmt: skip
+            if gain > max(split_out.gain, node.min_gain):
                 bound = _least_ratio(node, gain)
-                found_out[0], found_out[2], found_out[4] = gain, cut, n
-                found_out[5], found_out[6], found_out[7], found_out[8] = left[0], left[1], right[0], right[1]
+                split_out.gain, split_out.cut, split_out.left_count = gain, cut, upto.n_rows - apart.n_rows
+                split_out.left_gradient, split_out.left_curvature = left_gradient, left_curvature
+                split_out.right_gradient, split_out.right_curvature = right_gradient, right_curvature
 
 
 @compiled_part
-def _least_ratio(node: tuple[float, ...], best: float) -> float:
+def _least_ratio(node: NodeTerms, best: float) -> float:
     """Ratio r of a cut, a trifle less for the rounding, from which its gain may exceed the best so far."""
-    factor, rest, least, slack = node[6], node[7], node[10], node[11]
-    return float((max(best, least) - rest - slack) / factor * (1.0 - 1e-12))
+    return float((max(best, node.min_gain) - node.rest - node.slack) / node.factor * (1.0 - 1e-12))
 
 
 @compiled_part
 def _bounded_gain(
-    left: tuple[float, float],
-    right: tuple[float, float],
+    left_gradient: float,
+    left_curvature: float,
+    right_gradient: float,
+    right_curvature: float,
     whole: float,
     ridge: float,
     direction: int,
-    bounds: Array,
+    lowest: float,
+    highest: float,
 ) -> float:
     """Fall of the loss with values held within bounds; -inf where a monotone feature's sides are the wrong way."""
-    a, b = left[1] + ridge, right[1] + ridge
-    below = min(max(-left[0] / a, bounds[0]), bounds[1])
-    above = min(max(-right[0] / b, bounds[0]), bounds[1])
-    if direction * (above - below) < 0.0:
+    a, b = left_curvature + ridge, right_curvature + ridge
+    left = min(max(-left_gradient / a, lowest), highest)
+    right = min(max(-right_gradient / b, lowest), highest)
+    if direction * (right - left) < 0.0:
         return -np.inf
-    fall = -(2.0 * left[0] * below + a * below * below) - (2.0 * right[0] * above + b * above * above)
-    return float(fall - whole * whole / (left[1] + right[1] + ridge))
+    fall = -(2.0 * left_gradient * left + a * left * left) - (2.0 * right_gradient * right + b * right * right)
+    return float(fall - whole * whole / (left_curvature + right_curvature + ridge))
 
 
 @compiled_part
-def fill_child_bounds(split: Array, direction: int, reg_lambda: float, left_out: Array, right_out: Array) -> None:
+def fill_child_bounds(split: Record, direction: int, reg_lambda: float, left_out: Record, right_out: Record) -> None:
     """Part the bounds of a node, which both children have, where its feature is constrained: midway of their values.
 
     Parameters
     ----------
-    split : float64[9]
-        See `Split`.
+    split : SPLIT
     direction : int
-        1, -1 or 0.
+        1, -1, 0 or FREE.
     reg_lambda : float
-    left_out, right_out : float64[2]
-        Lowest and highest value of the leaves on either side.
+    left_out, right_out : record with lowest and highest
+        Bounds of the values of the leaves on either side.
     """
-    if direction == 0:
+    if direction == 0 or direction == FREE:
         return
-    left = min(max(-split[5] / (split[6] + reg_lambda), left_out[0]), left_out[1])
-    right = min(max(-split[7] / (split[8] + reg_lambda), left_out[0]), left_out[1])
-    upper = 1 if direction > 0 else 0
-    left_out[upper] = right_out[1 - upper] = (left + right) / 2
+    lowest, highest = left_out.lowest, left_out.highest
+    left = min(max(-split.left_gradient / (split.left_curvature + reg_lambda), lowest), highest)
+    right = min(max(-split.right_gradient / (split.right_curvature + reg_lambda), lowest), highest)
+    if direction > 0:
+        left_out.highest = right_out.lowest = (left + right) / 2
+    else:
+        left_out.lowest = right_out.highest = (left + right) / 2

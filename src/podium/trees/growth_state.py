@@ -1,0 +1,145 @@
+"""What threads know of a tree that grows: records and groups of arrays, by name, for the kernels of `division`.
+
+Records are fields of structured arrays, which kernels read and write in place; groups are NamedTuples of arrays and
+records. Python allocates all of them once a tree.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from podium._compiled import ROW, SCORE
+from podium._validation import Array
+from podium.trees.split import Record, Records
+
+NOTHING, PARTITION, GATHER, SEARCH, VALUES = range(5)
+"""Kinds of tasks."""
+GROWN, STOPPED, FULL = range(3)
+"""How a growth ends: no leaf is left to divide, as many steps as allowed are done, more histograms are needed."""
+WORK = np.dtype({"names": ["remaining", "done", "over"], "formats": [ROW] * 3, "offsets": [0, 64, 128]})
+"""Counters: items not taken yet, items done, whether the leader has left or a helper has failed; each in a cache line
+of its own."""
+TASK = np.dtype(
+    [(name, ROW) for name in ("kind", "number", "n_items", "start", "stop", "feature", "middle", "smaller", "larger")]
+)
+"""The task: its kind, which one it is, its items; its rows; the feature to part by, and where the right rows begin; the
+leaves that are searched, the larger one -1 for the root."""
+GROWTH = np.dtype(
+    [(name, ROW) for name in ("n_leaves", "divided", "steps_left", "end", "n_histograms")]
+    + [(name, ROW) for name in ("max_leaves", "max_depth", "min_rows", "min_shared_rows")]
+    + [("reg_lambda", SCORE)]
+)
+"""The tree so far: its leaves, the leaf that was divided last, how many steps are left, how the growth has ended, and
+leaves that there are histograms for. Then its limits: leaves, depth, rows that a leaf must have to be searched, rows
+from which threads share what is done row by row; and λ of leaf values."""
+LEAF = np.dtype(
+    [(name, ROW) for name in ("start", "stop", "histogram", "depth", "parent", "on_left")]
+    + [(name, SCORE) for name in ("lowest", "highest", "value")]
+)
+"""A leaf: its rows, place of its histograms, depth, the split above and whether it is on its left; bounds of the values
+of what is below, and its own value."""
+RANGE = np.dtype([(name, ROW) for name in ("word_start", "word_stop", "feature_start", "feature_stop")])
+"""What one item of a search is: a range of words, and of the numeric features in them."""
+
+
+class TreeData(NamedTuple):
+    """What a tree is grown from; nothing here is written.
+
+    Attributes
+    ----------
+    codes : uint8[n_blocks, n_rows, 16]
+        Codes of the features.
+    words : uint64
+        The same in lines, see `as_lines`.
+    planes : int64[1 or 2, n_rows]
+        See `Packed`.
+    gradient, curvature : float64[n_rows]
+    used : bool[n_words]
+        Words of which a feature is used.
+    ranges : RANGE[n_ranges]
+    features : int64
+        Numeric features to use, ascending.
+    """
+
+    codes: Array
+    words: Array
+    planes: Array
+    gradient: Array
+    curvature: Array
+    used: Array
+    ranges: Records
+    features: Array
+
+
+class Buffers(NamedTuple):
+    """Large arrays that threads write disjoint parts of.
+
+    Attributes
+    ----------
+    rows : uint32
+        Rows of the leaves, one leaf after the other.
+    spare_rows : uint32
+        Rows that go right, until they are joined.
+    values : int64[1 or 2, n_rows]
+        Packed gradients of the leaf that is searched, in the order of `rows`.
+    histograms : int64[n_histograms, 1 or 2, n_words, 8, 256]
+    """
+
+    rows: Array
+    spare_rows: Array
+    values: Array
+    histograms: Array
+
+
+class Shared(NamedTuple):
+    """What threads tell one another.
+
+    Attributes
+    ----------
+    work : WORK
+    task : TASK
+    growth : GROWTH
+    goes_left : bool[256]
+        Which codes of the feature to part by go left.
+    n_left : int64[n_chunks]
+        Rows of each chunk that go left.
+    found : SPLIT[n_ranges, 2]
+        Best splits of each range, of the smaller and the larger child.
+    """
+
+    work: Record
+    task: Record
+    growth: Record
+    goes_left: Array
+    n_left: Array
+    found: Records
+
+
+class GrowingTree(NamedTuple):
+    """The tree; only the leader writes to it, but for the values of leaves.
+
+    Attributes
+    ----------
+    leaves : LEAF[max_leaves]
+    best : SPLIT[max_leaves]
+        Best split of each leaf; its gain is -1 where there is none.
+    tables : bool[max_leaves or 1, 256]
+        Which codes go left where the best split is by a set.
+    splits : SPLIT[max_leaves]
+        Splits that were made.
+    """
+
+    leaves: Records
+    best: Records
+    tables: Array
+    splits: Records
+
+
+class Scratch(NamedTuple):
+    """Buffers of one thread: the largest gains of the two children so far, and those of histograms and searches."""
+
+    gains: Array
+    fetched: Array
+    sums: Array

@@ -1,0 +1,65 @@
+"""Parts of kernels are compiled for linking alone, and kept on disk for other kernels."""
+
+import importlib.util
+
+import numpy as np
+import pytest
+
+from podium import _linked_parts
+from podium._compiled import JIT_DISABLED
+
+pytestmark = pytest.mark.skipif(JIT_DISABLED, reason="nothing is compiled")
+
+SOURCE = """
+import numpy as np
+from podium._compiled import compiled, compiled_part
+
+@compiled_part
+def inner(values, place):
+    return values[place] * 2.0
+
+@compiled_part
+def part(values):
+    total = 0.0
+    for place in range(len(values)):
+        total += inner(values, place)
+    return total
+
+@compiled
+def first(values):
+    return part(values)
+
+@compiled
+def second(values):
+    return part(values) + inner(values, 0)
+"""
+
+
+def load(path):
+    spec = importlib.util.spec_from_file_location("linked_kernels", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_parts_have_no_machine_code_of_their_own_and_are_linked_from_disk_too(tmp_path, monkeypatch):
+    monkeypatch.setattr("numba.core.config.CACHE_DIR", str(tmp_path / "cache"))
+    (tmp_path / "linked_kernels.py").write_text(SOURCE)
+    one, two = load(tmp_path / "linked_kernels.py"), load(tmp_path / "linked_kernels.py")
+    assert one.first(np.arange(4.0)) == 12.0
+    (compiled,) = one.part.overloads.values()
+    assert compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name) == 0
+    assert two.second(np.arange(1.0, 4.0)) == 14.0
+    assert two.part.stats.cache_hits
+    assert two.first(np.arange(4.0)) == 12.0
+    assert two.first.stats.cache_hits
+
+
+def test_with_a_numba_of_other_classes_parts_are_compiled_as_others_are(tmp_path, monkeypatch):
+    monkeypatch.setattr("numba.core.config.CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(_linked_parts, "_AS_EXPECTED", False)
+    (tmp_path / "linked_kernels.py").write_text(SOURCE)
+    one = load(tmp_path / "linked_kernels.py")
+    assert one.first(np.arange(4.0)) == 12.0
+    (compiled,) = one.part.overloads.values()
+    assert compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name) != 0
