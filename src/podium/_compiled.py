@@ -17,6 +17,7 @@ import numpy as np
 from numba import config, njit, types
 from numba.extending import intrinsic
 
+from podium._notice import announce_compiling
 from podium._sources import stamped
 from podium._validation import PodiumError
 
@@ -34,6 +35,8 @@ CELLS_WORTH_THREADS = 2_000_000
 
 JIT_DISABLED: bool = bool(config.DISABLE_JIT)
 """True under NUMBA_DISABLE_JIT=1, where kernels run as plain Python."""
+if not JIT_DISABLED:
+    announce_compiling()
 
 
 def compiled(kernel: Callable[..., Any]) -> Any:
