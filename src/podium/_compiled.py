@@ -55,9 +55,19 @@ def compiled_part(kernel: Callable[..., Any]) -> Any:
     return _made(kernel, no_cfunc_wrapper=True, no_cpython_wrapper=True)
 
 
+def inlined_part(kernel: Callable[..., Any]) -> Any:
+    """Copy a kernel of few lines into the kernels that call it: LLVM optimises each level of calls again."""
+    return njit(nogil=True, error_model="numpy", inline="always")(kernel)
+
+
 def compiled_argument(kernel: Callable[..., Any]) -> Any:
-    """Compile a kernel that other kernels take as an argument."""
+    """Compile a kernel that other kernels take as an argument, and that Python may call."""
     return _made(kernel)
+
+
+def compiled_argument_part(kernel: Callable[..., Any]) -> Any:
+    """Compile a kernel that other kernels take as an argument, and that only they call: Python would crash."""
+    return _made(kernel, no_cpython_wrapper=True)
 
 
 def _made(kernel: Callable[..., Any], **ways_in: bool) -> Any:

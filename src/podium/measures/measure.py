@@ -15,7 +15,8 @@ from podium._compiled import ROW, SCORE, compiled_for
 from podium._magnitudes import LARGEST
 from podium._validation import PodiumError
 from podium.measures.conventions import Rules
-from podium.measures.ties import Array, Ranking, by_query_threads
+from podium.measures.sorting import by_query_threads
+from podium.measures.ties import Array, Ranking
 
 Kernel: TypeAlias = Callable[..., Any]
 
