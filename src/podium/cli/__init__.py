@@ -210,6 +210,21 @@ def export_command(
     export_file(model_file, model_format, output, options, names, source, as_json)
 
 
+@app.command("compile")
+def compile_command(
+    jobs: Annotated[int | None, typer.Option("--jobs", "-j", help="Processes that compile; all processors.")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress bar.")] = False,
+) -> None:
+    """Compile all kernels ahead, for container images: no first call has to wait then.
+
+    The machine code is kept where Numba keeps it, below NUMBA_CACHE_DIR if that is set, and serves every later
+    process with the same version, processor and folder.
+    """
+    from podium.cli.compiling import compile_kernels
+
+    compile_kernels(jobs, quiet)
+
+
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     """Print a warning as one line, without the place in the code that Python names."""
     print(f"podium: {' '.join(str(message).split())}", file=sys.stderr)

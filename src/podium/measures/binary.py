@@ -13,9 +13,10 @@ from typing import Any, Literal
 import numpy as np
 
 from podium._compiled import SCORE, compiled_argument_part, compiled_part, inlined_part
+from podium._validation import Array
 from podium.measures.conventions import DIVIDE_BY_REACHABLE, DIVIDE_BY_ROWS, Relevant, Rules
 from podium.measures.measure import Definition, Kernel, Rows, values_alone
-from podium.measures.ties import Array, Ranking
+from podium.measures.ties import Ranking
 
 
 def relevance(ranking: Ranking, rules: Rules) -> Rows:

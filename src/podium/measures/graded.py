@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from podium._compiled import SCORE, compiled, compiled_argument_part, compiled_part, inlined_part
-from podium._validation import PodiumError
+from podium._validation import Array, PodiumError
 from podium.measures.conventions import SHORT_IS_ZERO, Rules
 from podium.measures.measure import Definition, Rows, values_alone
-from podium.measures.ties import Array, Ranking
+from podium.measures.ties import Ranking
 
 LARGE = 1000.0
 """2^y of labels above this is near the end of double precision; NDCG and ERR then scale by 2^-max."""

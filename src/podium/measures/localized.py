@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from podium._compiled import compiled, compiled_argument_part, compiled_part
+from podium._validation import Array
 from podium.measures.measure import Definition, Kernel
 from podium.measures.pairwise import comparable_pairs, descending_places, inversions, tied_pairs
-from podium.measures.ties import Array
 
 
 @compiled_argument_part

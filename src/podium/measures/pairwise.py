@@ -13,11 +13,11 @@ from __future__ import annotations
 import numpy as np
 
 from podium._compiled import ROW, SCORE, compiled, compiled_argument_part, compiled_part, inlined_part
-from podium._validation import NoPairsError, PodiumError
+from podium._validation import Array, NoPairsError, PodiumError
 from podium.measures.conventions import Rules
 from podium.measures.measure import Definition, Kernel
 from podium.measures.sorting import BY_GRADES, GRADES, sort_descending
-from podium.measures.ties import Array, Ranking
+from podium.measures.ties import Ranking
 
 QUADRATIC_LIMIT = 400
 """Longest list whose inversions are counted pair by pair: 17 ns a row here, 21 by the passes over bits."""

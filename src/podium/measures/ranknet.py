@@ -9,11 +9,11 @@ from __future__ import annotations
 import numpy as np
 
 from podium._compiled import compiled_argument_part
-from podium._validation import PodiumError
+from podium._validation import Array, PodiumError
 from podium.measures.conventions import Rules
 from podium.measures.measure import Definition, Rows
 from podium.measures.pairwise import comparable_pairs
-from podium.measures.ties import Array, Ranking
+from podium.measures.ties import Ranking
 
 LARGEST = 1e150
 """Size of sigma times a score above which the sum of many costs might overflow."""

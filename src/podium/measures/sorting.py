@@ -6,13 +6,12 @@ All sorts are stable, and 0.0 ties with -0.0.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from podium._compiled import ROW, SCORE, compiled, compiled_part, even_chunks, inlined_part, run_threads
-
-Array: TypeAlias = np.ndarray
+from podium._validation import Array
 
 GRADES = 64
 """Whole labels below this are sorted by counting grades, at 2 to 5 ns a row."""

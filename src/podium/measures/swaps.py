@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 
 from podium._compiled import INDEX, SCORE, compiled_argument
-from podium._validation import PodiumError
+from podium._validation import Array, PodiumError
 from podium.measures.binary import relevance
 from podium.measures.conventions import Relevant, Rules
 from podium.measures.graded import custom_gains, scaled_gains_and_best, stop_probabilities
 from podium.measures.measure import RowValues, discounts
-from podium.measures.ties import Array, ranked
+from podium.measures.ties import ranked
 
 STATE_ROWS = 2
 """Rows of the state array, one column more than the query has rows."""

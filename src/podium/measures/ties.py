@@ -13,8 +13,8 @@ from functools import cached_property
 import numpy as np
 
 from podium._compiled import ROW, SCORE, compiled, inlined_part
-from podium._validation import PodiumError
-from podium.measures.sorting import COUNTING_LIMIT, Array, best_grades, by_query_threads, sort_queries
+from podium._validation import Array, PodiumError
+from podium.measures.sorting import COUNTING_LIMIT, best_grades, by_query_threads, sort_queries
 
 EXPECTED, STABLE, OPTIMISTIC, PESSIMISTIC = 0, 1, 2, 3
 TIE_RULES = {"expected": EXPECTED, "stable": STABLE, "optimistic": OPTIMISTIC, "pessimistic": PESSIMISTIC}
