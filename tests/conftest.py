@@ -13,6 +13,7 @@ import profiles
 from podium import cli
 from real_data import find_data
 
+os.environ.setdefault("PODIUM_QUIET", "1")  # tests look at standard error
 pytest.register_assert_rewrite("parameters")  # before the search for doctests imports it
 profiles.settings.load_profile(os.environ.get("PODIUM_PROFILE", "steady"))
 

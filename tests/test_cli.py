@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from peers import peer
-from podium import cli
 from podium.cli import files as cli_files
+from podium.cli import measuring
 from podium.data import ranking_data
+from podium.rankers import RANKERS
 
 LETOR = "2 qid:1 1:0.5 2:3\n0 qid:1 1:0.1 2:4\n1 qid:2 1:0.9 # docid = b\n0 qid:2 1:0.2 2:1\n"
 
@@ -172,7 +173,7 @@ def test_too_little_memory_ends_with_a_sentence_and_code_two(run, monkeypatch, m
     def fail(*_):
         raise MemoryError(message)
 
-    monkeypatch.setattr(cli, "load_table", fail)
+    monkeypatch.setattr(measuring, "load_table", fail)
     code, _, err = run("data", "data.txt")
     assert code == 2
     assert err.strip().endswith(sentence)
@@ -394,7 +395,7 @@ NOT_TRAINED = {
 """All others, and why not."""
 
 
-@pytest.mark.parametrize("name", cli.RANKERS)
+@pytest.mark.parametrize("name", RANKERS)
 def test_every_ranker_is_trained_and_scores_or_is_refused_before_data_are_read(run, files, name, tmp_path):
     if name in NOT_TRAINED:
         code, out, err = run("train", "no such file", "-o", "m", "--ranker", name)

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from peers import peer
-from podium import NearestNeighbor, RankBoost, cli, evaluate, load, read_letor
+from podium import NearestNeighbor, RankBoost, evaluate, load, read_letor
 from podium._validation import PodiumError
-from podium.cli import files
+from podium.cli import files, training
+from podium.cli.options import setting
 from podium.report import export_report
 from reference.foreign_files import LAMBDAMART, RANKBOOST, WEIGHTS
 
@@ -179,11 +180,11 @@ def test_settings_are_json_or_words():
         "a=[1, 2]": [1, 2], "a=z": "z", "a=": "", "a=b=c": "b=c", 'a="1"': "1", "a=1e2": 100.0,
     }  # fmt: skip
     for text, value in cases.items():
-        found = cli._setting(text)
+        found = setting(text)
         assert found == ("a", value)
         assert type(found[1]) is type(value)
     with pytest.raises(PodiumError, match="--set needs name=value"):
-        cli._setting("a")
+        setting("a")
 
 
 def test_set_changes_the_parameter_it_names(run):
@@ -200,8 +201,8 @@ def test_set_changes_the_parameter_it_names(run):
 @pytest.mark.parametrize(("given", "verbose"), [([], 1), (["--quiet"], 0), (["--json"], 0)])
 def test_a_bar_is_shown_unless_quiet_or_json(run, monkeypatch, given, verbose):
     made = []
-    make = cli.make_ranker
-    monkeypatch.setattr(cli, "make_ranker", lambda *args, **more: made.append(make(*args, **more)) or made[-1])
+    make = training.make_ranker
+    monkeypatch.setattr(training, "make_ranker", lambda *args, **more: made.append(make(*args, **more)) or made[-1])
     assert run("train", "data.txt", "-o", "m", "--set", "n_estimators=1", *given)[0] == 0
     assert made[0].verbose == verbose
 
@@ -364,8 +365,8 @@ def test_settings_of_an_export_reach_the_file_and_its_check(run, content, tmp_pa
     said = content(*command, "--set", "missing=absent", "--check", "sparse.txt")
     report = export_report(model, table.X, "ranklib", qid=table.qid, missing="absent")
     assert said == json.loads(json.dumps(report.to_dict()))
-    for setting, changed in ((["--set", "missing=absent"], True), ([], False)):  # Solr then takes what is missing for 0
-        said = content("export", "m", "--format", "solr", "-o", "m.json", *setting, "--check", "sparse.txt")
+    for given, changed in ((["--set", "missing=absent"], True), ([], False)):  # Solr then takes what is missing for 0
+        said = content("export", "m", "--format", "solr", "-o", "m.json", *given, "--check", "sparse.txt")
         assert (said["changed_scores"] > 0) == changed
     model.export(tmp_path / "expected", "ranklib", missing="absent")
     assert (tmp_path / "m.txt").read_text() == (tmp_path / "expected").read_text()
@@ -385,3 +386,16 @@ def test_import_passes_its_options_on(run, content, tmp_path):
     assert code == 2
     assert err.startswith("podium: ")
     assert not (tmp_path / "m2").exists()
+
+
+@pytest.mark.parametrize(
+    ("ranker", "option", "message"),
+    [
+        ("AdaBoostOR", "--pairs", "AdaBoostOR does not take --pairs: it learns grades, not preferences."),
+        ("PRank", "--eval", "PRank does not take --eval: it does not learn in rounds."),
+    ],
+)
+def test_options_that_a_ranker_cannot_use_are_refused(run, tmp_path, ranker, option, message):
+    code, out, err = run("train", "data.txt", "-o", "m", "--ranker", ranker, option, "data.txt")
+    assert (code, out, err) == (2, "", f"podium: {message}\n")
+    assert not (tmp_path / "m").exists()

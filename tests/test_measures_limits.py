@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from podium._validation import PodiumError
-from podium.measures import DEFINITIONS, measure_many, measure_queries, parse_measure, ranked, ranknet, ties
+from podium.measures import DEFINITIONS, measure_many, measure_queries, parse_measure, ranked, ranknet, sorting, ties
 from podium.measures import pairwise as pairs
 from podium.measures.conventions import Rules
 from podium.measures.measure import discounts, measure_ranking
@@ -103,7 +103,8 @@ def test_rows_that_were_not_retrieved_earn_nothing_and_count_among_the_relevant(
 )
 def test_lengths_at_which_another_sort_is_taken_change_nothing(limit, labels, monkeypatch):
     """Compiled kernels have their limits built in; there this repeats the twin's values."""
-    monkeypatch.setattr(ties, "COUNTING_LIMIT", limit)
+    for module in (ties, sorting):
+        monkeypatch.setattr(module, "COUNTING_LIMIT", limit)
     monkeypatch.setattr(pairs, "QUADRATIC_LIMIT", limit)
     bases = [base for base in twin.PLAIN if DEFINITIONS[base].takes_k == "no"]
     for scores in ([0.5, 0.5, -0.0, 0.0, 0.5], [3.0, 64.0, 63.0, 0.0, 63.0], [-2.5, 1e-300, -1e300, 7.25, 7.25]):
@@ -123,12 +124,41 @@ def test_whole_scores_and_labels_around_the_last_grade_are_sorted(n, highest):
     found = ranked(labels, scores, np.array([0, n]), "stable")
     np.testing.assert_array_equal(found.order, np.argsort(-scores, kind="stable"))
     best, places = np.full(n, -7.0), np.full(n, -7)
-    ties.best_labels(labels, np.array([0, n]), best, places, 0, 1)
-    np.testing.assert_array_equal(best, -np.sort(-labels))
-    if highest >= ties.GRADES:
-        np.testing.assert_array_equal(places, np.argsort(-labels, kind="stable"))
+    assert sorting.best_grades(labels, np.array([0, n]), best, places, 0, 1) == (highest < sorting.GRADES)
+    ranking = ranked(labels, -np.arange(n), np.array([0, n]))
+    np.testing.assert_array_equal(ranking.best, -np.sort(-labels))
+    if highest >= sorting.GRADES:
+        np.testing.assert_array_equal(ranking.best_places, np.argsort(-labels, kind="stable"))
     else:
-        assert places[0] == ties.BY_GRADES
+        np.testing.assert_array_equal(best, ranking.best)
+        assert places[0] == ranking.best_places[0] == sorting.BY_GRADES
+
+
+def test_one_query_without_grades_has_all_queries_sorted():
+    ranking = ranked(np.array([1.0, 2.0, 0.5, 1.0]), np.array([2.0, 1.0, 2.0, 1.0]), np.array([0, 2, 4]))
+    assert ranking.best.tolist() == [2.0, 1.0, 1.0, 0.5]
+    assert ranking.best_places.tolist() == [1, 0, 1, 0]
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("sizes", [[256, 3, 1], [257, 2, 600], [5, 300]])
+@pytest.mark.parametrize("n_scores", [1, 2, 9])
+@pytest.mark.parametrize("n_labels", [1, 3, 1000])
+def test_blocks_of_any_length_are_arranged_by_the_rule(rule, sizes, n_scores, n_labels):
+    rng = np.random.default_rng(n_labels)
+    offsets = np.cumsum([0, *sizes])
+    n = offsets[-1]
+    labels, scores = rng.integers(0, n_labels, n) / 4.0, rng.integers(0, n_scores, n) - 1.0
+    found = ranked(labels, scores, offsets, rule)
+    second = {"stable": 0.0, "pessimistic": 1.0}.get(rule, -1.0) * labels
+    for number, (start, stop) in enumerate(pairwise(offsets)):
+        expected = start + np.lexsort((second[start:stop], -scores[start:stop]))
+        np.testing.assert_array_equal(found.order[start:stop], expected)
+        np.testing.assert_array_equal(found.labels[start:stop], labels[expected])
+        ends = np.flatnonzero(np.diff(scores[expected], append=np.nan)) + 1
+        ends = ends if rule == "expected" else np.arange(1, stop - start + 1)
+        assert found.n_blocks[number] == len(ends)
+        np.testing.assert_array_equal(found.ends[start : start + len(ends)], ends)
 
 
 @pytest.mark.parametrize("n", [2, 3, 31, 32, 33, 64, 65])

@@ -154,9 +154,9 @@ def tasks(monkeypatch):
 
 
 KERNELS = {
-    ("dense", "r"): {"_half_block_sums"},
+    ("dense", "r"): {"_sum_half_block"},
     ("sparse", "r"): {"_walk_columns"},
-    ("dense", "z"): {"_half_block_sums", "_sort_nodes", "_walk_nodes", "_sum_nodes", "_add_block_pairs"},
+    ("dense", "z"): {"_sum_half_block", "_sort_nodes", "_walk_nodes", "_sum_nodes", "_add_block_pairs"},
     ("sparse", "z"): {"_walk_columns", "_entries_by_query", "_add_column_pairs"},
 }
 

@@ -18,6 +18,7 @@ from numba import config, njit, types
 from numba.extending import intrinsic
 
 from podium._linked_parts import linking_options
+from podium._notice import announce_compiling
 from podium._sources import stamped
 from podium._validation import PodiumError
 
@@ -35,6 +36,8 @@ CELLS_WORTH_THREADS = 2_000_000
 
 JIT_DISABLED: bool = bool(config.DISABLE_JIT)
 """True under NUMBA_DISABLE_JIT=1, where kernels run as plain Python."""
+if not JIT_DISABLED:
+    announce_compiling()
 
 
 def compiled(kernel: Callable[..., Any]) -> Any:
@@ -45,21 +48,31 @@ def compiled(kernel: Callable[..., Any]) -> Any:
     division do not vectorise (6 ns a pair against 1.9). ``parallel=True`` is not used: it costs seconds of
     compilation a kernel, and its default threading layer must not be entered from several threads.
     """
-    return _made(kernel, no_cfunc_wrapper=True)
+    return _jit(kernel, no_cfunc_wrapper=True)
 
 
 def compiled_part(kernel: Callable[..., Any]) -> Any:
     """Compile a kernel that only other kernels call: without ways in that nobody takes, and for linking alone."""
-    return _made(kernel, no_cfunc_wrapper=True, no_cpython_wrapper=True, **linking_options())
+    return _jit(kernel, no_cfunc_wrapper=True, no_cpython_wrapper=True, **linking_options())
+
+
+def inlined_part(kernel: Callable[..., Any]) -> Any:
+    """Copy a kernel of few lines into the kernels that call it: LLVM optimises each level of calls again."""
+    return njit(nogil=True, error_model="numpy", inline="always")(kernel)
 
 
 def compiled_argument(kernel: Callable[..., Any]) -> Any:
-    """Compile a kernel that other kernels take as an argument."""
-    return _made(kernel)
+    """Compile a kernel that other kernels take as an argument, and that Python may call."""
+    return _jit(kernel)
 
 
-def _made(kernel: Callable[..., Any], **options: Any) -> Any:
-    return stamped(njit(nogil=True, cache=True, error_model="numpy", **options)(kernel))
+def compiled_argument_part(kernel: Callable[..., Any]) -> Any:
+    """Compile a kernel that other kernels take as an argument, and that only they call: Python would crash."""
+    return _jit(kernel, no_cpython_wrapper=True)
+
+
+def _jit(kernel: Callable[..., Any], **wrappers: Any) -> Any:
+    return stamped(njit(nogil=True, cache=True, error_model="numpy", **wrappers)(kernel))
 
 
 def compiled_for(signature: Any, kernel: Callable[..., Any]) -> Any:

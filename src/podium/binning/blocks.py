@@ -116,9 +116,7 @@ def _bin_block(
     for j, upper in enumerate(uppers):
         inner[j, : max(len(upper) - 1, 0)] = upper[:-1]
     _encode(values, inner, codes_out)
-    found = np.empty((2, len(uppers)), np.bool_)
-    _find_lowest_and_missing(values, found)
-    return uppers, found
+    return uppers, np.stack([(values == -np.inf).any(axis=1), np.isnan(values).any(axis=1)])
 
 
 def _uppers_of(
@@ -173,17 +171,6 @@ def _encode(values: Array, inner: Array, codes_out: Array) -> None:
             p += (edge[p + 1] < v) * 2
             p += edge[p] < v
             codes_out[i, j] = (p + 1) * (v == v)
-
-
-@compiled
-def _find_lowest_and_missing(values: Array, found_out: Array) -> None:
-    """Do ``found_out[:] = (values == -np.inf).any(axis=1), np.isnan(values).any(axis=1)``."""
-    for j in range(len(values)):
-        lowest, missing = 0, 0
-        for i in range(values.shape[1]):
-            lowest += values[j, i] == -np.inf
-            missing += values[j, i] != values[j, i]
-        found_out[0, j], found_out[1, j] = lowest > 0, missing > 0
 
 
 @compiled

@@ -136,12 +136,14 @@ def _fill_quantiles(distinct: Array, share: Array, limit: int, uppers_out: Array
     A value heavier than a `limit`-th of the whole ends a bin, of its own if bins allow. The others share the
     bins that are left: a bin is closed where it is nearest to its part of their weight.
     """
-    heavy = share.sum() / limit
-    light_left = 0.0
+    total = light_left = 0.0
     heavy_left = 0
-    for weight in share:
-        light_left += weight if weight < heavy else 0.0
-        heavy_left += weight >= heavy
+    for i in range(len(share)):
+        total += share[i]
+    heavy = total / limit
+    for i in range(len(share)):
+        light_left += share[i] if share[i] < heavy else 0.0
+        heavy_left += share[i] >= heavy
     own = 0.0
     bins = 0
     for i in range(len(distinct) - 1):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from podium._validation import Array, PodiumError, check_choice
+from podium.cli.options import Source
 from podium.rankers import Estimator
 from podium.readers import RankingTable, read_csv, read_letor, read_parquet, read_query_sizes
 
@@ -47,18 +48,17 @@ def load_table(
     return table._replace(qid=np.repeat(np.arange(len(sizes)), sizes))
 
 
-def load_unlabelled(
-    path: Path, model: Estimator, file_format: str, label: str, qid: str, with_queries: bool = False
-) -> RankingTable:
+def load_unlabelled(source: Source, model: Estimator, with_queries: bool = False) -> RankingTable:
     """Read rows for a fitted model: new data, which need no labels, and queries only if `with_queries`.
 
     In CSV and Parquet all columns are features but those of labels and queries, which are not read; a column that the
     model knows as a feature is one whatever its name.
     """
     known = getattr(model, "feature_names_in_", ())
-    ignore = [name for name in (label, qid) if name and name not in known]
+    ignore = [name for name in (source.label, source.qid) if name and name not in known]
     like = {"n_features": model.n_features_in_, "sparse": model.sparse_input_}
-    return load_table(path, file_format, None, qid if with_queries else "", ignore=ignore, **like)
+    qid = source.qid if with_queries else ""
+    return load_table(source.file, source.file_format, None, qid, ignore=ignore, **like)
 
 
 def named_columns(table: RankingTable) -> Any:

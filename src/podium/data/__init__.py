@@ -7,12 +7,14 @@ from podium.data.feedback import (
     CONTRADICTIONS,
     PAIR_WEIGHTS,
     Feedback,
+    FeedbackSum,
     FeedbackSummary,
     Graded,
     Pairs,
     feedback_of,
     summarize,
 )
+from podium.data.generators import make_search
 from podium.data.ranking_data import (
     Queries,
     RankingData,
@@ -29,6 +31,7 @@ __all__ = [
     "PAIR_WEIGHTS",
     "Categories",
     "Feedback",
+    "FeedbackSum",
     "FeedbackSummary",
     "Graded",
     "Pairs",
@@ -41,6 +44,7 @@ __all__ = [
     "group_rows",
     "hash_features",
     "is_category",
+    "make_search",
     "read_features",
     "row_keys",
     "summarize",

@@ -46,8 +46,9 @@ from podium.measures.binary import relevance
 from podium.measures.conventions import Relevant, Rules
 from podium.measures.graded import custom_gains, scaled_gains_and_best, stop_probabilities
 from podium.measures.measure import RowValues, labels_and_best
+from podium.measures.sorting import sort_descending
 from podium.measures.swaps import STATE_ROWS, SWAPS, place_units
-from podium.measures.ties import as_given, sort_descending
+from podium.measures.ties import as_given
 
 FEW_MOVES, SHORT = 12, 1000
 """Places that rows of a query may move on average, and rows that it may have, before they are sorted anew."""

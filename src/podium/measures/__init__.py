@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from podium._compiled import SCORE, thread_count
-from podium._validation import PodiumError, near_matches
+from podium._validation import Array, PodiumError, near_matches
 from podium.measures import binary, graded, localized, pairwise, ranknet
 from podium.measures.conventions import CONVENTIONS, Relevant, Rules, convention_rules
 from podium.measures.measure import Definition, Measure, QueryValues, measure_ranking, weighted_mean
 from podium.measures.pairwise import pair_losses
-from podium.measures.ties import TIE_RULES, Array, Ranking, ranked
+from podium.measures.ties import TIE_RULES, Ranking, ranked
 
 __all__ = [
     "CONVENTIONS",

@@ -12,10 +12,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from podium._compiled import SCORE, compiled_argument, compiled_part
+from podium._compiled import SCORE, compiled_argument_part, compiled_part, inlined_part
+from podium._validation import Array
 from podium.measures.conventions import DIVIDE_BY_REACHABLE, DIVIDE_BY_ROWS, Relevant, Rules
 from podium.measures.measure import Definition, Kernel, Rows, values_alone
-from podium.measures.ties import Array, Ranking
+from podium.measures.ties import Ranking
 
 
 def relevance(ranking: Ranking, rules: Rules) -> Rows:
@@ -39,7 +40,16 @@ def flags_of(ranking: Ranking, relevant: Relevant) -> Array:
     return is_relevant.astype(SCORE)
 
 
-@compiled_argument
+@compiled_part
+def count(flags: Array, start: int, stop: int) -> float:
+    """Rows from `start` to `stop` that have the flag; slow line: ``flags[start:stop].sum()``."""
+    total = 0.0
+    for i in range(start, stop):
+        total += flags[i]
+    return total
+
+
+@compiled_argument_part
 def average_precision(
     flags: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array
 ) -> float:
@@ -48,7 +58,7 @@ def average_precision(
     At place l of a block a row is relevant with chance q/Q, and then r + 1 + (l − 1)(q − 1)/(Q − 1) relevant
     rows are expected up to it: summed over the places, RB's E[AP].
     """
-    relevant = float(flags.sum())
+    relevant = float(count(flags, 0, len(flags)))
     if relevant == 0.0:
         return np.nan
     limit = min(k, depth, len(flags))
@@ -57,7 +67,7 @@ def average_precision(
         if start >= limit:
             break
         end = ends[block]
-        good = float(flags[start:end].sum())
+        good = float(count(flags, start, end))
         if good > 0.0:
             slope = (good - 1.0) / max(end - start - 1, 1)
             precisions = 0.0
@@ -75,20 +85,20 @@ def first_relevant(flags: Array, ends: Array) -> tuple[int, int, int]:
     start = 0
     for block in range(len(ends)):
         end = ends[block]
-        good = int(flags[start:end].sum())
+        good = int(count(flags, start, end))
         if good > 0:
             return start, end, good
         start = end
     return start, start, 0
 
 
-@compiled_part
+@inlined_part
 def next_chance(chance: float, i: int, end: int, good: int) -> float:
     """Chance that the first relevant row stands at place i + 2 of the list, from that at place i + 1."""
     return chance * (end - i - good) / max(end - i - 1, 1)
 
 
-@compiled_argument
+@compiled_argument_part
 def reciprocal_rank(
     flags: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array
 ) -> float:
@@ -103,7 +113,7 @@ def reciprocal_rank(
     return total
 
 
-@compiled_argument
+@compiled_argument_part
 def top(flags: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array) -> float:
     """Chance that a relevant row is among the first k (RB 6.1: summed over queries, the top-k count)."""
     start, end, good = first_relevant(flags, ends)
@@ -116,7 +126,7 @@ def top(flags: Array, best: Array, places: Array, ends: Array, k: int, depth: in
     return min(total, 1.0)
 
 
-@compiled_argument
+@compiled_argument_part
 def average_rank(
     flags: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array
 ) -> float:
@@ -133,12 +143,12 @@ def average_rank(
     return total + max(left, 0.0) * (k + 1) if end > limit else total
 
 
-@compiled_argument
+@compiled_argument_part
 def coverage(
     flags: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array
 ) -> float:
     """(Good rows)/(place of the last good row): precision at recall 1 (RB 6.2.4)."""
-    relevant = float(flags.sum())
+    relevant = float(count(flags, 0, len(flags)))
     start, end, good = last_relevant(flags, ends)
     if good == 0:
         return np.nan
@@ -154,27 +164,27 @@ def last_relevant(flags: Array, ends: Array) -> tuple[int, int, int]:
     """Start and end of the last block with relevant rows, and their number there (0: none at all)."""
     for block in range(len(ends) - 1, -1, -1):
         start = ends[block - 1] if block > 0 else 0
-        good = int(flags[start : ends[block]].sum())
+        good = int(count(flags, start, ends[block]))
         if good > 0:
             return start, ends[block], good
     return 0, 0, 0
 
 
-@compiled_argument
+@compiled_argument_part
 def precision(
     flags: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array
 ) -> float:
     """Expected relevant rows among the first k, over k."""
-    if flags.sum() == 0.0:
+    if count(flags, 0, len(flags)) == 0.0:
         return np.nan
     divisor = min(k, len(flags)) if rule == DIVIDE_BY_ROWS else k
     return float(relevant_in_top(flags, ends, min(k, depth))) / divisor
 
 
-@compiled_argument
+@compiled_argument_part
 def recall(flags: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array) -> float:
     """Expected relevant rows among the first k, over all relevant rows."""
-    relevant = float(flags.sum())
+    relevant = float(count(flags, 0, len(flags)))
     if relevant == 0.0:
         return np.nan
     return float(relevant_in_top(flags, ends, min(k, depth))) / relevant
@@ -188,22 +198,22 @@ def relevant_in_top(flags: Array, ends: Array, limit: int) -> float:
         if start >= limit:
             break
         end = ends[block]
-        total += float(flags[start:end].sum()) * (min(end, limit) - start) / (end - start)
+        total += float(count(flags, start, end)) * (min(end, limit) - start) / (end - start)
         start = end
     return total
 
 
-@compiled_argument
+@compiled_argument_part
 def auc(flags: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array) -> float:
     """Share of (relevant, other) pairs in the right order, a tie for half; NaN where one kind is missing."""
-    relevant = float(flags.sum())
+    relevant = float(count(flags, 0, len(flags)))
     others = len(flags) - relevant
     if relevant == 0.0 or others == 0.0:
         return np.nan
     total, seen, start = 0.0, 0.0, 0
     for block in range(len(ends)):
         end = ends[block]
-        good = float(flags[start:end].sum())
+        good = float(count(flags, start, end))
         total += (end - start - good) * (seen + 0.5 * good)
         seen += good
         start = end

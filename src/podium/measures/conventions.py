@@ -10,8 +10,8 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from podium._validation import PodiumError, check_choice
-from podium.measures.ties import Array, tie_rule
+from podium._validation import Array, PodiumError, check_choice
+from podium.measures.ties import tie_rule
 
 Gain: TypeAlias = str | Mapping[float, float] | Callable[[Array], Any]
 Empty: TypeAlias = Literal["skip", 0, 1]

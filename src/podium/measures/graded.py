@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from podium._compiled import SCORE, compiled, compiled_argument, compiled_part
-from podium._validation import PodiumError
+from podium._compiled import SCORE, compiled, compiled_argument_part, compiled_part, inlined_part
+from podium._validation import Array, PodiumError
 from podium.measures.conventions import SHORT_IS_ZERO, Rules
 from podium.measures.measure import Definition, Rows, values_alone
-from podium.measures.ties import Array, Ranking
+from podium.measures.ties import Ranking
 
 LARGE = 1000.0
 """2^y of labels above this is near the end of double precision; NDCG and ERR then scale by 2^-max."""
@@ -147,7 +147,7 @@ def fill_exp2_gains(labels: Array, gains_out: Array) -> None:
             gains_out[i] = np.inf
 
 
-@compiled_argument
+@compiled_argument_part
 def dcg(gains: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array) -> float:
     """Σ gain·discount to place k; a block's mean gain stands at each of its places. NaN without gains."""
     if best[0] <= 0.0:
@@ -155,7 +155,7 @@ def dcg(gains: Array, best: Array, places: Array, ends: Array, k: int, depth: in
     return float(discounted(gains, ends, min(k, depth), table))
 
 
-@compiled_part
+@inlined_part
 def discounted(gains: Array, ends: Array, limit: int, discounts: Array) -> float:
     """Σ over blocks of (mean gain) × (sum of the block's discounts up to place `limit`)."""
     total, start = 0.0, 0
@@ -173,7 +173,7 @@ def discounted(gains: Array, ends: Array, limit: int, discounts: Array) -> float
     return total
 
 
-@compiled_argument
+@compiled_argument_part
 def ndcg(gains: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array) -> float:
     """DCG@k over that of the best order (LM 3); at most 1 also after rounding."""
     if best[0] <= 0.0:
@@ -186,7 +186,7 @@ def ndcg(gains: Array, best: Array, places: Array, ends: Array, k: int, depth: i
     return min(1.0, float(discounted(gains, ends, min(k, depth), table)) / ideal)
 
 
-@compiled_argument
+@compiled_argument_part
 def err(stops: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array) -> float:
     """Σ_r R_r/r · Π_{i<r} (1 − R_i) (LM 3), in expectation over tied orders; NaN if every R is 0."""
     if stops.max() <= 0.0:

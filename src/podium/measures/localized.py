@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from podium._compiled import compiled, compiled_argument, compiled_part
+from podium._compiled import compiled, compiled_argument_part, compiled_part
+from podium._validation import Array
 from podium.measures.measure import Definition, Kernel
 from podium.measures.pairwise import comparable_pairs, descending_places, inversions, tied_pairs
-from podium.measures.ties import Array
 
 
-@compiled_argument
+@compiled_argument_part
 def weak_loss(
     values: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array
 ) -> float:
@@ -25,7 +25,7 @@ def weak_loss(
     return 2.0 * float(misses(values, best, ends, min(k, len(values)))) / len(values)
 
 
-@compiled_argument
+@compiled_argument_part
 def weak_loss_norm(
     values: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array
 ) -> float:
@@ -36,7 +36,7 @@ def weak_loss_norm(
     return float(misses(values, best, ends, k)) / k
 
 
-@compiled_argument
+@compiled_argument_part
 def localized_loss(
     values: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array
 ) -> float:
@@ -49,7 +49,7 @@ def localized_loss(
     return (n - k) / n * weak + 2.0 * float(misordered_in_top(values, ends, k)) / (n * (n - 1.0))
 
 
-@compiled_argument
+@compiled_argument_part
 def localized_loss_norm(
     values: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array
 ) -> float:

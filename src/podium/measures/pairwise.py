@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from podium._compiled import ROW, SCORE, compiled, compiled_argument, compiled_part
-from podium._validation import NoPairsError, PodiumError
+from podium._compiled import ROW, SCORE, compiled, compiled_argument_part, compiled_part, inlined_part
+from podium._validation import Array, NoPairsError, PodiumError
 from podium.measures.conventions import Rules
 from podium.measures.measure import Definition, Kernel
-from podium.measures.ties import BY_GRADES, Array, Ranking, sort_descending
+from podium.measures.sorting import BY_GRADES, GRADES, sort_descending
+from podium.measures.ties import Ranking
 
 QUADRATIC_LIMIT = 400
 """Longest list whose inversions are counted pair by pair: 17 ns a row here, 21 by the passes over bits."""
@@ -45,7 +46,7 @@ def pair_losses(better: Array, worse: Array, weight: Array | None, scores: Array
     return float((wrong + tied) / total), float((wrong + tied / 2) / total)
 
 
-@compiled_argument
+@compiled_argument_part
 def disagreement(
     values: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array
 ) -> float:
@@ -54,7 +55,7 @@ def disagreement(
     return float(misordered(values, places, ends)) / pairs if pairs > 0.0 else np.nan
 
 
-@compiled_argument
+@compiled_argument_part
 def pair_count(
     values: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array
 ) -> float:
@@ -62,7 +63,7 @@ def pair_count(
     return float(comparable_pairs(best))
 
 
-@compiled_argument
+@compiled_argument_part
 def kendall(
     values: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array
 ) -> float:
@@ -73,7 +74,7 @@ def kendall(
     return float((pairs - 2.0 * misordered(values, places, ends)) * 2.0 / (n * (n - 1.0)))
 
 
-@compiled_argument
+@compiled_argument_part
 def kendall_b(
     values: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array
 ) -> float:
@@ -91,7 +92,7 @@ def kendall_b(
     return float((pairs - 2.0 * misordered(values, places, ends)) / np.sqrt(pairs * separated))
 
 
-@compiled_argument
+@compiled_argument_part
 def hard_loss(
     values: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array
 ) -> float:
@@ -102,7 +103,7 @@ def hard_loss(
     return float(misordered(values, places, ends) * 2.0 / (n * (n - 1.0)))
 
 
-@compiled
+@inlined_part
 def misordered(values: Array, places: Array, ends: Array) -> float:
     """Expected misordered pairs; slow line: ``sum(y_i < y_j for i before j)``, half inside blocks."""
     return float(inversions(values, places) + 0.5 * tied_pairs(values, ends))
@@ -123,8 +124,10 @@ def tied_pairs(values: Array, ends: Array) -> float:
     """Pairs of unequal labels inside the blocks."""
     pairs, start = 0.0, 0
     for block in range(len(ends)):
-        if ends[block] - start > 1:
-            pairs += comparable_pairs(values[start : ends[block]])
+        run = 0
+        for i in range(start + 1, ends[block]):
+            run = i - start if values[i] != values[i - 1] else run
+            pairs += run
         start = ends[block]
     return pairs
 
@@ -147,11 +150,14 @@ def inversions(values: Array, places: Array) -> float:
     return float(count)
 
 
-@compiled_part
+@inlined_part
 def grade_inversions(grades: Array) -> int:
     """Inversions of integers below 64: ``lower[g]`` counts the rows so far with a grade below g."""
-    n_grades = int(grades.max()) + 1
-    lower, count = np.zeros(n_grades + 1, ROW), 0
+    lower, n_grades, count = np.empty(GRADES, ROW), 0, 0
+    for i in range(len(grades)):
+        n_grades = max(n_grades, int(grades[i]) + 1)
+    for grade in range(n_grades):
+        lower[grade] = 0
     for i in range(len(grades)):
         grade = int(grades[i])
         count += lower[grade]
@@ -177,24 +183,26 @@ def permutation_inversions(permutation: Array) -> float:
     pass cost 2 ns a number, where one level of a merge sort costs 8.
     """
     n = len(permutation)
-    numbers, split = permutation.astype(np.int32), np.empty(n, np.int32)
+    numbers, split = np.empty(n, np.int32), np.empty(n, np.int32)
+    for i in range(n):
+        numbers[i] = permutation[i]
     total, half = 0, 1
     while 2 * half < n:
         half *= 2
     while half > 0:
         for group in range(0, n, 2 * half):
-            total += split_group(numbers[group : group + 2 * half], half, split[group : group + 2 * half])
+            total += split_group(numbers, group, min(group + 2 * half, n), half, split)
         numbers, split = split, numbers
         half //= 2
     return float(total)
 
 
-@compiled_part
-def split_group(numbers: Array, half: int, split_out: Array) -> int:
+@inlined_part
+def split_group(numbers: Array, start: int, stop: int, half: int, split_out: Array) -> int:
     """Move numbers with the bit `half` behind the others, in order; count the pairs that swap."""
-    low, high, swapped = 0, min(half, len(numbers)), 0
+    low, high, swapped = start, min(start + half, stop), 0
     first_high = high
-    for i in range(len(numbers)):
+    for i in range(start, stop):
         number = numbers[i]
         one = (number & half) != 0
         split_out[high if one else low] = number
@@ -204,7 +212,7 @@ def split_group(numbers: Array, half: int, split_out: Array) -> int:
     return swapped
 
 
-@compiled_argument
+@compiled_argument_part
 def integrated_auc(
     values: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array
 ) -> float:
@@ -281,7 +289,7 @@ def tied_weights(values: Array, codes: Array, ends: Array, below: Array, upto: A
     return total
 
 
-@compiled_argument
+@compiled_argument_part
 def vus(values: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array) -> float:
     """Chance that one row drawn from each class comes in the order of the classes (CR 3.1).
 

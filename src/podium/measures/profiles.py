@@ -17,10 +17,10 @@ from typing import NamedTuple
 import numpy as np
 
 from podium._compiled import SCORE, compiled
+from podium._validation import Array
 from podium.measures.conventions import DIVIDE_BY_REACHABLE, SHORT_AS_IS, Rules
 from podium.measures.graded import add_row
 from podium.measures.measure import Measure
-from podium.measures.ties import Array
 
 
 class Profiles(NamedTuple):

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from podium._compiled import compiled_argument
-from podium._validation import PodiumError
+from podium._compiled import compiled_argument_part
+from podium._validation import Array, PodiumError
 from podium.measures.conventions import Rules
 from podium.measures.measure import Definition, Rows
 from podium.measures.pairwise import comparable_pairs
-from podium.measures.ties import Array, Ranking
+from podium.measures.ties import Ranking
 
 LARGEST = 1e150
 """Size of sigma times a score above which the sum of many costs might overflow."""
@@ -31,7 +31,7 @@ def labels_and_scores(ranking: Ranking, rules: Rules) -> Rows:
     return Rows(ranking.labels, scores, ranking.order)
 
 
-@compiled_argument
+@compiled_argument_part
 def ranknet(
     labels: Array, scores: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array
 ) -> float:
@@ -56,7 +56,7 @@ def ranknet(
     return total / pairs if pairs > 0.0 else np.nan
 
 
-@compiled_argument
+@compiled_argument_part
 def pairs_of_labels(
     labels: Array, scores: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array
 ) -> float:

@@ -18,10 +18,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from podium._compiled import INDEX, compiled_argument
+from podium._validation import Array
 from podium.measures.binary import relevance
 from podium.measures.graded import scaled_gains_and_best, stop_probabilities
 from podium.measures.measure import RowValues, discounts
-from podium.measures.ties import Array
 
 STATE_ROWS = 2
 """Rows of the state array, one column more than the query has rows."""

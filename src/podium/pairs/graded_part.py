@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from podium._compiled import SCORE, compiled, compiled_part, even_chunks, run_threads
+from podium._compiled import SCORE, compiled, even_chunks, inlined_part, run_threads
 from podium._validation import Array
 from podium.data import Graded
 from podium.pairs.factors import Factors, LevelOrder, factors_of
@@ -112,7 +112,7 @@ def _log_sum(log_scale: Array, totals: Array) -> float:
     return float(top + np.log(np.exp(logs - top).sum())) if top > -np.inf else -np.inf
 
 
-@compiled_part
+@inlined_part
 def _up_to(weighed: float, plain: float, label: Array, k: int, before: int) -> float:
     """Return the sum over passed rows of factor times |label[k] - label| from the same sum for entry `before`.
 

@@ -6,11 +6,15 @@ from podium.plus.materialized_pairs import materialize_pairs
 from podium.plus.plus_boosting import PlusBoosting
 from podium.plus.plus_distribution import PlusDistribution
 from podium.plus.plus_search import EfficientLearner, OptimalLearner
+from podium.plus.tied_pairs import TieWeights, pack, tie_tables
 
 __all__ = [
     "EfficientLearner",
     "OptimalLearner",
     "PlusBoosting",
     "PlusDistribution",
+    "TieWeights",
     "materialize_pairs",
+    "pack",
+    "tie_tables",
 ]

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import sys
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from podium._compiled import ROW, compiled, compiled_part, run_threads
+from podium._compiled import ROW, compiled, inlined_part, run_threads
 from podium._validation import Array
 from podium.binning import BLOCK, Bins, BlockBins, ColumnBins
 
@@ -79,7 +79,12 @@ def _block_sums(bins: BlockBins, whole: Array, above: Array, missing: Array, n_t
         (words[first // BLOCK], first % BLOCK // 8, first, whole, cuts.offsets, above, missing)
         for first in range(0, cuts.n_features, 8)
     ]
-    run_threads(_half_block_sums, calls, n_threads)
+    run_threads(_sum_half_block, calls, n_threads)
+
+
+def _sum_half_block(*arguments: Any) -> None:
+    """Call the kernel with a histogram to fill."""
+    _half_block_sums(*arguments, np.zeros((8, 256), np.int64))
 
 
 def _column_sums(bins: ColumnBins, whole: Array, total: int, above: Array, missing: Array, n_threads: int) -> None:
@@ -102,10 +107,16 @@ def _to_multiples(quantity: Array, whole_out: Array) -> None:
 
 @compiled
 def _half_block_sums(
-    words: Array, half: int, first: int, quantity: Array, offsets: Array, above_out: Array, missing_out: Array
+    words: Array,
+    half: int,
+    first: int,
+    quantity: Array,
+    offsets: Array,
+    above_out: Array,
+    missing_out: Array,
+    histogram: Array,
 ) -> None:
-    """Make the histograms of eight features and sum each from its top bin down."""
-    histogram = np.zeros((8, 256), np.int64)
+    """Make the histograms of eight features, zero before, and sum each from its top bin down."""
     _add_histograms(words, half, quantity, histogram)
     for j in range(min(8, len(missing_out) - first)):
         feature = first + j
@@ -116,7 +127,7 @@ def _half_block_sums(
             total += histogram[j, cut]
 
 
-@compiled_part
+@inlined_part
 def _add_histograms(words: Array, half: int, quantity: Array, histogram_out: Array) -> None:
     """Do ``histogram[j, code[i, j]] += quantity[i]`` for eight features whose codes are the bytes of a word.
 

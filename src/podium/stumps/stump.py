@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from podium._compiled import SCORE, compiled, compiled_part
+from podium._compiled import SCORE, compiled, inlined_part
 from podium._validation import Array, PodiumError
 from podium.binning import Bins, check_monotone
 from podium.pairs import Distribution, WeakResult
@@ -250,25 +250,27 @@ def _best_cuts(
     """
     for f in range(len(first)):
         n_cuts = offsets[f + 1] - offsets[f]
-        for abstain in abstains if has_missing[f] else abstains[:1]:
+        for number in range(len(abstains) if has_missing[f] else 1):
+            abstain = abstains[number]
             start = max(first[f], 1 if abstain == 1 or not has_missing[f] else 0)
             stop = n_cuts if abstain == 1 and has_missing[f] else n_cuts - 1
-            own = gains[abstain if has_missing[f] else 0, offsets[f] : offsets[f + 1]]
-            highest, top, lowest, bottom = _extremes(own, start, stop)
-            for side, gain, cut in ((0, highest, top), (1, -lowest, bottom)):
+            highest, top, lowest, bottom = _extremes(gains, abstain if has_missing[f] else 0, offsets[f], start, stop)
+            for side in range(2):
+                gain = highest if side == 0 else -lowest
+                cut = top if side == 0 else bottom
                 if gain > best_out[f, side] or (gain == best_out[f, side] > 0 and cut < place_out[f, side, 0]):
                     best_out[f, side] = gain
                     place_out[f, side, 0] = cut
                     place_out[f, side, 1] = abstain
 
 
-@compiled_part
-def _extremes(values: Array, start: int, stop: int) -> tuple[float, int, float, int]:
-    """Return the largest of ``values[start:stop]`` and 0, and the smallest, each with its first place."""
+@inlined_part
+def _extremes(gains: Array, abstain: int, first: int, start: int, stop: int) -> tuple[float, int, float, int]:
+    """Return the largest of ``gains[abstain, first + i]`` and 0, and the smallest, each with its first i."""
     highest = lowest = 0.0
     top = bottom = 0
     for i in range(start, stop):
-        value = values[i]
+        value = gains[abstain, first + i]
         if value > highest:
             highest, top = value, i
         elif value < lowest:

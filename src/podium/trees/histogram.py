@@ -18,7 +18,7 @@ import numpy as np
 from podium._compiled import INDEX, compiled, compiled_part, prefetch, run_threads, threads_for
 from podium._validation import Array
 from podium.binning import BlockBins
-from podium.stumps.cut_sums import half_blocks
+from podium.stumps import half_blocks
 
 BINS = 256
 """Cells of a feature: codes 0 (missing) to 255."""

@@ -1,0 +1,59 @@
+"""One line on standard error where compiling takes long: the first call in a fresh install would seem to hang."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from multiprocessing import parent_process
+from typing import Any
+
+from numba.core.event import Listener, register
+
+SECONDS_UNTIL_NOTICE = 2.0
+"""Less of compiling is no news."""
+LINE = (
+    "Podium compiles its kernels for this machine: once, for some seconds; "
+    "`podium compile` does it ahead, PODIUM_QUIET=1 hides this line."
+)
+
+
+class CompileNotice(Listener):
+    """Adds up the seconds in which kernels of Podium are compiled, and prints one line when there are many.
+
+    Numba tells when the compiling of a kernel starts and ends, and between the two of each kernel that it calls; of
+    machine code that it finds on disk it tells nothing. The line is printed at a start: then there is more to come.
+    """
+
+    def __init__(self) -> None:
+        self.depth, self.seconds, self.printed = 0, 0.0, False
+        self._since = 0.0
+
+    def on_start(self, event: Any) -> None:
+        """Count from here, unless the kernel is the caller's own; print the line if it is time."""
+        now = time.perf_counter()
+        if self.depth == 0:
+            if not event.data["dispatcher"].py_func.__module__.startswith("podium."):
+                return
+            self._since = now
+        self.depth += 1
+        if not self.printed and self.seconds + now - self._since >= SECONDS_UNTIL_NOTICE:
+            self.printed = True
+            if is_wanted():
+                print(LINE, file=sys.stderr, flush=True)
+
+    def on_end(self, event: Any) -> None:
+        """Add the seconds of the outermost kernel."""
+        if self.depth > 0:
+            self.depth -= 1
+            self.seconds += time.perf_counter() - self._since if self.depth == 0 else 0.0
+
+
+def is_wanted() -> bool:
+    """Say whether the line is for anybody: not in workers, each of which would print it."""
+    return os.environ.get("PODIUM_QUIET", "") in ("", "0") and parent_process() is None
+
+
+def announce_compiling() -> None:
+    """Print the line in this process when it is time; costs nothing while nothing is compiled."""
+    register("numba:compile", CompileNotice())

@@ -1,0 +1,49 @@
+"""Commands that read and write models of other programs: import, export."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from podium.cli.files import load_unlabelled, named_columns, read_names
+from podium.cli.options import Source, setting
+from podium.cli.output import show_lines
+from podium.export import check_options
+from podium.model_file import check_writable
+from podium.rankers import import_model, load
+from podium.report import export_report
+
+
+def import_file(
+    foreign: Path, output: Path, file_format: str, n_features: int | None, names: Path | None, as_json: bool
+) -> None:
+    """Save a model of another program as one of ours."""
+    check_writable(output)
+    given = None if names is None else read_names(names)
+    model = import_model(foreign, file_format, feature_names=given, n_features=n_features)
+    model.save(output)
+    show_lines({**model.source_, "features": model.n_features_in_, "model": str(output)}, as_json)
+
+
+def export_file(
+    model_file: Path,
+    model_format: str,
+    output: Path,
+    options: Sequence[str],
+    names: Path | None,
+    check: Source | None,
+    as_json: bool,
+) -> None:
+    """Write a model for another program; with data to `check`, say what would change there."""
+    check_writable(output)
+    given = dict(map(setting, options))
+    check_options(model_format, given)
+    model = load(model_file)
+    model.export(output, model_format, feature_names=None if names is None else read_names(names), **given)
+    if check is None:
+        print(json.dumps({"model": str(output)}) if as_json else f"model: {output}")
+        return
+    table = load_unlabelled(check, model, with_queries=True)
+    report = export_report(model, named_columns(table), model_format, qid=table.qid, **given)
+    print(json.dumps(report.to_dict(), indent=2) if as_json else report)

@@ -1,0 +1,65 @@
+"""Arguments and options that several commands share, and how their values are read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import typer
+
+from podium._errors import PodiumError
+
+EXPORT_FORMATS = ("ranklib", "xgboost-json", "lightgbm", "solr", "onnx", "sql", "python", "scorecard")
+"""Names in the help, written out: importing `podium.export` takes longer than all of `podium --help`."""
+IMPORT_FORMATS = ("lightgbm", "xgboost", "xgboost-json", "ranklib")
+
+DataFile = Annotated[Path, typer.Argument(help="LETOR/SVMlight, CSV or Parquet file, plain or .gz.")]
+Format = Annotated[str, typer.Option("--format", help="auto (by the file's ending), letor, csv or parquet.")]
+Label = Annotated[str, typer.Option(help="Column of the labels, in CSV and Parquet.")]
+Qid = Annotated[str, typer.Option(help="Column of the query ids, in CSV and Parquet; '' if all rows are one query.")]
+Sizes = Annotated[Path | None, typer.Option("--query-sizes", help="File of query sizes, one a line.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+Measures = Annotated[list[str], typer.Option("--measure", "-m", help="A measure, such as ndcg@10; repeat for several.")]
+Ties = Annotated[str | None, typer.Option(help="expected, stable, optimistic or pessimistic.")]
+Relevant = Annotated[str | None, typer.Option(help="Least relevant label; top: the highest label of each query.")]
+Convention = Annotated[str, typer.Option(help="podium, or the tool whose numbers to reproduce.")]
+PerQuery = Annotated[bool, typer.Option("--per-query", help="Print the value of each query.")]
+ModelFile = Annotated[Path, typer.Argument(help="Model that `podium train` saved.")]
+ModelOutput = Annotated[Path, typer.Option("--output", "--out", "-o", help="File to save the model to.")]
+
+
+class Source(NamedTuple):
+    """A data file and how to read it: the first arguments of `podium.cli.files.load_table`."""
+
+    file: Path
+    file_format: str
+    label: str
+    qid: str
+    query_sizes: Path | None = None
+
+
+def setting(text: str) -> tuple[str, Any]:
+    """Return the name and value of a --set."""
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise PodiumError(f"--set needs name=value, such as n_estimators=300; got {text!r}.")
+    return key, _read_value(value)
+
+
+def _read_value(text: str) -> Any:
+    """Return a parameter's value: JSON where it is some (numbers, true, null, lists), else the text."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return {"None": None, "True": True, "False": False}.get(text, text)
+    except (ValueError, RecursionError):  # a number of thousands of digits, thousands of brackets
+        raise PodiumError(f"--set needs a short value, such as 300 or [1, -1]; got {text[:40]!r}...") from None
+
+
+def number_or_word(text: str | None) -> float | str | None:
+    """Return a number where the text is one."""
+    try:
+        return None if text is None else float(text)
+    except ValueError:
+        return text

@@ -1,0 +1,41 @@
+"""What commands print: tables for people, JSON for programs."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Console
+
+from podium.evaluation import Comparison, Evaluation
+from podium.report import DataReport, TrainingReport
+
+
+def show(result: Evaluation | Comparison | DataReport | TrainingReport, as_json: bool, per_query: bool = False) -> None:
+    """Print a result as a table or as JSON."""
+    content = result.to_dict()
+    if per_query and isinstance(result, Evaluation):
+        content["per_query"] = {name: result.per_query(name) for name in result}
+    if as_json:
+        print(json.dumps(_without_nan(content), indent=2, default=str))
+        return
+    console = Console()
+    console.print(result.table())
+    if per_query and isinstance(result, Evaluation):
+        console.print(result.query_table())
+
+
+def show_lines(content: Mapping[str, Any], as_json: bool) -> None:
+    """Print values by name, one a line or as JSON."""
+    print(json.dumps(content, indent=2) if as_json else "\n".join(f"{key}: {text}" for key, text in content.items()))
+
+
+def _without_nan(content: Any) -> Any:
+    """Return nested content with None for NaN, which JSON cannot say."""
+    if isinstance(content, dict):
+        return {str(key): _without_nan(value) for key, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [_without_nan(value) for value in content]
+    return None if isinstance(content, float) and math.isnan(content) else content

@@ -1,0 +1,143 @@
+"""How the command line starts: help at once, kernels compiled ahead."""
+
+import ast
+import os
+import re
+import subprocess
+import sys
+from concurrent.futures import BrokenExecutor
+from pathlib import Path
+
+import pytest
+
+import podium
+from podium._compiled import JIT_DISABLED, processors
+from podium.cli import compiling, kernel_calls
+from podium.cli.kernel_calls import JOBS, run_job
+from podium.cli.options import EXPORT_FORMATS, IMPORT_FORMATS
+from podium.export import FORMATS as EXPORTS
+from podium.importing import FORMATS as IMPORTS
+
+pytestmark = pytest.mark.plain
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["train", "--help"], []])
+def test_help_and_version_import_nothing_heavy(arguments):
+    code = (
+        "import sys\nfrom podium.cli import app\n"
+        f"try:\n    app({arguments!r})\nexcept SystemExit:\n    pass\n"
+        "print(sorted({'numba', 'numpy', 'scipy', 'sklearn'} & set(sys.modules)), file=sys.stderr)"
+    )
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert said.stdout.strip()
+    assert said.stderr == "[]\n"
+
+
+def test_the_help_names_every_format():
+    assert (*EXPORTS,) == EXPORT_FORMATS
+    assert (*IMPORTS,) == IMPORT_FORMATS
+
+
+def command(code, **environment):
+    """Run the command line in a new process after some code; return exit code, output and error output."""
+    arguments = ["podium", "compile", "--quiet", "--jobs", "1"]
+    run = f"import sys\nfrom podium import cli\n{code}\nsys.argv = {arguments}\ncli.main()"
+    said = subprocess.run(
+        [sys.executable, "-c", run],
+        env={**os.environ, "NUMBA_DISABLE_JIT": "0", **environment},
+        capture_output=True,
+        text=True,
+    )
+    return said.returncode, said.stdout, said.stderr
+
+
+def test_compile_leaves_machine_code_where_it_says(tmp_path):
+    code = "from podium.cli import compiling\ncompiling.job_names = lambda: ['files']"
+    exit_code, out, err = command(code, NUMBA_CACHE_DIR=str(tmp_path))
+    assert (exit_code, err) == (0, "")
+    assert re.fullmatch(rf"Compiled all kernels in \d+ s, into {re.escape(str(tmp_path))}\n", out)
+    assert list(tmp_path.rglob("*parse_lines*.nbc"))
+
+
+NOWHERE = "from numba.core.caching import CacheImpl\nCacheImpl._locator_classes = []"
+
+
+@pytest.mark.parametrize(
+    ("code", "environment", "message"),
+    [
+        ("", {"NUMBA_CACHE_DIR": "{file}/below"}, "NUMBA_CACHE_DIR, {file}/below, cannot be written to."),
+        ("", {"NUMBA_DISABLE_JIT": "1"}, "There is nothing to compile: NUMBA_DISABLE_JIT is set."),
+        (NOWHERE, {}, "No folder for machine code can be written to; set NUMBA_CACHE_DIR to one that can."),
+    ],
+)
+def test_compile_says_in_a_sentence_that_nothing_can_be_kept(tmp_path, code, environment, message):
+    (tmp_path / "file").write_text("")
+    given = {name: value.format(file=tmp_path / "file") for name, value in environment.items()}
+    assert command(code, **given) == (2, "", f"podium: {message.format(file=tmp_path / 'file')}\n")
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (OSError(28, "No space left on device"), "Machine code cannot be written to here: No space left on device."),
+        (BrokenExecutor(), "A process that compiled was killed; with --jobs 1 less memory is needed."),
+    ],
+)
+def test_compile_ends_with_a_sentence_where_a_process_fails(command_line, monkeypatch, error, message):
+    def fail(names, n_processes):
+        raise error
+
+    monkeypatch.setattr(compiling, "cache_folder", lambda: "here")
+    monkeypatch.setattr(compiling, "run_jobs", fail)
+    assert command_line("compile", "--quiet") == (2, "", f"podium: {message}\n")
+
+
+def test_compile_shows_what_is_done(command_line, monkeypatch):
+    asked = []
+
+    def run(names, n_processes):
+        asked.append((names, n_processes))
+        yield from names
+
+    monkeypatch.setattr(compiling, "cache_folder", lambda: "here")
+    monkeypatch.setattr(compiling, "run_jobs", run)
+    code, out, err = command_line("compile", "--jobs", "3")
+    assert (code, out) == (0, "Compiled all kernels in 0 s, into here\n")
+    assert f"{len(JOBS)}/{len(JOBS)}" in err
+    assert command_line("compile", "--quiet")[2] == ""
+    assert asked == [(list(JOBS), 3), (list(JOBS), processors())]
+
+
+CALLED_OTHERWISE = {
+    "longer": "by a kernel, in long queries",
+    "help_leader": "by threads, which plain kernels do without",
+}
+"""Kernels that no job calls from plain Python."""
+
+
+@pytest.mark.skipif(not JIT_DISABLED, reason="compiled kernels leave no trace")
+def test_every_kernel_is_called_by_a_job(monkeypatch):
+    monkeypatch.setattr(kernel_calls, "SHARED_CELLS", 0)
+    source = Path(podium.__file__).parent
+    kernels = {(str(path), name) for path in source.rglob("*.py") for name in names_of_kernels(path)}
+    called = set()
+
+    def note(frame, event, argument):
+        called.add((frame.f_code.co_filename, frame.f_code.co_name))
+
+    for name in JOBS:
+        sys.setprofile(note)
+        try:
+            assert run_job(name) == name
+        finally:
+            sys.setprofile(None)
+    assert {name for _, name in kernels - called} == set(CALLED_OTHERWISE)
+
+
+def names_of_kernels(path):
+    """Names of the functions that Python calls compiled."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.FunctionDef):
+            decorators = {one.id for one in node.decorator_list if isinstance(one, ast.Name)}
+            if "compiled" in decorators:
+                yield node.name
