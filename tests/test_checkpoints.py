@@ -61,6 +61,16 @@ def test_other_data_have_another_fingerprint(changes):
     assert mark(**changes) != mark()
 
 
+@pytest.mark.parametrize(
+    "change",
+    [{"sample_weight": np.full(4, 2.0)}, {"qid": [1, 1, 2, 2]}, {"y": np.ones(4)}, {"pairs": ([0], [1])}],
+    ids=lambda change: "-".join(change),
+)
+def test_rows_that_are_alike_but_for_one_column_have_another_fingerprint(change):
+    alike = {"X": np.zeros((4, 1)), "y": np.zeros(4), "qid": [1, 1, 1, 2], "sample_weight": np.ones(4), "pairs": None}
+    assert mark(**{**alike, "query_weight": None, **change}) != mark(**alike, query_weight=None)
+
+
 @pytest.mark.parametrize("parameters", [{}, {"learning_rate": 0.5}, PARAMETERS | {"criterion": "z"}], ids=str)
 def test_other_parameters_have_another_fingerprint(parameters):
     assert mark(parameters) != mark()
