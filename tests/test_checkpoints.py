@@ -76,13 +76,23 @@ TWO_ROWS = {"X": [[0.0], [1.0]], "y": [0.0, 1.0]}
 )
 def test_data_of_two_rows_that_have_but_two_orders_have_other_fingerprints(part):
     data = [RankingData.from_arrays(**(TWO_ROWS | part(float(k)))) for k in range(1, 9)]
-    assert len({fingerprint(one, PARAMETERS) for one in data}) == 8
+    assert len({fingerprint(PARAMETERS, one.columns()) for one in data}) == 8
 
 
 def test_equal_rows_in_queries_of_other_sizes_have_another_fingerprint():
     given = {"X": np.zeros((4, 1)), "y": np.zeros(4)}
     data = [RankingData.from_arrays(**given, group=group) for group in ([2, 2], [1, 3], [4])]
-    assert len({fingerprint(one, PARAMETERS) for one in data}) == 3
+    assert len({fingerprint(PARAMETERS, one.columns()) for one in data}) == 3
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"sample_weight": np.full(4, 2.0)}, {"qid": [1, 1, 2, 2]}, {"y": np.ones(4)}, {"pairs": ([0], [1])}],
+    ids=lambda change: "-".join(change),
+)
+def test_rows_that_are_alike_but_for_one_column_have_another_fingerprint(change):
+    alike = {"X": np.zeros((4, 1)), "y": np.zeros(4), "qid": [1, 1, 1, 2], "sample_weight": np.ones(4), "pairs": None}
+    assert mark(**{**alike, "query_weight": None, **change}) != mark(**alike, query_weight=None)
 
 
 @pytest.mark.parametrize("parameters", [{}, {"learning_rate": 0.5}, PARAMETERS | {"criterion": "z"}], ids=str)

@@ -108,10 +108,7 @@ def test_compile_shows_what_is_done(command_line, monkeypatch):
     assert asked == [(list(JOBS), 3), (list(JOBS), processors())]
 
 
-CALLED_OTHERWISE = {
-    "longer": "by a kernel, in long queries",
-    "help_leader": "by threads, which plain kernels do without",
-}
+CALLED_OTHERWISE = {"longer": "by a kernel, in long queries"}
 """Kernels that no job calls from plain Python."""
 
 

@@ -180,6 +180,16 @@ def test_arrays_that_a_ranker_keeps_come_back_with_kind_and_shape(table, tmp_pat
         assert getattr(loaded, name).flags.writeable
 
 
+def test_the_best_round_of_an_imported_model_is_kept(tmp_path):
+    content = read_model(SAMPLES / f"protocol-{PROTOCOL}" / "imported_trees.podium")
+    content["learned"]["best_iteration"] = content["training"]["best_round"] = 2
+    write_model(tmp_path / "model", content)
+    loaded = load(tmp_path / "model")
+    assert (loaded.best_iteration_, len(loaded.trees_)) == (2, 4)
+    loaded.save(tmp_path / "again")
+    assert read_model(tmp_path / "again")["learned"]["best_iteration"] == 2
+
+
 def test_names_are_kept_in_the_file(table, tmp_path):
     pandas = peer("pandas")
     X, y, qid = table

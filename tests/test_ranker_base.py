@@ -250,6 +250,17 @@ def test_a_summary_without_one_of_its_counts_is_refused(name, content, tmp_path)
         load(tmp_path / "model")
 
 
+@pytest.mark.parametrize("error", [TypeError, OverflowError])
+def test_parameters_that_break_a_check_are_refused(error, content, tmp_path, monkeypatch):
+    def check(self):
+        raise error("int too large to convert to float")
+
+    write_model(tmp_path / "model", content)
+    monkeypatch.setattr(RankBoost, "_check_parameters", check)
+    with pytest.raises(FormatError, match=r"a parameter cannot be used\. int too large to convert to float"):
+        load(tmp_path / "model")
+
+
 @pytest.mark.parametrize("change", [-1, 1])
 def test_another_best_round_than_what_was_learned_is_refused(change, content, tmp_path):
     training = {**content["training"], "best_round": content["training"]["best_round"] + change}
