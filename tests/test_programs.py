@@ -99,7 +99,10 @@ SMALL = {
         ["--megabytes", 0.2, "--repeat", 1, "--warm"],
         ["podium # # # # #", "scikit-learn # # 1.0 # #", "first read of a small file: new process # s"],
     ),
-    "start.py": (["--repeat", 1, "--warm"], ["podium --help # #", "import podium # #", "first evaluate, new process # #"]),
+    "start.py": (
+        ["--repeat", 1, "--warm"],
+        ["podium --help # #", "import podium # #", "first evaluate, new process # #"],
+    ),
     "measures.py": (
         ["many", "long", "--queries", 200, "--long", 300, "--rounds", 1],
         ["200 queries x 100 rows", "podium ndcg@10 # ms", "one query of 300 rows", "scipy kendalltau # ms"],
