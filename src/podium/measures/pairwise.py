@@ -191,18 +191,18 @@ def permutation_inversions(permutation: Array) -> float:
         half *= 2
     while half > 0:
         for group in range(0, n, 2 * half):
-            total += split_group(numbers, group, min(group + 2 * half, n), half, split)
+            total += split_group(numbers[group : group + 2 * half], half, split[group : group + 2 * half])
         numbers, split = split, numbers
         half //= 2
     return float(total)
 
 
 @inlined_part
-def split_group(numbers: Array, start: int, stop: int, half: int, split_out: Array) -> int:
+def split_group(numbers: Array, half: int, split_out: Array) -> int:
     """Move numbers with the bit `half` behind the others, in order; count the pairs that swap."""
-    low, high, swapped = start, min(start + half, stop), 0
+    low, high, swapped = 0, min(half, len(numbers)), 0
     first_high = high
-    for i in range(start, stop):
+    for i in range(len(numbers)):
         number = numbers[i]
         one = (number & half) != 0
         split_out[high if one else low] = number

@@ -192,24 +192,27 @@ def arrange_queries(
     Returns
     -------
     int
-        Rows of the longest block; those of more than `COUNTING_LIMIT` are left as they are.
+        Rows of the longest block of ties; those of more than `COUNTING_LIMIT` are left as they are.
     """
     longest = 0
     for query in range(first, last):
         start, stop = offsets[query], offsets[query + 1]
-        n_blocks, begin = 0, start
+        n_blocks = 0
+        for i in range(start + 1, stop):
+            ends_out[start + n_blocks] = i - start
+            n_blocks += labels_out[i] != labels_out[i - 1]
+        ends_out[start + n_blocks] = stop - start
+        n_blocks_out[query] = n_blocks + 1
         for i in range(start, stop):
-            is_last = i + 1 == stop or labels_out[i + 1] != labels_out[i]
             order_out[i] += start
             labels_out[i] = labels[order_out[i]] + 0.0
-            if is_last:
-                ends_out[start + n_blocks] = i + 1 - start
-                n_blocks += 1
-                longest = max(longest, i + 1 - begin)
-                if i + 1 - begin <= COUNTING_LIMIT:
-                    sort_by_insertion(labels_out, order_out, begin, i + 1, sign)
-                begin = i + 1
-        n_blocks_out[query] = n_blocks
+        begin = start
+        for block in range(start, start + n_blocks + 1 if n_blocks + 1 < stop - start else start):
+            end = start + ends_out[block]
+            longest = max(longest, end - begin)
+            if end - begin <= COUNTING_LIMIT:
+                sort_by_insertion(labels_out, order_out, begin, end, sign)
+            begin = end
     return longest
 
 
