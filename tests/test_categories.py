@@ -222,7 +222,7 @@ def test_broken_content_is_refused(made, tmp_path):
     trees = content["learned"]["trees"]
     words = list(trees["sets"])
     wrong_trees = {
-        "must be .* integers of 32 bits": [
+        "must be a list of integers from 0 to 4294967295": [
             {"sets": words[:-1]}, *({"sets": [word, *words[1:]]} for word in (2**32, -1, 0.5, "nan")),
         ],
         "sets must be a list of numbers": [{"sets": ["x"]}, {"sets": 3}],
@@ -251,7 +251,6 @@ def test_a_file_of_numbers_alone_has_no_sets(made):
     _, numbers, y, qid = made
     content = LambdaMART(2).fit(numbers, y, qid=qid).content()
     assert not {"sets", "set_of"} & content["learned"]["trees"].keys()
-    del content["learned"]["categories"]
     assert LambdaMART.from_content(content, "file").categories_ == {}
 
 

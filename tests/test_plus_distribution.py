@@ -15,7 +15,7 @@ from podium.plus.independence import IndependentSet, PairGraph
 from podium.plus.materialized_pairs import materialize_pairs
 from podium.plus.plus_distribution import PlusDistribution
 from podium.plus.plus_search import EfficientLearner, OptimalLearner, distinct_stumps
-from podium.plus.tied_pairs import TieWeights, pack, tie_tables
+from podium.plus.tied_pairs import TieWeights, pack_bits, tie_tables
 from profiles import examples
 from reference import rankboost as plain
 from reference import rankboost_plus as reference
@@ -93,7 +93,7 @@ def test_bits_say_which_rankings_tie():
     values, pairs = rng.integers(0, 2, (11, 30)).astype(float), rng.integers(0, 30, (2, 80))
     weights = TieWeights(order_of(pairs, 30), 30)
     expected = (values[:, pairs[0]] == values[:, pairs[1]]).mean(axis=1)
-    np.testing.assert_allclose(weights.tied(pack(values)).ravel()[:11], expected, rtol=1e-12)
+    np.testing.assert_allclose(weights.tied(pack_bits(values)).ravel()[:11], expected, rtol=1e-12)
     tables = tie_tables(np.arange(1.0, 12.0))
     assert tables.shape == (2, 256)
     assert tables[0, 0] == 36

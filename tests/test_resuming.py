@@ -6,6 +6,7 @@ import os
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LinearRegression
 
 from boosted import BOOSTED, every, fit, fit_alone, story, three_grades
 from podium import PodiumError, PRank, RankBoost, load
@@ -61,6 +62,9 @@ def test_too_few_rounds_in_all_are_refused_and_as_many_are_not(name, train):
 @every
 def test_a_model_of_another_kind_is_refused_unless_its_scores_are_a_start(name, train):
     other = fit_alone("ORBoost" if name != "ORBoost" else "AdaBoostOR", train, n_estimators=2)
+    if name in ("LambdaMART", "MART"):
+        assert fit_alone(name, train, init_model=other).base_model_ is other
+        other = LinearRegression().fit(train.X, train.y)
     with pytest.raises(PodiumError, match="init_model must be a fitted"):
         fit_alone(name, train, init_model=other)
 

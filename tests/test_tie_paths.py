@@ -11,7 +11,7 @@ from podium.pairs.explicit_part import PairOrder
 from podium.plus.independence import IndependentSet, PairGraph
 from podium.plus.materialized_pairs import _memory, materialize_pairs
 from podium.plus.plus_distribution import PlusDistribution
-from podium.plus.tied_pairs import TieWeights, pack, tie_tables
+from podium.plus.tied_pairs import TieWeights, pack_bits, tie_tables
 from podium.rankers.rankboost_plus import exponential_losses
 from reference import rankboost as plain
 from reference import rankboost_plus as reference
@@ -44,7 +44,7 @@ def test_moved_weights_are_products_of_factors_in_chunks_of_any_size(chunk, n_ra
         h = rng.integers(0, 2, 14).astype(bool)
         ties = (rankings[:, better] == rankings[:, worse]) * log_factors[:, None]
         new = D * np.exp(alpha * (1.0 * h[worse] - h[better]) + ties.sum(axis=0))
-        Z, change = weights.move(h, alpha, pack(rankings), np.exp(tie_tables(log_factors)), 0.9)
+        Z, change = weights.move(h, alpha, pack_bits(rankings), np.exp(tie_tables(log_factors)), 0.9)
         assert pytest.approx(new.sum(), rel=1e-10) == Z
         assert change >= 0.5 * np.abs(new / new.sum() - D).sum() - 1e-12
         D = new / new.sum()
@@ -52,7 +52,7 @@ def test_moved_weights_are_products_of_factors_in_chunks_of_any_size(chunk, n_ra
         potentials = np.bincount(better, D, 14) - np.bincount(worse, D, 14)
         np.testing.assert_allclose(weights.potentials(), potentials, atol=1e-12)
         tied = [D[f[better] == f[worse]].sum() for f in rankings]
-        np.testing.assert_allclose(weights.tied(pack(rankings)).ravel()[:n_rankings], tied, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(weights.tied(pack_bits(rankings)).ravel()[:n_rankings], tied, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize(("chunk", "most"), [(10**6, 1), (30, 1), (25, 2), (20, 2), (1, 16)])
@@ -80,9 +80,9 @@ def test_chunks_of_ties_are_tasks_of_threads(monkeypatch):
     rankings, answers = np.random.default_rng(0).integers(0, 2, (9, 14)), []
     for n_threads in (1, 3):
         weights = TieWeights(order, 14, n_threads)
-        weights.move(rankings[0] > 0, 0.4, pack(rankings[:1]), np.exp(tie_tables(np.ones(1))), 0.9)
+        weights.move(rankings[0] > 0, 0.4, pack_bits(rankings[:1]), np.exp(tie_tables(np.ones(1))), 0.9)
         answers.append(
-            (weights.shares.tobytes(), weights.potentials().tobytes(), weights.tied(pack(rankings)).tobytes())
+            (weights.shares.tobytes(), weights.potentials().tobytes(), weights.tied(pack_bits(rankings)).tobytes())
         )
     assert answers[0] == answers[1]
     assert tasks == {"_move": (5, 3), "_tied_shares": (2, 3)}
@@ -123,7 +123,7 @@ def test_moments_of_ties_are_sums_over_pairs():
     slope, g = slope + h[worse] - h[better], g + 0.7 * (h[worse] - h[better])
     share = order.weight / order.weight.sum() * np.exp(g)
     expected = [share.sum(), (share * slope).sum(), (share * (slope**2 + curvature)).sum()]
-    np.testing.assert_allclose(weights.moments(h, 0.7, pack(rankings), tie_tables(of_tie)), expected, rtol=1e-10)
+    np.testing.assert_allclose(weights.moments(h, 0.7, pack_bits(rankings), tie_tables(of_tie)), expected, rtol=1e-10)
 
 
 def test_light_pairs_are_right_down_to_the_floor_and_never_lost():

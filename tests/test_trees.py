@@ -16,7 +16,7 @@ from podium.binning import as_blocks, bin_features
 from podium.trees.division import lead
 from podium.trees.grower import TreeGrower
 from podium.trees.growth_state import WORK
-from podium.trees.histogram import FETCHED, as_lines, pack
+from podium.trees.histogram import FETCHED, as_lines, pack_gradients
 from podium.trees.regression_tree import Forest, RegressionTree
 from podium.trees.split import Limits
 from profiles import examples
@@ -49,7 +49,7 @@ def keys_of(n):
 def test_packed_sums_are_near_the_sums(exact):
     rng = np.random.default_rng(0)
     gradient, curvature = rng.normal(size=500) * 1e6, rng.random(500) * 1e-6
-    packed = pack(gradient, curvature, keys_of(500), 3, exact)
+    packed = pack_gradients(gradient, curvature, keys_of(500), 3, exact)
     g, h, n = twin.unpack(packed.planes[:, :200].sum(axis=1), packed.layout)
     assert n == 200
     tolerance = 200 * twin.units(packed.layout)
@@ -63,12 +63,12 @@ def test_rounding_is_right_on_average_and_no_sum_overflows():
     found = np.array(
         [
             twin.unpack(packed.planes.sum(axis=1), packed.layout)[:2]
-            for packed in (pack(gradient, curvature, keys_of(40), salt) for salt in range(5))
+            for packed in (pack_gradients(gradient, curvature, keys_of(40), salt) for salt in range(5))
         ]
     )
     np.testing.assert_allclose(found, np.tile([12.0, 28.0], (5, 1)), rtol=1e-5)
     heavy = np.where(np.arange(40) == 7, 1e300, -1e-300)
-    packed = pack(heavy, curvature, keys_of(40), 1)
+    packed = pack_gradients(heavy, curvature, keys_of(40), 1)
     assert twin.unpack(packed.planes.sum(axis=1), packed.layout)[0] == pytest.approx(1e300, rel=1e-3)
 
 
@@ -87,7 +87,7 @@ def test_rounded_sums_are_unbiased_and_off_by_few_units(n, kind):
     parts = [slice(0, n), slice(0, n // 3), slice(n // 2, n // 2 + 500)]
     errors, keys = np.empty((2, len(parts), 2)), np.arange(n, dtype=np.uint64)
     for salt in range(2):
-        packed = pack(gradient, curvature, keys, salt)
+        packed = pack_gradients(gradient, curvature, keys, salt)
         for i, part in enumerate(parts):
             found, size = twin.unpack(packed.planes[:, part].sum(axis=1), packed.layout), len(gradient[part])
             assert found[2] == size
@@ -104,7 +104,7 @@ def test_rounded_sums_are_unbiased_and_off_by_few_units(n, kind):
 def test_equal_rows_are_rounded_apart_and_anew_in_each_round():
     gradient, curvature = np.full(1000, 0.5), np.full(1000, 0.5)
     gradient[0], curvature[0] = 2.0**28, 2.0**25  # what the others are is half a unit then
-    rounds = [pack(gradient, curvature, keys_of(1000), salt) for salt in range(2)]
+    rounds = [pack_gradients(gradient, curvature, keys_of(1000), salt) for salt in range(2)]
     first, second = (np.array(twin.unpack(packed.planes, packed.layout)[:2])[:, 1:] > 0 for packed in rounds)
     for ups in (first, second):
         assert np.abs(ups.sum(axis=1) - 500).max() < 80  # five standard deviations
@@ -116,17 +116,20 @@ def test_rounding_depends_on_the_key_and_the_round_alone():
     rng = np.random.default_rng(1)
     gradient, curvature = rng.integers(-99, 99, 50) / 8, rng.integers(0, 99, 50) / 8  # sums are exact in any order
     keys, order = keys_of(50), rng.permutation(50)
-    one, two = pack(gradient, curvature, keys, 9), pack(gradient[order], curvature[order], keys[order], 9)
+    one, two = (
+        pack_gradients(gradient, curvature, keys, 9),
+        pack_gradients(gradient[order], curvature[order], keys[order], 9),
+    )
     np.testing.assert_array_equal(one.planes[:, order], two.planes)
-    assert not np.array_equal(one.planes, pack(gradient, curvature, keys, 8).planes)
-    assert not np.array_equal(one.planes, pack(gradient, curvature, keys[order], 9).planes)
+    assert not np.array_equal(one.planes, pack_gradients(gradient, curvature, keys, 8).planes)
+    assert not np.array_equal(one.planes, pack_gradients(gradient, curvature, keys[order], 9).planes)
 
 
 @pytest.mark.parametrize("n_features", [3, 8, 19, 64, 150])
 def test_histograms_equal_the_twin_and_differences_are_the_other_child(n_features):
     rng = np.random.default_rng(2)
     X, gradient, curvature = table(2, 40, n_features)
-    bins, packed = bin_features(X), pack(gradient, curvature, keys_of(40), 0)
+    bins, packed = bin_features(X), pack_gradients(gradient, curvature, keys_of(40), 0)
     words, used = as_lines(bins), np.ones(-(-n_features // 8), bool)
     codes = np.concatenate(list(bins.codes), axis=1)[:, :n_features]
     parts = [np.sort(part).astype(np.uint32) for part in np.split(rng.permutation(40), [15])]

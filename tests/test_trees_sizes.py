@@ -12,7 +12,7 @@ from podium.trees.category_split import CategorySplits
 from podium.trees.division import _next_leaf, _take_best
 from podium.trees.grower import TreeGrower
 from podium.trees.growth_state import GROWTH, LEAF, TASK, GrowingTree
-from podium.trees.histogram import AHEAD, FETCHED, as_lines, pack
+from podium.trees.histogram import AHEAD, FETCHED, as_lines, pack_gradients
 from podium.trees.regression_tree import Forest, rounded_down, staged_scores
 from podium.trees.split import SPLIT, Limits
 from reference import trees as twin
@@ -65,7 +65,7 @@ def test_many_rows_have_an_integer_for_gradients_and_one_for_curvatures(n, n_pla
     monkeypatch.setattr("podium.trees.histogram.LARGE", 100)
     rng = np.random.default_rng(0)
     gradient, curvature = rng.normal(size=n), rng.random(n)
-    packed = pack(gradient, curvature, keys_of(n), 3)
+    packed = pack_gradients(gradient, curvature, keys_of(n), 3)
     assert len(packed.planes) == n_planes
     for part in (slice(0, n), slice(0, 30), slice(40, 41)):
         g, h, count = twin.unpack(packed.planes[:, part].sum(axis=1), packed.layout)
@@ -94,23 +94,23 @@ def test_sums_are_packed_anew_where_rounding_makes_them_overflow(spread, sign, m
     rng = np.random.default_rng(0)
     gradient, curvature = sign * rng.random(40), rng.random(40)
     for salt in range(12):
-        packed = pack(gradient, curvature, keys_of(40), salt)
+        packed = pack_gradients(gradient, curvature, keys_of(40), salt)
         g, h, n = twin.unpack(packed.planes.sum(axis=1), packed.layout)
         np.testing.assert_allclose([g, h, n], [gradient.sum(), curvature.sum(), 40], rtol=1e-5)
 
 
 def test_whole_curvatures_are_not_rounded_if_asked():
     weight = np.random.default_rng(0).integers(1, 9, 70).astype(float)
-    packed = pack(np.linspace(-1, 1, 70), weight, keys_of(70), 5, whole=True)
+    packed = pack_gradients(np.linspace(-1, 1, 70), weight, keys_of(70), 5, whole=True)
     np.testing.assert_array_equal(twin.unpack(packed.planes, packed.layout)[1], weight)
 
 
 def test_threads_change_no_bit_of_packed_values_and_lines(monkeypatch):
     X, gradient, curvature = table(2, 50, 20)
     bins = as_blocks(bin_features(X))
-    one = pack(gradient, curvature, keys_of(50), 1), as_lines(bins)
+    one = pack_gradients(gradient, curvature, keys_of(50), 1), as_lines(bins)
     monkeypatch.setattr("podium._compiled.CELLS_WORTH_THREADS", 0)
-    three = pack(gradient, curvature, keys_of(50), 1, n_threads=3), as_lines(bins, 3)
+    three = pack_gradients(gradient, curvature, keys_of(50), 1, n_threads=3), as_lines(bins, 3)
     np.testing.assert_array_equal(one[0].planes, three[0].planes)
     np.testing.assert_array_equal(one[1], three[1])
 
@@ -119,7 +119,7 @@ def test_threads_change_no_bit_of_packed_values_and_lines(monkeypatch):
 @pytest.mark.parametrize("n_features", [3, 67])
 def test_histograms_of_more_rows_than_are_fetched_together_equal_the_twin(n_features, n_rows):
     X, gradient, curvature = table(3, 40, n_features)
-    bins, packed = bin_features(X), pack(gradient, curvature, keys_of(40), 0)
+    bins, packed = bin_features(X), pack_gradients(gradient, curvature, keys_of(40), 0)
     rows = np.random.default_rng(5).integers(0, 40, n_rows, np.uint32)  # each of few rows many times
     n_words = -(-n_features // 8)
     found, scratch = np.full((n_words, 8, 256), -7), np.empty(FETCHED, np.uint64)
@@ -135,7 +135,7 @@ def test_histograms_of_more_rows_than_are_fetched_together_equal_the_twin(n_feat
 @pytest.mark.parametrize(("first", "last"), [(0, 19), (3, 12), (9, 19), (16, 19)])
 def test_only_histograms_of_used_words_in_the_range_are_filled_and_subtracted(first, last):
     X, gradient, curvature = table(4, 30, 150)
-    bins, packed = bin_features(X), pack(gradient, curvature, keys_of(30), 0)
+    bins, packed = bin_features(X), pack_gradients(gradient, curvature, keys_of(30), 0)
     rows, used = np.arange(0, 30, 2, dtype=np.uint32), np.random.default_rng(6).random(19) < 0.5
     found, scratch = np.full((19, 8, 256), -7), np.empty(FETCHED, np.uint64)
     fill(as_lines(bins), used, rows, packed.planes[0][rows], first, last, 30, scratch, found)

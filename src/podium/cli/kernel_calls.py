@@ -16,7 +16,7 @@ from podium._validation import Array
 from podium.data import FeedbackSum, Graded, Pairs, make_search
 from podium.measures import DEFINITIONS
 from podium.pairs import Distribution, PairOrder
-from podium.plus import TieWeights, pack, tie_tables
+from podium.plus import TieWeights, pack_bits, tie_tables
 from podium.report import export_report
 
 SMALL: dict[str, Any] = {"max_leaves": 4, "min_child_samples": 3}
@@ -113,7 +113,7 @@ def _move_far(pairs: tuple[Array, Array, Array]) -> None:
 def _move_ties(pairs: tuple[Array, Array, Array]) -> None:
     """Move the ties of more rankers at once than a byte has bits, as steps along dependent rankers do."""
     weights = TieWeights(PairOrder.of(Pairs(*pairs), 20), 20)
-    patterns = pack(np.arange(9 * 20).reshape(9, 20) % 2)
+    patterns = pack_bits(np.arange(9 * 20).reshape(9, 20) % 2)
     logs = np.linspace(0.1, 0.9, 9)
     weights.move(np.arange(20) % 2 == 0, 0.5, patterns, np.exp(tie_tables(logs)), 1.0)
     weights.moments(np.arange(20) % 2 / 1.0, 0.5, patterns, tie_tables(np.stack([logs, logs, logs], axis=1)))

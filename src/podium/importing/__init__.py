@@ -7,15 +7,15 @@ from os import PathLike
 from pathlib import Path
 
 from podium._validation import FormatError, check_choice
-from podium.importing.foreign_model import Columns, Imported, Reading
+from podium.importing.foreign_model import ForeignColumns, Imported, Reading
 from podium.importing.lightgbm import read_lightgbm
 from podium.importing.ranklib_model import read_ranklib
 from podium.importing.xgboost import read_xgboost
 from podium.importing.xgboost_dump import read_xgboost_dump
 
-__all__ = ["FORMATS", "Columns", "Imported", "Reading", "read_foreign"]
+__all__ = ["FORMATS", "ForeignColumns", "Imported", "Reading", "read_foreign"]
 
-FORMATS: dict[str, Callable[[bytes, str | PathLike[str], Columns], Imported]] = {
+FORMATS: dict[str, Callable[[bytes, str | PathLike[str], ForeignColumns], Imported]] = {
     "lightgbm": read_lightgbm,
     "xgboost": read_xgboost,
     "xgboost-json": read_xgboost_dump,
@@ -28,7 +28,7 @@ LOOK = 64
 """Bytes in which the beginning must stand, white space before it."""
 
 
-def read_foreign(path: str | PathLike[str], file_format: str, columns: Columns) -> Imported:
+def read_foreign(path: str | PathLike[str], file_format: str, columns: ForeignColumns) -> Imported:
     """Return the model in a file of another program; ``auto`` tells the format by how the file begins."""
     check_choice(file_format, ("auto", *FORMATS), "format")
     data = Path(path).read_bytes()

@@ -75,7 +75,7 @@ class Imported(NamedTuple):
     n_used: int | None = None
 
 
-class Columns(NamedTuple):
+class ForeignColumns(NamedTuple):
     """What the caller says of the columns: their names, their number, both or nothing."""
 
     names: tuple[str, ...] | None

@@ -13,7 +13,7 @@ import numpy as np
 
 from podium._validation import Array, FormatError
 from podium.export.ensemble import TreeSum
-from podium.importing.foreign_model import ZERO, Columns, Imported, Reading, given_names
+from podium.importing.foreign_model import ZERO, ForeignColumns, Imported, Reading, given_names
 from podium.importing.foreign_trees import Splits, code_set, make_tree, to_numbers, to_whole_number, to_whole_numbers
 from podium.model_file import MOST_FEATURES
 from podium.trees import RegressionTree
@@ -29,7 +29,7 @@ Paragraph = dict[str, tuple[int, str]]
 """Line number and text of each name."""
 
 
-def read_lightgbm(data: bytes, path: str | PathLike[str], columns: Columns) -> Imported:
+def read_lightgbm(data: bytes, path: str | PathLike[str], columns: ForeignColumns) -> Imported:
     """Return the model of ``Booster.save_model`` or ``model_to_string``."""
     paragraphs, ended = _paragraphs(data, path)
     header, bodies = paragraphs[0], paragraphs[1:]

@@ -12,7 +12,7 @@ import numpy as np
 
 from podium._validation import Array, FormatError
 from podium.export.ensemble import Linear, TreeSum, split_tree
-from podium.importing.foreign_model import Columns, Imported, Reading
+from podium.importing.foreign_model import ForeignColumns, Imported, Reading
 from podium.importing.foreign_trees import at_most_as_float32, to_numbers, to_whole_number
 from podium.importing.ranklib_xml import read_bags
 from podium.model_file import MOST_FEATURES
@@ -24,7 +24,7 @@ MOST_WEIGHTS = 2**20
 Lines = list[str]
 
 
-def read_ranklib(data: bytes, path: str | PathLike[str], columns: Columns) -> Imported:
+def read_ranklib(data: bytes, path: str | PathLike[str], columns: ForeignColumns) -> Imported:
     """Return the model of ``java -jar RankLib.jar -save``."""
     try:
         lines = data.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n").split("\n")
@@ -37,7 +37,7 @@ def read_ranklib(data: bytes, path: str | PathLike[str], columns: Columns) -> Im
     return RANKERS[name](lines, path, columns)._replace(source={"format": "ranklib", "ranker": name})
 
 
-def _read_stumps(lines: Lines, path: str | PathLike[str], columns: Columns) -> Imported:
+def _read_stumps(lines: Lines, path: str | PathLike[str], columns: ForeignColumns) -> Imported:
     """Return RankBoost: ``feature:threshold:α``, which scores α where x > threshold."""
     features, numbers = _read_entries(lines, path, 2)
     thresholds = at_most_as_float32(numbers[:, 0])
@@ -50,12 +50,12 @@ def _read_stumps(lines: Lines, path: str | PathLike[str], columns: Columns) -> I
     return Imported(_tree_sum(trees, columns, path), Reading(), {})
 
 
-def _read_regression(lines: Lines, path: str | PathLike[str], columns: Columns) -> Imported:
+def _read_regression(lines: Lines, path: str | PathLike[str], columns: ForeignColumns) -> Imported:
     """Return a weighted sum of features with a constant, the weight of feature 0."""
     return _read_weights(lines, path, columns, 0)
 
 
-def _read_weights(lines: Lines, path: str | PathLike[str], columns: Columns, least: int = 1) -> Imported:
+def _read_weights(lines: Lines, path: str | PathLike[str], columns: ForeignColumns, least: int = 1) -> Imported:
     """Return a weighted sum of features: ``feature:weight``, the weights of one feature added up."""
     features, numbers = _read_entries(lines, path, 1, least)
     n_features, names = columns.at_least(max(features, default=0), path)
@@ -66,7 +66,7 @@ def _read_weights(lines: Lines, path: str | PathLike[str], columns: Columns, lea
     return Imported(model, Reading(absent_as_zero=True, float32=True), {})
 
 
-def _read_trees(lines: Lines, path: str | PathLike[str], columns: Columns) -> Imported:
+def _read_trees(lines: Lines, path: str | PathLike[str], columns: ForeignColumns) -> Imported:
     """Return MART or LambdaMART: one bag of trees, added up in float32."""
     bags = read_bags(lines, path)
     if len(bags) != 1:
@@ -74,7 +74,7 @@ def _read_trees(lines: Lines, path: str | PathLike[str], columns: Columns) -> Im
     return Imported(_tree_sum(tuple(bags[0]), columns, path), Reading(float32=True), {})
 
 
-def _read_forest(lines: Lines, path: str | PathLike[str], columns: Columns) -> Imported:
+def _read_forest(lines: Lines, path: str | PathLike[str], columns: ForeignColumns) -> Imported:
     """Return Random Forests: the mean of bags, each rounded to float32."""
     bags = read_bags(lines, path)
     if not bags:
@@ -83,7 +83,7 @@ def _read_forest(lines: Lines, path: str | PathLike[str], columns: Columns) -> I
     return Imported(_tree_sum(tuple(trees), columns, path), Reading(), {})
 
 
-RANKERS: dict[str, Callable[[Lines, str | PathLike[str], Columns], Imported]] = {
+RANKERS: dict[str, Callable[[Lines, str | PathLike[str], ForeignColumns], Imported]] = {
     "RankBoost": _read_stumps,
     "MART": _read_trees,
     "LambdaMART": _read_trees,
@@ -95,7 +95,7 @@ RANKERS: dict[str, Callable[[Lines, str | PathLike[str], Columns], Imported]] = 
 """Reader of each ranker by the name in the first line."""
 
 
-def _tree_sum(trees: tuple[RegressionTree, ...], columns: Columns, path: str | PathLike[str]) -> TreeSum:
+def _tree_sum(trees: tuple[RegressionTree, ...], columns: ForeignColumns, path: str | PathLike[str]) -> TreeSum:
     """Return the sum of trees over the columns given, or up to the last one used."""
     used = max((int(tree.feature.max()) + 1 for tree in trees if len(tree.feature)), default=0)
     return TreeSum(trees, 0.0, *columns.at_least(used, path), "RankLib")

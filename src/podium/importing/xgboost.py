@@ -17,7 +17,7 @@ from podium._compiled import ROW, SCORE
 from podium._validation import Array, FormatError
 from podium.export.ensemble import TreeSum
 from podium.importing.document import Part, read_json
-from podium.importing.foreign_model import Columns, Imported, Reading, given_names
+from podium.importing.foreign_model import ForeignColumns, Imported, Reading, given_names
 from podium.importing.foreign_trees import Splits, below_as_float32, code_set, make_tree, to_numbers
 from podium.importing.ubjson import read_ubjson
 from podium.model_file import MOST_FEATURES
@@ -48,7 +48,7 @@ BOOSTERS = ("gbtree", "dart")
 """Boosters that are sums of trees."""
 
 
-def read_xgboost(data: bytes, path: str | PathLike[str], columns: Columns) -> Imported:
+def read_xgboost(data: bytes, path: str | PathLike[str], columns: ForeignColumns) -> Imported:
     """Return the model of ``Booster.save_model``."""
     is_text = data[1:2] in (b'"', b" ", b"\n", b"\r", b"\t", b"}")
     document = Part(read_json(data, path) if is_text else read_ubjson(data, path), "", path)

@@ -16,13 +16,13 @@ from podium._compiled import ROW, SCORE
 from podium._validation import FormatError
 from podium.export.ensemble import TreeSum
 from podium.importing.document import read_json
-from podium.importing.foreign_model import Columns, Imported, Reading
+from podium.importing.foreign_model import ForeignColumns, Imported, Reading
 from podium.importing.foreign_trees import Splits, below_as_float32, code_set, make_tree, to_numbers, to_whole_numbers
 from podium.model_file import MOST_FEATURES
 from podium.trees import RegressionTree
 
 
-def read_xgboost_dump(data: bytes, path: str | PathLike[str], columns: Columns) -> Imported:
+def read_xgboost_dump(data: bytes, path: str | PathLike[str], columns: ForeignColumns) -> Imported:
     """Return the model of a dump in JSON: a list of trees, or of the texts that ``get_dump`` returns."""
     document = read_json(data, path)
     if not isinstance(document, list):

@@ -29,7 +29,7 @@ from podium.binning.columns import DenseReader, SparseReader
 from podium.ordinal.step_weights import GROUP, StepWeights
 from podium.stumps import column_of
 
-BLOCK = 16
+FEATURES_AT_ONCE = 16
 """Features whose running optima are in memory together: the rows of a group of steps, which all of them read, stay in
 the second-level cache meanwhile."""
 BLOCK_CELLS = 2**22
@@ -112,7 +112,7 @@ class OrdinalStumpLearner:
         self._optima = np.empty((self.n_features, 2), SCORE)
         self._sums = np.empty((self.n_features, n_columns), SCORE)
         self._values = np.empty((n_columns, self.n_rows + 1), SCORE)
-        block = max(1, min(BLOCK, self.n_features, BLOCK_CELLS // (self.n_rows + 1)))
+        block = max(1, min(FEATURES_AT_ONCE, self.n_features, BLOCK_CELLS // (self.n_rows + 1)))
         self._running = np.empty((self.n_threads, 2, block, self.n_rows + 1), SCORE)
 
     def search(self, weights: StepWeights) -> FoundStump:

@@ -6,7 +6,7 @@ from podium.plus.materialized_pairs import materialize_pairs
 from podium.plus.plus_boosting import PlusBoosting
 from podium.plus.plus_distribution import PlusDistribution
 from podium.plus.plus_search import EfficientLearner, OptimalLearner
-from podium.plus.tied_pairs import TieWeights, pack, tie_tables
+from podium.plus.tied_pairs import TieWeights, pack_bits, tie_tables
 
 __all__ = [
     "EfficientLearner",
@@ -15,6 +15,6 @@ __all__ = [
     "PlusDistribution",
     "TieWeights",
     "materialize_pairs",
-    "pack",
+    "pack_bits",
     "tie_tables",
 ]

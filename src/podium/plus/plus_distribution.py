@@ -17,7 +17,7 @@ from podium._compiled import SCORE, compiled
 from podium._validation import Array, PodiumError
 from podium.pairs import Moments, PairOrder
 from podium.plus.independence import IndependentSet, PairGraph
-from podium.plus.tied_pairs import GROUP, TieWeights, pack, tie_tables
+from podium.plus.tied_pairs import GROUP, TieWeights, pack_bits, tie_tables
 
 TIE = 1e-12
 """Slopes nearer than this count as equal, so that rounding does not decide between equally good rankings."""
@@ -155,7 +155,7 @@ class PlusDistribution:
         of_tie = np.stack(
             [_log_cosh(after) - _log_cosh(before), place.beta * slope, place.beta**2 * (1 - slope**2)], axis=1
         )
-        patterns = pack(np.array(own).reshape(-1, self.n_rows))
+        patterns = pack_bits(np.array(own).reshape(-1, self.n_rows))
         total, first, second = self.weights.moments(values, alpha, patterns, tie_tables(of_tie))
         return Moments(float(np.log(total)), first / total, second / total)
 
@@ -183,7 +183,7 @@ class PlusDistribution:
     def _ties(self, above: Array, place: Place, log_factors: Array) -> tuple[Array, Array]:
         """Return the patterns of the members that move, and the factors of their ties by pattern."""
         if len(place.members) > 1 or place.beta[0] != 1.0:
-            patterns = pack(np.array([self.values(s) for s in place.members]))
+            patterns = pack_bits(np.array([self.values(s) for s in place.members]))
             return patterns, np.exp(tie_tables(log_factors))
         table = np.ones((1, 256), SCORE)
         table[0, 0] = np.exp(log_factors[0])

@@ -127,7 +127,7 @@ def _chunks_of(start: Array) -> list[tuple[int, int]]:
     return list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))
 
 
-def pack(values: Array) -> Array:
+def pack_bits(values: Array) -> Array:
     """Return {0, 1}-valued rankings, one a row of `values`, as bits: shape (n_groups, n_rows), uint8."""
     n_groups = -(-len(values) // GROUP)
     padded = np.zeros((n_groups * GROUP, values.shape[1]), np.uint8)

@@ -5,22 +5,24 @@ from __future__ import annotations
 from os import PathLike
 
 from podium.model_file import read_model, saved_rankers
-from podium.rankers.adaboost_or import AdaBoostOR
-from podium.rankers.bagging import BaggingOR
 from podium.rankers.baselines import NearestNeighbor, PreferenceRegression, VectorSimilarity
 from podium.rankers.estimator import Estimator
-from podium.rankers.extended_binary import ExtendedBinary
 from podium.rankers.imported import ImportedLinear, ImportedTrees, import_model
 from podium.rankers.lambdamart import MART, LambdaMART
-from podium.rankers.orboost import ORBoost
-from podium.rankers.ordinal_ranker import OrdinalRanker
-from podium.rankers.ordinal_thresholds import OrdinalThresholds
-from podium.rankers.orstump import ORStump
-from podium.rankers.prank import PRank
+from podium.rankers.ordinal_rankers import (
+    SVOR,
+    AdaBoostOR,
+    BaggingOR,
+    ExtendedBinary,
+    ORBoost,
+    OrdinalRanker,
+    OrdinalThresholds,
+    ORStump,
+    PRank,
+)
 from podium.rankers.rankboost import RankBoost, generalization_bound
 from podium.rankers.rankboost_plus import RankBoostPlus, exponential_losses
 from podium.rankers.ranker import Ranker
-from podium.rankers.svor import SVOR
 
 __all__ = [
     "MART",

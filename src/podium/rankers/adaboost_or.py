@@ -21,7 +21,6 @@ from podium.boosting import EvaluationSet
 from podium.model_file import Column, Scalar, Schema
 from podium.ordinal import (
     LEAST,
-    VOTES,
     BaseLearner,
     MeanCost,
     OrdinalData,
@@ -32,12 +31,11 @@ from podium.ordinal import (
     constant_stump,
     cost_matrix,
     cost_steps,
-    generalization_gaps,
     grades_of,
-    margin_bounds,
     mean_cost,
-    stump_dimension,
 )
+from podium.ordinal.bounds import generalization_gaps, margin_bounds, stump_dimension
+from podium.ordinal.ordinal_columns import VOTES
 from podium.rankers.base_rankers import AnyRankers, StumpRankers, fitted_stump, grades_by
 from podium.rankers.boosted import Boosted
 from podium.rankers.ordinal_ranker import OrdinalRanker, check_eval_sets

@@ -14,7 +14,7 @@ from podium._compiled import ROW, SCORE, thread_count
 from podium._validation import Array, FormatError, PodiumError
 from podium.data import RankingData
 from podium.export.ensemble import Linear, TreeSum
-from podium.importing import Columns, Imported, Reading, read_foreign
+from podium.importing import ForeignColumns, Imported, Reading, read_foreign
 from podium.model_file import MOST_FEATURES, Column, Scalar, Schema
 from podium.rankers.boosted_trees import gain_shares
 from podium.rankers.ranker import Ranker
@@ -64,7 +64,7 @@ def import_model(
     return ranker._of(imported)
 
 
-def _check_columns(feature_names: Any, n_features: Any) -> Columns:
+def _check_columns(feature_names: Any, n_features: Any) -> ForeignColumns:
     """Return what the caller says of the columns."""
     names = None if feature_names is None else tuple(feature_names)
     if names is not None and (isinstance(feature_names, str) or not all(isinstance(name, str) for name in names)):
@@ -78,7 +78,7 @@ def _check_columns(feature_names: Any, n_features: Any) -> Columns:
         raise PodiumError(f"n_features must be at most {MOST_FEATURES}, the most that a model can have; got {number}.")
     if n_features not in (None, number):
         raise PodiumError(f"n_features must be the number of feature_names, {number}; got {n_features!r}.")
-    return Columns(names, None if number is None else int(number))
+    return ForeignColumns(names, None if number is None else int(number))
 
 
 class ImportedRanker(Ranker):

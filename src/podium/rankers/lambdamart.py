@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from numbers import Integral
 from os import PathLike
-from typing import Any
+from typing import Any, ClassVar
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
@@ -23,7 +23,8 @@ from podium.losses import (
     UserLoss,
     pointwise_loss,
 )
-from podium.rankers.boosted_trees import TreeRanker, with_shared_parameters
+from podium.rankers.boosted_trees import TreeRanker
+from podium.rankers.tree_parameters import with_shared_parameters
 
 TRUNCATION, NORMALIZE = 30, "query"
 """The tuned λ: chosen on validation parts of MQ2008, see docs/lambdamart.md; `experiments/lambda_forms.py` shows it."""
@@ -73,7 +74,7 @@ class LambdaMART(TreeRanker):
     True
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **TreeRanker._parameter_constraints,
         "delta": [StrOptions(set(DELTAS))],
         "form": [StrOptions({"tuned", "paper"})],
@@ -197,7 +198,7 @@ class MART(TreeRanker):
     {shared}
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **TreeRanker._parameter_constraints,
         "loss": [StrOptions({*POINTWISE, "cross_entropy"}), callable],
     }

@@ -21,9 +21,7 @@ from podium.binning import bin_features
 from podium.boosting import EvaluationSet
 from podium.model_file import REAL, Column, Schema
 from podium.ordinal import (
-    THRESHOLDS,
     MarginBoosting,
-    Margins,
     MeanCost,
     OrdinalData,
     StagedGrades,
@@ -31,6 +29,8 @@ from podium.ordinal import (
     margin_weights,
     mean_cost,
 )
+from podium.ordinal.margins import Margins
+from podium.ordinal.ordinal_columns import THRESHOLDS
 from podium.rankers.boosted import Boosted, why_no_ranking
 from podium.rankers.boosted_stumps import additive_model, importances
 from podium.rankers.ordinal_ranker import OrdinalRanker, check_eval_sets

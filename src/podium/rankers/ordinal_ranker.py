@@ -15,8 +15,9 @@ from sklearn.base import ClassifierMixin
 from podium._magnitudes import scaled_weight
 from podium._validation import Array, FormatError, PodiumError, check_weight
 from podium.model_file import Scalar, Schema
-from podium.model_file.training import summary_of
-from podium.ordinal import COSTS, Labels, OrdinalData, cost_matrix, grade_sizes, grades_of, row_costs
+from podium.model_file.training_summary import summary_of
+from podium.ordinal import COSTS, OrdinalData, cost_matrix, grades_of, row_costs
+from podium.ordinal.ordinal_columns import Labels, grade_sizes
 from podium.rankers.estimator import Estimator, check_columns
 from podium.rankers.ranker import eval_sets, one_per_eval_set
 

@@ -11,15 +11,8 @@ from typing import Any, ClassVar
 
 from podium._compiled import threads_for
 from podium._validation import Array, FormatError
-from podium.ordinal import (
-    STUMPS,
-    OrdinalData,
-    OrdinalStump,
-    OrdinalStumpLearner,
-    StepWeights,
-    cost_steps,
-    stumps_from_columns,
-)
+from podium.ordinal import OrdinalData, OrdinalStump, OrdinalStumpLearner, StepWeights, cost_steps
+from podium.ordinal.ordinal_columns import STUMPS, stumps_from_columns
 from podium.rankers.ordinal_ranker import OrdinalRanker
 
 

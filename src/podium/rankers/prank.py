@@ -14,7 +14,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from podium._validation import Array, check_seed
 from podium.model_file import Column, Scalar, Schema
-from podium.ordinal import CUTS, SCALING, OrdinalData, Scaling, pocket_perceptron
+from podium.ordinal import OrdinalData
+from podium.ordinal.ordinal_columns import CUTS, SCALING
+from podium.ordinal.perceptron import pocket_perceptron
+from podium.ordinal.scaling import Scaling
 from podium.rankers.ordinal_ranker import OrdinalRanker
 
 

@@ -14,7 +14,7 @@ from podium._validation import Array, PodiumError, check_labels, check_queries, 
 from podium.boosting import EvaluationSet, ScoredRound, evaluation_sets
 from podium.data import Categories, RankingData, group_rows, warn_of_one_query
 from podium.measures import Measure, measure_queries, parse_measure, weighted_mean
-from podium.model_file.training import summary_of
+from podium.model_file.training_summary import summary_of
 from podium.rankers.estimator import Estimator, check_columns, names_of
 
 

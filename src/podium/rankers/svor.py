@@ -16,7 +16,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from podium._compiled import SCORE
 from podium._validation import Array, check_seed
 from podium.model_file import Column, Scalar, Schema
-from podium.ordinal import CUTS, KERNELS, SCALING, ExtendedMachine, OrdinalData, Scaling, cost_steps, fill_kernel
+from podium.ordinal import OrdinalData, cost_steps
+from podium.ordinal.ordinal_columns import CUTS, SCALING
+from podium.ordinal.scaling import Scaling
+from podium.ordinal.support_vectors import KERNELS, ExtendedMachine, fill_kernel
 from podium.rankers.ordinal_ranker import OrdinalRanker
 
 C_GRID = tuple(2.0**power for power in range(-20, 21, 2))

@@ -16,7 +16,8 @@ from sklearn.utils.validation import has_fit_parameter
 from podium._compiled import thread_count
 from podium._validation import Array, FormatError, PodiumError
 from podium.model_file.saved_rankers import content_of, inner_ranker
-from podium.ordinal import STUMPS, Votes, stumps_from_columns, vote_of_stumps
+from podium.ordinal import Votes, vote_of_stumps
+from podium.ordinal.ordinal_columns import STUMPS, stumps_from_columns
 from podium.rankers.base_rankers import fitted_stump, grades_by
 from podium.rankers.ordinal_ranker import OrdinalRanker
 from podium.rankers.orstump import ORStump

@@ -21,7 +21,7 @@ _DONE, _NO_FEATURE, _FEATURE_ZERO, _TOO_LARGE = 0, 1, 2, 3
 _ROW, _ENTRY, _SLOW, _LINE, _UNORDERED = range(5)
 
 
-class WeakResult(NamedTuple):
+class FoundRows(NamedTuple):
     """What the kernel finds in a block: room for as many rows, entries and slow numbers as could be in it.
 
     A slow number is one that Python must read: ``slow[i]`` is its entry (-1 - row for a
@@ -112,10 +112,10 @@ def parse_block(
     return LetorBlock(found.label[:n_rows].copy(), row_end, qid, docid, n_lines)
 
 
-def _room(block: bytes) -> WeakResult:
+def _room(block: bytes) -> FoundRows:
     """Arrays for all that could be in a block; what is not written to is never given memory."""
     n_rows, n_slow = len(block) // 2 + 1, len(block) // 2 + 1
-    return WeakResult(
+    return FoundRows(
         np.empty(n_rows, SCORE),
         np.empty(n_rows, ROW),
         np.empty(n_rows, ROW),
@@ -137,7 +137,7 @@ class _Report(NamedTuple):
         """Error for the block's line number `line`, which holds the position `at`."""
         return FormatError(self.path, problem, self.first_line + line, line_at(self.block, at))
 
-    def row_error(self, problem: str, found: WeakResult, row: int) -> FormatError:
+    def row_error(self, problem: str, found: FoundRows, row: int) -> FormatError:
         """Error for the line of a row that was read."""
         return self.error(problem, int(found.line[row]), int(found.qid[row, 0]))
 
@@ -160,7 +160,7 @@ class _Report(NamedTuple):
         return self.error(problem, line, at)
 
 
-def _read_slow(report: _Report, found: WeakResult, n_slow: int, value: np.ndarray) -> None:
+def _read_slow(report: _Report, found: FoundRows, n_slow: int, value: np.ndarray) -> None:
     """Read the numbers that the kernel left to Python."""
     block = report.block
     for entry, start, stop in found.slow[:n_slow].tolist():
@@ -178,7 +178,7 @@ def _read_slow(report: _Report, found: WeakResult, n_slow: int, value: np.ndarra
                 value[entry] = number
 
 
-def _sort_rows(report: _Report, found: WeakResult, row_end: np.ndarray, column: np.ndarray, value: np.ndarray) -> None:
+def _sort_rows(report: _Report, found: FoundRows, row_end: np.ndarray, column: np.ndarray, value: np.ndarray) -> None:
     """Bring the entries of each row into ascending order of their columns, in place; refuse a repeat."""
     row = np.repeat(np.arange(len(row_end)), np.diff(row_end, prepend=0))
     order = np.lexsort((column, row))
@@ -189,7 +189,7 @@ def _sort_rows(report: _Report, found: WeakResult, row_end: np.ndarray, column: 
         raise report.row_error(problem, found, row[repeats[0]])
 
 
-def _queries(report: _Report, found: WeakResult, n_rows: int, expected: bool | None) -> np.ndarray | None:
+def _queries(report: _Report, found: FoundRows, n_rows: int, expected: bool | None) -> np.ndarray | None:
     """Query of each row, or None where they have none; refuses a row that differs from those before it."""
     start, stop = found.qid[:n_rows].T.copy()
     has = stop > start
@@ -208,7 +208,7 @@ def _queries(report: _Report, found: WeakResult, n_rows: int, expected: bool | N
 def parse_lines(
     text: np.ndarray,
     largest: int,
-    found_out: WeakResult,
+    found_out: FoundRows,
     column_out: np.ndarray,
     value_out: np.ndarray,
 ) -> tuple[int, int]:
@@ -249,7 +249,7 @@ def skip_blanks(text: np.ndarray, at: int) -> int:
 
 
 @compiled_part
-def read_label(text: np.ndarray, at: int, row: int, found_out: WeakResult) -> int:
+def read_label(text: np.ndarray, at: int, row: int, found_out: FoundRows) -> int:
     """``label[row] = float(token)``; returns the token's end."""
     value, end, exact = read_decimal(text, at)
     stop: int = end
@@ -268,7 +268,7 @@ def note_slow(entry: int, start: int, stop: int, slow_out: np.ndarray, counters_
 
 
 @compiled_part
-def read_qid(text: np.ndarray, at: int, row: int, found_out: WeakResult) -> int:
+def read_qid(text: np.ndarray, at: int, row: int, found_out: FoundRows) -> int:
     """Span of what follows ``qid:``, empty where the token is another; returns the token's end, or start."""
     found_out.qid[row, 0] = found_out.qid[row, 1] = at
     # The newline that ends a block stands before any place that these could read past.
@@ -337,7 +337,7 @@ def read_feature_number(text: np.ndarray, at: int) -> tuple[int, int]:
 
 
 @compiled_part
-def read_comment(text: np.ndarray, at: int, row: int, found_out: WeakResult) -> int:
+def read_comment(text: np.ndarray, at: int, row: int, found_out: FoundRows) -> int:
     """Span of the word after ``docid =`` in the comment at `at`, where it is there; returns a later place."""
     while text[at] != _NEWLINE:
         at += 1

@@ -6,7 +6,7 @@ import numpy as np
 
 from podium._validation import FormatError, PairArrays, exact_sum
 from podium.readers.line_blocks import PathLike
-from podium.readers.spans import Columns, read_columns
+from podium.readers.spans import LineColumns, read_columns
 
 
 def read_pairs(path: PathLike, *, progress: bool | None = None) -> PairArrays:
@@ -42,7 +42,7 @@ def read_pairs(path: PathLike, *, progress: bool | None = None) -> PairArrays:
     return PairArrays(np.concatenate(better), np.concatenate(worse), np.concatenate(weight))
 
 
-def _has_weights(columns: Columns, before: bool | None) -> bool:
+def _has_weights(columns: LineColumns, before: bool | None) -> bool:
     """Whether the lines have a third column, as those before must have or lack it too."""
     has = columns.n_entries == 3
     first = bool(has[0]) if before is None else before
@@ -51,14 +51,14 @@ def _has_weights(columns: Columns, before: bool | None) -> bool:
     return first
 
 
-def _weights(columns: Columns, column: int) -> np.ndarray:
+def _weights(columns: LineColumns, column: int) -> np.ndarray:
     """One column as weights above 0."""
     weight = columns.decimals(column, "weight")
     _refuse(columns, ~((weight > 0) & np.isfinite(weight)), "the weight must be positive and finite")
     return weight
 
 
-def _refuse(columns: Columns, bad: np.ndarray, problem: str) -> None:
+def _refuse(columns: LineColumns, bad: np.ndarray, problem: str) -> None:
     """Raise for the first line where `bad`."""
     if bad.any():
         raise columns.error(int(np.argmax(bad)), problem)

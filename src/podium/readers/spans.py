@@ -24,7 +24,7 @@ LONGEST_NAME = 4096
 TOO_LONG = f"the name of a query or document must not be longer than {LONGEST_NAME} bytes"
 
 
-class Columns(NamedTuple):
+class LineColumns(NamedTuple):
     """The rows of one block of a file of blank-separated columns.
 
     Parameters
@@ -96,7 +96,7 @@ class Columns(NamedTuple):
 
 def read_columns(
     path: PathLike, fewest: int, most: int, layout: str, progress: bool | None = None
-) -> Iterator[Columns]:
+) -> Iterator[LineColumns]:
     """Give a file of blank-separated columns block by block; blank lines, and blocks of them, are left out.
 
     Raises
@@ -122,13 +122,13 @@ def read_columns(
         raise FormatError(path, f"the file has no rows; expected lines of {layout}")
 
 
-def _split_block(path: PathLike, block: bytes, most: int, first_line: int) -> tuple[Columns, int]:
+def _split_block(path: PathLike, block: bytes, most: int, first_line: int) -> tuple[LineColumns, int]:
     """Find the columns of the lines of `block`, and their number."""
     n_lines = block.count(b"\n")
     line, count = np.empty(n_lines, ROW), np.empty(n_lines, ROW)
     start, stop = np.empty((n_lines, most), ROW), np.empty((n_lines, most), ROW)
     n = split_columns(as_array(block), line, start, stop, count)
-    return Columns(path, block, line[:n] + first_line, start[:n], stop[:n], count[:n]), n_lines
+    return LineColumns(path, block, line[:n] + first_line, start[:n], stop[:n], count[:n]), n_lines
 
 
 def as_array(block: bytes) -> np.ndarray:

@@ -8,7 +8,7 @@ import numpy as np
 
 from podium._validation import FormatError
 from podium.readers.line_blocks import PathLike
-from podium.readers.spans import Columns, decode, first_repeat, read_columns
+from podium.readers.spans import LineColumns, decode, first_repeat, read_columns
 
 _RUN = "query Q0 document rank score tag"
 _QRELS = "query 0 document relevance"
@@ -114,7 +114,7 @@ class _Documents:
         self._docid: list[np.ndarray] = []
         self._line: list[np.ndarray] = []
 
-    def add(self, columns: Columns) -> None:
+    def add(self, columns: LineColumns) -> None:
         """Keep those of a block."""
         self._qid.append(columns.texts(0))
         self._docid.append(columns.texts(2))

@@ -29,7 +29,7 @@ from podium.trees.growth_state import (
     Shared,
     TreeData,
 )
-from podium.trees.histogram import BINS, LINE, WORD, Packed, as_lines, pack
+from podium.trees.histogram import BINS, LINE, WORD, Packed, as_lines, pack_gradients
 from podium.trees.leaf_values import newton_values
 from podium.trees.regression_tree import RegressionTree
 from podium.trees.split import COLUMN, FREE, SPLIT, Limits, Record, Records, Split, SplitContext
@@ -148,7 +148,7 @@ class TreeGrower:
         own = np.arange(self.bins.n_rows, dtype=np.uint32) if rows is None else rows.copy()
         used = np.arange(self.bins.cuts.n_features) if features is None else features
         weight, by_squares = (curvature, False) if self.weight is None else (self.weight, True)
-        packed = pack(gradient, weight, self.keys, salt, self.exact, self.n_threads, by_squares)  # 1
+        packed = pack_gradients(gradient, weight, self.keys, salt, self.exact, self.n_threads, by_squares)  # 1
         growing = Growing(self, packed, own, used, gradient, curvature)
         growing.run()  # 2, 3
         return growing.finish()

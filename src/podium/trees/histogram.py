@@ -80,7 +80,7 @@ class Packed(NamedTuple):
     layout: SumLayout
 
 
-def pack(
+def pack_gradients(
     gradient: Array,
     curvature: Array,
     keys: Array,
