@@ -13,7 +13,7 @@ import podium
 from podium import FormatError, ImportedLinear, ImportedTrees, LambdaMART, PodiumError, import_model, load
 from podium._compiled import JIT_DISABLED
 from podium.cli import app
-from podium.importing import FORMATS, Columns
+from podium.importing import FORMATS, ForeignColumns
 from podium.importing.ubjson import read_ubjson
 from reference.foreign import lightgbm_text, ranklib_trees
 from reference.foreign_files import DUMP, FOREST, LAMBDAMART, RANKBOOST, REGRESSION, SAMPLES, TREES, WEIGHTS, XGBOOST
@@ -232,7 +232,7 @@ def test_changed_files_are_read_or_refused_and_nothing_else(name, tmp_path):
             piece = bytes(rng.choice(sample) for _ in range(rng.randrange(3)))
             data[place : place + rng.randrange(4)] = rng.choice([piece, bytes([rng.randrange(256)]), b"9" * 9])
         try:
-            models.append(FORMATS[kind](bytes(data), tmp_path / "model", Columns(None, None)).model)
+            models.append(FORMATS[kind](bytes(data), tmp_path / "model", ForeignColumns(None, None)).model)
         except FormatError:
             refused += 1
     peak = tracemalloc.get_traced_memory()[1]
@@ -270,11 +270,11 @@ def with_other_values(content):
 
 @pytest.mark.parametrize(("kind", "document"), [("xgboost", XGBOOST), ("xgboost", DART), ("xgboost-json", BY_SET)])
 def test_json_with_values_of_other_kinds_is_read_or_refused(kind, document):
-    FORMATS[kind](json.dumps(document).encode(), "model", Columns(None, None))
+    FORMATS[kind](json.dumps(document).encode(), "model", ForeignColumns(None, None))
     refused = 0
     for changed in with_other_values(document):
         try:
-            FORMATS[kind](json.dumps(changed).encode(), "model", Columns(None, None))
+            FORMATS[kind](json.dumps(changed).encode(), "model", ForeignColumns(None, None))
         except FormatError:
             refused += 1
     assert refused > 100

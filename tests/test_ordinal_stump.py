@@ -132,7 +132,7 @@ def test_neighbouring_floats_are_parted():
 @pytest.mark.parametrize("n_threads", [1, 2, 3, 5, 9])
 @pytest.mark.parametrize(("block", "cells"), [(16, 2**22), (3, 2**22), (16, 1), (16, 2 * 13)])
 def test_the_best_feature_is_found_wherever_it_stands_in_blocks_and_threads(n_threads, block, cells, monkeypatch):
-    monkeypatch.setattr("podium.ordinal.ordinal_stump.BLOCK", block)
+    monkeypatch.setattr("podium.ordinal.ordinal_stump.FEATURES_AT_ONCE", block)
     monkeypatch.setattr("podium.ordinal.ordinal_stump.BLOCK_CELLS", cells)
     rng = np.random.default_rng(block)
     grades = np.repeat(np.arange(6), 2)
