@@ -120,6 +120,15 @@ def stopped():
     return model
 
 
+def test_the_first_measure_decides_on_early_stopping():
+    X, y, qid = table(5)
+    noise = np.random.default_rng(10).permutation(grades(y))
+    model = MART(12, early_stopping_rounds=12, eval_metric=["ndcg@3", "pair_loss"], learning_rate=0.5, **SMALL)
+    model.fit(X, y, qid=qid, eval_set=[(X, noise)], eval_qid=[qid])
+    first, last = (model.evals_result_["validation_0"][name] for name in ("ndcg@3", "pair_loss"))
+    assert model.best_iteration_ == 1 + np.argmax(first) != 1 + np.argmin(last)
+
+
 def test_rounds_beyond_the_best_are_not_used(stopped):
     X, y, qid = table(5)
     used = stopped.trees_[: stopped.best_iteration_]

@@ -6,7 +6,10 @@ import scipy.sparse as sp
 
 from peers import peer
 from podium import PodiumError, RankBoost, load, make_search
+from podium.binning import bin_features
 from podium.pairs.weak_ranking import WeakResult
+from podium.stumps.cut_sums import sums_above
+from podium.stumps.stump import Cumulative
 from rankboost_data import columns_of, small_data, story
 from reference import rankboost as reference
 
@@ -154,3 +157,28 @@ def test_a_checkpoint_of_other_thresholds_is_refused(search, tmp_path):
     RankBoost(thresholds=many, **options).fit(search.X, search.y, qid=search.qid)
     with pytest.raises(PodiumError, match="belongs to other data or other parameters"):
         RankBoost(thresholds=other, **options).fit(search.X, search.y, qid=search.qid)
+
+
+@pytest.mark.plain
+def test_cumulative_weights_are_those_of_all_rounds_replayed_ones_included(monkeypatch):
+    kept = []
+    monkeypatch.setattr("podium.rankers.rankboost.Cumulative", lambda weigh: kept.append(Cumulative(weigh)) or kept[-1])
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 4, (40, 2)).astype(float), rng.integers(0, 3, 40)
+    half = RankBoost(3, cumulative=True).fit(X, y)
+    whole = RankBoost(6, cumulative=True).fit(X, y, init_model=half)
+    for model, cumulative in zip((half, whole), kept, strict=True):
+        sums = {}
+        for done in model.rounds_:
+            sums[done.ranking] = sums.get(done.ranking, 0.0) + done.alpha
+        assert cumulative.weights == sums
+
+
+@pytest.mark.plain
+def test_all_threads_that_are_asked_for_share_the_sums(monkeypatch):
+    asked = []
+    monkeypatch.setattr("podium.stumps.cut_sums.run_threads", lambda kernel, calls, n_threads: asked.append(n_threads))
+    X = np.arange(60.0).reshape(20, 3)
+    for bins in (bin_features(X), bin_features(X, max_bins=None)):
+        sums_above(bins, np.full(20, 0.05), 3)
+    assert asked == [3, 3]
