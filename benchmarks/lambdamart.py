@@ -29,7 +29,7 @@ from podium.losses import LambdaLoss
 from podium.measures import measure_queries
 from podium.rankers.lambdamart import LambdaMART
 from podium.trees.grower import TreeGrower
-from podium.trees.histogram import pack
+from podium.trees.histogram import pack_gradients
 from podium.trees.split import Limits
 
 CASES = [
@@ -244,7 +244,7 @@ def pieces(args):
         "canonical order": lambda: RankingData.from_arrays(X, y, qid=qid),
         "binning": lambda: bin_features(X, data.queries.rows, n_threads=args.threads),
         "lambdas": lambda: loss.derivatives(next(rounds)),
-        "packing": lambda: pack(gradient, curvature, keys, 0, n_threads=args.threads),
+        "packing": lambda: pack_gradients(gradient, curvature, keys, 0, n_threads=args.threads),
         "tree": lambda: grower.grow(gradient, curvature),
     }
     best, _ = best_times(contestants, args.repeat, CLOCKS[args.clock])

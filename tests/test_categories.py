@@ -220,15 +220,17 @@ def test_broken_content_is_refused(made, tmp_path):
     model = LambdaMART(2, min_child_samples=3, max_leaves=3).fit(pandas_frame(town, numbers), y, qid=qid)
     content = model.content()
     trees = content["learned"]["trees"]
-    words = list(trees["sets"])
+    words, set_of = trees["sets"], trees["set_of"]
     wrong_trees = {
-        "must be a list of integers from 0 to 4294967295": [
-            {"sets": words[:-1]}, *({"sets": [word, *words[1:]]} for word in (2**32, -1, 0.5, "nan")),
+        "sets must be a list of integers from 0 to 4294967295": [
+            {"sets": ["x"]}, {"sets": 3}, {"sets": list(words)}, {"sets": words + 0.5},
+            {"sets": words.astype(np.int64) - 2**40},
         ],
-        "sets must be a list of numbers": [{"sets": ["x"]}, {"sets": 3}],
-        "in the order of its splits": [{"set_of": [1 if n >= 0 else n for n in trees["set_of"]]}],
+        "sets must have .* entries": [{"sets": words[:-1]}],
+        "set_of must have .* entries": [{"set_of": set_of[:-1]}],
+        "in the order of its splits": [{"set_of": np.where(set_of >= 0, 1, set_of)}],
         "sets must split the categorical features": [
-            {"set_of": [-1] * 4, "sets": []}, {"feature": [0] * 4}, {"set_of": trees["set_of"][:-1]},
+            {"set_of": np.full_like(set_of, -1), "sets": words[:0]}, {"feature": np.zeros_like(trees["feature"])},
         ],
     }  # fmt: skip
     for message, changes in wrong_trees.items():
