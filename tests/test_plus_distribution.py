@@ -216,3 +216,20 @@ def test_all_stumps_that_depend_on_the_members_are_found():
             dependent += [code] * bool(np.linalg.matrix_rank(differences) == len(members))
         assert sorted(learner.dependent.tolist()) == dependent
     assert len(dependent) == 10
+
+
+@pytest.mark.plain
+def test_rounding_in_a_probe_of_which_little_is_left_hides_no_dependent_stump():
+    groups = np.arange(30) % 5
+    X = np.column_stack([groups == 0, groups == 1, groups < 2, groups == 3]).astype(float)
+    distribution = PlusDistribution(order_of(np.array([np.arange(29), np.arange(1, 30)]), 30), 30)
+    learner = OptimalLearner(bin_features(X), distribution)
+    for feature in (0, 1):
+        distribution.update(0.1 * X[:, feature])
+    learner._find_dependent()
+    member, other, their_sum = learner.dependent.tolist()  # the third stump is the sum of the first two
+    [fourth] = learner.candidates.tolist()
+    learner.candidates = np.array([member, other, their_sum, fourth])
+    basis = distribution.independent.basis
+    learner._probe = 1e-6 * learner._probe + 1e-16 * basis[0]
+    assert learner._suspects().tolist() == [member, other, their_sum]
