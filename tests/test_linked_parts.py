@@ -12,13 +12,13 @@ pytestmark = pytest.mark.skipif(JIT_DISABLED, reason="nothing is compiled")
 
 SOURCE = """
 import numpy as np
-from podium._compiled import compiled, compiled_part
+from podium._compiled import compiled, linked_part
 
-@compiled_part
+@linked_part
 def inner(values, place):
     return values[place] * 2.0
 
-@compiled_part
+@linked_part
 def part(values):
     total = 0.0
     for place in range(len(values)):

@@ -25,8 +25,8 @@ from podium._compiled import (
     compiled,
     compiled_argument,
     compiled_for,
-    compiled_part,
     even_chunks,
+    linked_part,
     run_threads,
 )
 from podium._validation import Array
@@ -341,7 +341,7 @@ def _fill_lambdas(
         run = atomic_add(n_taken, 0, 1)
 
 
-@compiled_part
+@linked_part
 def _weigh_pairs(i: int, n: int, deltas: Array, weights: Array, weighted: bool, delta_out: Array) -> None:
     """Do ``delta[i + 1:n] = deltas[row, i + 1:n] * weights[i] * weights[i + 1:n]``; most rows weigh 1."""
     row, first, stop = i % ROWS_AT_ONCE, INDEX(i + 1), INDEX(n)
@@ -352,13 +352,13 @@ def _weigh_pairs(i: int, n: int, deltas: Array, weights: Array, weighted: bool, 
         delta_out[j] = deltas[row, j]
 
 
-@compiled_part
+@linked_part
 def _query_factor(total: float) -> float:
     """Return log2(1 + S)/S for the sum S of a query, 1 for none."""
     return np.log1p(total) / (total * LOG_2) if total > 0.0 else 1.0
 
 
-@compiled_part
+@linked_part
 def _sort_again(start: int, n: int, values: Array, order: Array, sorted_out: Array) -> bool:
     """Sort n rows, highest value first, from the last round's order: a round moves a row by one place or two.
 

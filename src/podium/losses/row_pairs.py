@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from podium._compiled import INDEX, compiled_part
+from podium._compiled import INDEX, linked_part
 from podium._validation import Array
 
 FAR = np.float32(6.0)
@@ -41,7 +41,7 @@ class PairSums(NamedTuple):
     curvatures: Array
 
 
-@compiled_part
+@linked_part
 def clear_sums(n: int, sums: PairSums) -> None:
     """Set the sums to 0, and let the seven places after row n be as `add_pairs` wants them."""
     for i in range(n, n + 7):
@@ -50,7 +50,7 @@ def clear_sums(n: int, sums: PairSums) -> None:
         sums.gradient[i] = sums.curvature[i] = sums.sizes[i] = 0.0
 
 
-@compiled_part
+@linked_part
 def add_pairs(i: int, n: int, divide: bool, sums: PairSums) -> None:
     """Add the pairs of row i with the rows below it, up to row n, to the sums of both.
 
@@ -75,7 +75,7 @@ def add_pairs(i: int, n: int, divide: bool, sums: PairSums) -> None:
     sums.curvature[i] += _sum_of_eights(first, stop, curvatures)
 
 
-@compiled_part
+@linked_part
 def sum_of_sizes(n: int, sizes: Array) -> float:
     """Do ``sizes[:n].sum()`` in float64: a sum of single precision over a long query would lose small ones."""
     total = 0.0
@@ -84,7 +84,7 @@ def sum_of_sizes(n: int, sizes: Array) -> float:
     return total
 
 
-@compiled_part
+@linked_part
 def fill_square(n: int, top: int, near: Array, deltas: Array, weights: Array, divide: bool, square_out: Array) -> None:
     """Write what each row of a short query gains from each other, 0 where there is no pair, for `add_all_pairs`.
 
@@ -116,7 +116,7 @@ def fill_square(n: int, top: int, near: Array, deltas: Array, weights: Array, di
             square_out[i, j // LANES, j % LANES], square_out[j, i // LANES, i % LANES] = -delta, delta
 
 
-@compiled_part
+@linked_part
 def add_all_pairs(n: int, near: Array, square: Array, lanes: Array, gradient_out: Array, curvature_out: Array) -> float:
     """Sum the pairs of all rows of a short query, each pair seen from both of its rows; return the sum of |gradient|.
 
@@ -147,7 +147,7 @@ def add_all_pairs(n: int, near: Array, square: Array, lanes: Array, gradient_out
     return 0.5 * twice
 
 
-@compiled_part
+@linked_part
 def _add_to_lanes(here: float, square: Array, i: int, block: int, lanes: Array) -> None:
     """Add the pairs of one row with LANES rows to those rows: `lanes` has near, gradient, curvature, |gradient|.
 
@@ -161,7 +161,7 @@ def _add_to_lanes(here: float, square: Array, i: int, block: int, lanes: Array) 
         lanes[3 * LANES + j] += abs(gradient)
 
 
-@compiled_part
+@linked_part
 def _pair(x: Any, delta: Any) -> tuple[Any, Any]:
     """Return gradient and curvature of a pair with x = σ (s_i - s_j)/2, which must lie within -FAR and FAR.
 
@@ -180,7 +180,7 @@ def _pair(x: Any, delta: Any) -> tuple[Any, Any]:
     return delta + size * t, size * (one - t * t)
 
 
-@compiled_part
+@linked_part
 def _sum_of_eights(start: int, stop: int, values: Array) -> float:
     """Do ``values[start:stop].sum()``, a multiple of eight values, in eight sums: one would wait for each add."""
     a = b = c = d = e = f = g = h = np.float32(0.0)

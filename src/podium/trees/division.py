@@ -42,8 +42,8 @@ from podium._compiled import (
     atomic_load,
     atomic_store,
     compiled,
-    compiled_part,
     give_way,
+    linked_part,
     prefetch,
 )
 from podium._validation import Array
@@ -119,7 +119,7 @@ def _grow_together(
             return
 
 
-@compiled_part
+@linked_part
 def _items_appear(work: Record) -> bool:
     """Wait until there are items; False when there will be none."""
     polls = 0
@@ -132,7 +132,7 @@ def _items_appear(work: Record) -> bool:
     return False
 
 
-@compiled_part
+@linked_part
 def _all_are_done(work: Record, n_items: int) -> bool:
     """Wait until all items are done; False if one will never be."""
     while atomic_load(work, "done") < n_items:
@@ -142,7 +142,7 @@ def _all_are_done(work: Record, n_items: int) -> bool:
     return True
 
 
-@compiled_part
+@linked_part
 def _do_item(
     item: int,
     data: TreeData,
@@ -197,7 +197,7 @@ def _do_item(
                 scratch.gains[child] = split.gain
 
 
-@compiled_part
+@linked_part
 def _next_task(rows: Array, spare_rows: Array, context: SplitContext, shared: Shared, tree: GrowingTree) -> int:
     """Finish the task that was done, lay out the next one, and return the number of its items; 0 at the end.
 
@@ -229,7 +229,7 @@ def _next_task(rows: Array, spare_rows: Array, context: SplitContext, shared: Sh
     return int(n_items)
 
 
-@compiled_part
+@linked_part
 def _plant_root(n_rows: int, n_chunks: int, task: Record, growth: Record, leaves: Records, best: Records) -> int:
     """Make the first leaf, and lay out the search of its best split, if it may have one."""
     root = leaves[0]
@@ -242,14 +242,14 @@ def _plant_root(n_rows: int, n_chunks: int, task: Record, growth: Record, leaves
     return int(_lay_out_search(np.int64(0), np.int64(-1), n_chunks, task, growth, root))  # int64: one instance
 
 
-@compiled_part
+@linked_part
 def _lay_out_search(smaller: int, larger: int, n_chunks: int, task: Record, growth: Record, leaf: Record) -> int:
     """Lay out the gathering of the smaller leaf's gradients, which the search of both follows."""
     task.kind, task.smaller, task.larger, task.start, task.stop = GATHER, smaller, larger, leaf.start, leaf.stop
     return n_chunks if task.stop - task.start >= growth.min_shared_rows else 1
 
 
-@compiled_part
+@linked_part
 def _next_leaf(n_chunks: int, task: Record, growth: Record, tree: GrowingTree, goes_left_out: Array) -> int:
     """Lay out the partition of the leaf of the largest gain; if none is left, the values; 0 if it must end here."""
     chosen, largest = -1, 0.0
@@ -274,13 +274,13 @@ def _next_leaf(n_chunks: int, task: Record, growth: Record, tree: GrowingTree, g
     return n_chunks if task.stop - task.start >= growth.min_shared_rows else 1
 
 
-@compiled_part
+@linked_part
 def _may_divide(growth: Record, depth: int) -> bool:
     """Say whether the children of a leaf of such a depth may be divided."""
     return bool(growth.n_leaves + 1 < growth.max_leaves and depth + 1 < growth.max_depth)
 
 
-@compiled_part
+@linked_part
 def _divide_leaf(
     context: SplitContext, n_chunks: int, task: Record, growth: Record, leaves: Records, best: Records, splits: Records
 ) -> int:
@@ -313,14 +313,14 @@ def _divide_leaf(
     return int(_lay_out_search(smaller, larger, n_chunks, task, growth, leaves[smaller]))
 
 
-@compiled_part
+@linked_part
 def _chunk(task: Record, item: int) -> tuple[int, int]:
     """Return the rows of one of the equal parts of the task's rows."""
     n_rows = task.stop - task.start
     return task.start + n_rows * item // task.n_items, task.start + n_rows * (item + 1) // task.n_items
 
 
-@compiled_part
+@linked_part
 def _partition_rows(
     codes: Array, feature: int, goes_left: Array, start: int, stop: int, rows: Array, spare_rows_out: Array
 ) -> int:
@@ -342,7 +342,7 @@ def _partition_rows(
     return int(left_end) - start
 
 
-@compiled_part
+@linked_part
 def _join_chunks(n_left: Array, task: Record, rows: Array, spare_rows: Array) -> None:
     """Join the left rows, then the right rows, of chunks that were partitioned apart."""
     place = task.start
@@ -360,7 +360,7 @@ def _join_chunks(n_left: Array, task: Record, rows: Array, spare_rows: Array) ->
         place += stop - start - n_left[item]
 
 
-@compiled_part
+@linked_part
 def _take_best(found: Records, child: int, place: int, best_out: Records) -> None:
     """Write the split of the largest gain, of equals that of the first features."""
     for item in range(len(found)):
@@ -369,7 +369,7 @@ def _take_best(found: Records, child: int, place: int, best_out: Records) -> Non
             best_out[place] = split
 
 
-@compiled_part
+@linked_part
 def _fill_leaf_value(rows: Array, gradient: Array, curvature: Array, reg_lambda: float, leaf_out: Record) -> None:
     """Write Newton's value ``-gradient[rows].sum() / (curvature[rows].sum() + λ)`` of a leaf, within its bounds."""
     g, h = 0.0, 0.0

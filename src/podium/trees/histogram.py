@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from podium._compiled import INDEX, compiled, compiled_part, prefetch, run_threads, threads_for
+from podium._compiled import INDEX, compiled, linked_part, prefetch, run_threads, threads_for
 from podium._validation import Array
 from podium.binning import BlockBins
 from podium.stumps import half_blocks
@@ -201,7 +201,7 @@ def _fill_lines(blocks: Array, lengths: list[int], rows: slice, n_words: int, wo
             lines[rows, word - first] = blocks[word // 2, rows, word % 2]
 
 
-@compiled_part
+@linked_part
 def fill_histograms(
     words: Array,
     used: Array,
@@ -254,7 +254,7 @@ def fill_histograms(
                     _add_word(fetched, word, values, start, size, histogram_out, LINE * line + word)
 
 
-@compiled_part
+@linked_part
 def _clear_word(histogram_out: Array, place: int) -> None:
     """Do ``histogram_out[place] = 0``, without the text of an error about shapes, which takes long to compile."""
     for feature in range(WORD):
@@ -262,7 +262,7 @@ def _clear_word(histogram_out: Array, place: int) -> None:
             histogram_out[place, feature, code] = 0
 
 
-@compiled_part
+@linked_part
 def _fetch_lines(words: Array, base: int, rows: Array, start: int, size: int, fetched_out: Array) -> None:
     """Do ``fetched_out[:, :size] = words[base:].reshape(-1, LINE)[rows[start : start + size]].T``."""
     first, end, ahead = INDEX(start), INDEX(base), INDEX(len(rows) - 1)
@@ -274,7 +274,7 @@ def _fetch_lines(words: Array, base: int, rows: Array, start: int, size: int, fe
             fetched_out[word, i] = words[place + INDEX(word)]
 
 
-@compiled_part
+@linked_part
 def _fetch_word(
     words: Array, base: int, width: int, rows: Array, start: int, size: int, fetched_out: Array, word: int
 ) -> None:
@@ -286,7 +286,7 @@ def _fetch_word(
         fetched_out[word, i] = words[end + INDEX(rows[at]) * stride]
 
 
-@compiled_part
+@linked_part
 def _add_word(
     fetched: Array, word: int, values: Array, start: int, size: int, histogram_out: Array, place: int
 ) -> None:
@@ -304,7 +304,7 @@ def _add_word(
         histogram_out[place, 7, codes >> np.uint64(56)] += value
 
 
-@compiled_part
+@linked_part
 def subtract_histograms(smaller: Array, used: Array, first: int, last: int, node_out: Array) -> None:
     """Turn some of a node's histograms into those of its larger child: ``node_out[used] -= smaller[used]``."""
     for word in range(first, last):

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from podium._compiled import ROW, SCORE, compiled_part
+from podium._compiled import ROW, SCORE, linked_part
 from podium._validation import Array
 from podium.trees.histogram import BINS, WORD, SumLayout
 
@@ -155,7 +155,7 @@ class NodeTerms(NamedTuple):
     slack: float
 
 
-@compiled_part
+@linked_part
 def search_splits(
     histogram: Array,
     features: Array,
@@ -223,7 +223,7 @@ def search_splits(
                     split_out.missing_left = heavier if missing.n_rows == 0.0 else side == 0
 
 
-@compiled_part
+@linked_part
 def _node_terms(histogram: Array, feature: int, layout: SumLayout, limits: Limits, rounding: float) -> NodeTerms:
     """Sum up a node by one of its features; gains are off by rounding by a share `rounding` of G²/(H + λ)."""
     top, low = np.int64(0), np.int64(0)
@@ -243,7 +243,7 @@ def _node_terms(histogram: Array, feature: int, layout: SumLayout, limits: Limit
     return NodeTerms(G, H, n_rows, ridge, S, mean, scale * S, rest, min_rows, min_curvature, min_gain, slack)
 
 
-@compiled_part
+@linked_part
 def _running_sums(cells: Array, size: int, start: Any, sums_out: Array) -> None:
     """Do ``sums_out[:size] = start + np.cumsum(cells[:size])``, modulo 2**64."""
     total = start
@@ -252,33 +252,33 @@ def _running_sums(cells: Array, size: int, start: Any, sums_out: Array) -> None:
         sums_out[code] = total
 
 
-@compiled_part
+@linked_part
 def _gradient(top: Any, layout: SumLayout) -> Any:
     """Gradient of a running sum."""
     lowest = np.float64(np.int64(1) << (layout.gradient_top - layout.gradient_shift))
     return _as_float(top >> np.uint64(layout.gradient_shift)) - lowest
 
 
-@compiled_part
+@linked_part
 def _curvature(low: Any, layout: SumLayout) -> Any:
     """Curvature of a running sum."""
     return _as_float((low >> np.uint64(layout.curvature_shift)) & np.uint64(layout.curvature_mask))
 
 
-@compiled_part
+@linked_part
 def _as_float(number: Any) -> Any:
     """Do ``float(number)`` for a number below 2**52: as bits of 2**52 + number, for want of an instruction."""
     return np.uint64(number | FLOAT_BITS).view(np.float64) - TWO_52
 
 
-@compiled_part
+@linked_part
 def _sums_at(tops: Array, lows: Array, cut: int, layout: SumLayout) -> Sums:
     """Gradient, curvature and count of the rows up to a cut."""
     n_rows = np.float64(np.int64(lows[cut] & np.uint64(layout.count_mask)))
     return Sums(_gradient(tops[cut], layout), _curvature(lows[cut], layout), n_rows)
 
 
-@compiled_part
+@linked_part
 def _allowed_cuts(
     lows: Array, start: int, stop: int, layout: SumLayout, apart: Sums, node: NodeTerms
 ) -> tuple[int, int]:
@@ -296,7 +296,7 @@ def _allowed_cuts(
     return start, stop
 
 
-@compiled_part
+@linked_part
 def _any_better(tops: Array, lows: Array, layout: SumLayout, apart: Sums, node: NodeTerms, best: float) -> bool:
     """Say whether a cut may have a higher gain than the best so far, without a branch or a division."""
     ridge, S, mean, bound = node.ridge, node.S, node.mean, _least_ratio(node, best)
@@ -308,7 +308,7 @@ def _any_better(tops: Array, lows: Array, layout: SumLayout, apart: Sums, node: 
     return better > 0
 
 
-@compiled_part
+@linked_part
 def _take_best(
     tops: Array,
     lows: Array,
@@ -345,13 +345,13 @@ def _take_best(
                 split_out.right_gradient, split_out.right_curvature = right_gradient, right_curvature
 
 
-@compiled_part
+@linked_part
 def _least_ratio(node: NodeTerms, best: float) -> float:
     """Ratio r of a cut, a trifle less for the rounding, from which its gain may exceed the best so far."""
     return float((max(best, node.min_gain) - node.rest - node.slack) / node.factor * (1.0 - 1e-12))
 
 
-@compiled_part
+@linked_part
 def _bounded_gain(
     left_gradient: float,
     left_curvature: float,
@@ -373,7 +373,7 @@ def _bounded_gain(
     return float(fall - whole * whole / (left_curvature + right_curvature + ridge))
 
 
-@compiled_part
+@linked_part
 def fill_child_bounds(split: Record, direction: int, reg_lambda: float, left_out: Record, right_out: Record) -> None:
     """Part the bounds of a node, which both children have, where its feature is constrained: midway of their values.
 
