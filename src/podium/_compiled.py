@@ -57,7 +57,7 @@ def compiled_part(kernel: Callable[..., Any]) -> Any:
 
 
 def linked_part(kernel: Callable[..., Any]) -> Any:
-    """Compile a part for linking alone: quicker, but time its callers, for scoring by such parts took 7 times as long."""
+    """Compile a part for linking alone: quicker, but time its callers. Scoring by such parts took 7 times as long."""
     return _jit(kernel, no_cfunc_wrapper=True, no_cpython_wrapper=True, **linking_options())
 
 
