@@ -115,7 +115,7 @@ def test_members_are_passed_over_only_where_that_cannot_change_the_choice(taste)
         edge = state.edge(found.values, found.r)
         assert sizes.max(initial=0.0) <= abs(edge) + 1e-12
         state.update(np.arctanh(edge) * found.values)
-        learner.take(found.ranking)
+        learner.add(found.ranking, 0.0)
     assert passes < 60 * len(state.eta) / 2
 
 

@@ -20,7 +20,12 @@ from mutants.runner import PROJECT, WORK, Copy
 from mutants.tests_of import KIND, TestMap
 
 RESULTS = WORK / "results.json"
-GENERATED = ("measures", "pairs", "losses", "ordinal", "rankers/adaboost_or", "rankers/orboost", "rankers/orstump")
+ORDINAL = ("adaboost_or", "bagging", "base_rankers", "boosted_ordinal", "extended_binary", "orboost", "ordinal")
+"""Beginnings of names of estimators that give grades."""
+GENERATED = (
+    *("measures", "pairs", "losses", "ordinal"),
+    *(f"rankers/{name}" for name in (*ORDINAL, "orstump", "prank", "svor", "voting")),
+)
 """Modules that operators are tried on if none are named."""
 KILLED, SURVIVED, NO_TESTS = "killed", "survived", "no test"
 NOTICED = {1, 2, 3, None}

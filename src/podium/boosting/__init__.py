@@ -8,7 +8,7 @@ Ctrl-C; a `Checkpoint` keeps the rounds.
 from __future__ import annotations
 
 from podium.boosting.checkpoint import Checkpoint, check_checkpoint, fingerprint
-from podium.boosting.evaluation_sets import EvaluationSet, ScoredRound, StagedScores, evaluation_sets
+from podium.boosting.evaluation_sets import EvaluationSet, ScoredRound, Staged, StagedScores, evaluation_sets
 from podium.boosting.lifecycle import Boosting, Stop, run
 from podium.boosting.monitor import Criterion, Monitor, MonitoredRound, RoundEvaluator
 
@@ -21,6 +21,7 @@ __all__ = [
     "MonitoredRound",
     "RoundEvaluator",
     "ScoredRound",
+    "Staged",
     "StagedScores",
     "Stop",
     "check_checkpoint",

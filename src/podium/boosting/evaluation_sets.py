@@ -109,6 +109,7 @@ def _means(data: RankingData, measures: Sequence[Measure], n_threads: int) -> Ca
     labels, queries = data.labels, data.queries
 
     def measure(scores: Array) -> dict[str, float]:
+        """Return the mean of each measure by its name."""
         values = measure_many(measures, labels, scores[queries.rows], queries.offsets, n_jobs=n_threads)
         return {name: found.mean for name, found in values.items()}
 

@@ -12,7 +12,7 @@ from podium.boosting import StagedScores, Stop
 from podium.ordinal.costs import cost_steps
 from podium.ordinal.margins import Margins
 from podium.ordinal.ordinal_data import OrdinalData
-from podium.pairs import SMOOTHING, Round
+from podium.pairs import CHANCE, SMOOTHING, Round
 from podium.stumps import StumpLearner
 
 
@@ -71,7 +71,7 @@ class MarginBoosting:
             return Stop("the loss has fallen to nothing")
         found = self.learner.search(margins.potentials(), None)  # type: ignore[arg-type]  # the edge needs no pairs # 2
         if found is None:
-            return Stop("no stump is better than chance")
+            return Stop(f"no stump {CHANCE}")
         right, wrong = margins.sides(found.values)
         alpha = self.learning_rate * float(np.log(max(right, SMOOTHING) / max(wrong, SMOOTHING)))  # 3
         Z = self._take(found.values, alpha, min(right, wrong))  # 4

@@ -8,10 +8,11 @@ from podium.pairs.explicit_part import PairOrder, PairsPart
 from podium.pairs.factors import LevelOrder
 from podium.pairs.feature_loss import RankingLoss, average, lowest_first, spread
 from podium.pairs.graded_part import GradedPart
-from podium.pairs.pair_boosting import FLAWLESS, PairBoosting, Round, orders_all
+from podium.pairs.pair_boosting import CHANCE, FLAWLESS, PairBoosting, RankingSteps, Round
 from podium.pairs.weak_ranking import WeakLearner, WeakRanking, WeakResult
 
 __all__ = [
+    "CHANCE",
     "FLAWLESS",
     "LOG_LARGEST",
     "RULES",
@@ -24,6 +25,7 @@ __all__ = [
     "PairOrder",
     "PairsPart",
     "RankingLoss",
+    "RankingSteps",
     "Round",
     "WeakLearner",
     "WeakRanking",
@@ -32,6 +34,5 @@ __all__ = [
     "alpha_numeric",
     "average",
     "lowest_first",
-    "orders_all",
     "spread",
 ]

@@ -15,6 +15,8 @@ from podium.pairs.weak_ranking import WeakLearner, WeakRanking, WeakResult
 
 AlphaRule = Callable[[WeakResult, Distribution], float]
 
+CHANCE = "is better than chance"
+"""End of the reason to stop where no weak ranking, or no stump, is."""
 FLAWLESS = "the last weak ranking orders every pair rightly"
 """Reason to end after a weak ranking without an error: its best weight is infinite, and it would be found again."""
 UNDEFINED = (
@@ -72,7 +74,57 @@ class RankingMemory(Protocol):
         """Note that a ranking was used with weight `alpha`."""
 
 
-class PairBoosting:
+class SteppedDistribution(Protocol):
+    """Weights of pairs that move on with each step, and the sum of the steps."""
+
+    scores: Array
+
+    def update(self, step: Array) -> float:
+        """Take a step α h and return the normaliser Z."""
+
+    def ordered_by(self, values: Array) -> bool:
+        """Return whether such values of the rows put every pair into its order, none tied."""
+
+
+class RankingSteps:
+    """What boosting on pairs does with each weak ranking, one just found or one of an earlier run.
+
+    Parameters
+    ----------
+    data : RankingData
+    distribution : SteppedDistribution
+        D_1; moved on round by round.
+    memory : RankingMemory, optional
+        Told each weak ranking and its α.
+    """
+
+    def __init__(
+        self, data: RankingData, distribution: SteppedDistribution, memory: RankingMemory | None = None
+    ) -> None:
+        self.data, self.memory, self._steps = data, memory, distribution
+        self._last: Array | None = None
+
+    def replay(self, round_: Round) -> None:
+        """Take the step of an earlier round."""
+        values = round_.ranking.predict(self.data.features)[self.data.queries.rows]
+        self._take(round_.ranking, round_.alpha, round_.alpha * values)
+
+    def _take(self, ranking: WeakRanking, alpha: float, step: Array) -> float:
+        """Update D with α h and return the normaliser."""
+        Z = self._steps.update(step)
+        self._last = step
+        if self.memory is not None:
+            self.memory.add(ranking, alpha)
+        return Z
+
+    def _is_flawless(self) -> bool:
+        """Return whether the last step α h, and the sum of all steps, order every pair rightly and tie none."""
+        if self._last is None:
+            return False
+        return self._steps.ordered_by(self._last) and self._steps.ordered_by(self._steps.scores)
+
+
+class PairBoosting(RankingSteps):
     """RankBoost: minimises Σ D(x₀, x₁) exp(H(x₀) − H(x₁)) over H = Σ α_t h_t, one weak ranking a round.
 
     Parameters
@@ -98,9 +150,8 @@ class PairBoosting:
         memory: RankingMemory | None = None,
         stop_undefined: bool = False,
     ) -> None:
-        self.data, self.distribution, self.learner, self.weigh = data, distribution, learner, weigh
-        self.memory, self.stop_undefined = memory, stop_undefined
-        self._last: Array | None = None
+        super().__init__(data, distribution, memory)
+        self.distribution, self.learner, self.weigh, self.stop_undefined = distribution, learner, weigh, stop_undefined
 
     def step(self, number: int) -> Round | Stop:
         """Do one round of RB Figure 1.
@@ -111,43 +162,16 @@ class PairBoosting:
         4. Update D_{t+1} ∝ D_t exp(α_t (h_t(x₀) − h_t(x₁))), with normaliser Z_t.
         """
         distribution = self.distribution
-        if self._last is not None and orders_all(self._last, distribution):  # 1
+        if self._is_flawless():  # 1
             return Stop(FLAWLESS)
         found = self.learner.search(distribution.potentials(), distribution)  # 2
         if found is None or isinstance(found, Stop):
-            return found or Stop("no weak ranking is better than chance")
+            return found or Stop(f"no weak ranking {CHANCE}")
         if self.stop_undefined and is_undefined(found.values, distribution):
             return Stop(UNDEFINED)
         alpha = self.weigh(found, distribution)  # 3
         Z = self._take(found.ranking, alpha, alpha * found.values)  # 4
         return Round(found.ranking, alpha, Z, found.r)
-
-    def replay(self, round_: Round) -> None:
-        """Take the step of an earlier round."""
-        values = round_.ranking.predict(self.data.features)[self.data.queries.rows]
-        self._take(round_.ranking, round_.alpha, round_.alpha * values)
-
-    def _take(self, ranking: WeakRanking, alpha: float, step: Array) -> float:
-        """Update D with α h and return the normaliser."""
-        Z = self.distribution.update(step)
-        self._last = step
-        if self.memory is not None:
-            self.memory.add(ranking, alpha)
-        return Z
-
-
-class Scored(Protocol):
-    """A distribution that keeps the sum of the steps it has taken."""
-
-    scores: Array
-
-    def ordered_by(self, values: Array) -> bool:
-        """Return whether such values of the rows put every pair into its order, none tied."""
-
-
-def orders_all(step: Array, distribution: Scored) -> bool:
-    """Return whether the last step α h, and the sum of all steps, order every pair rightly and tie none."""
-    return distribution.ordered_by(step) and distribution.ordered_by(distribution.scores)
 
 
 def is_undefined(values: Array, distribution: Distribution) -> bool:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from podium._validation import Array
 from podium.boosting import Stop
 from podium.data import RankingData
-from podium.pairs import FLAWLESS, Round, WeakRanking, WeakResult, alpha_from_r, alpha_numeric, orders_all
+from podium.pairs import CHANCE, FLAWLESS, RankingSteps, Round, WeakResult, alpha_from_r, alpha_numeric
 from podium.plus.plus_distribution import PlusDistribution
 from podium.plus.plus_search import EfficientLearner
 
 
-class PlusBoosting:
+class PlusBoosting(RankingSteps):
     """RankBoost+: minimises Ê2 over sums of linearly independent stumps.
 
     Parameters
@@ -23,8 +22,8 @@ class PlusBoosting:
     """
 
     def __init__(self, data: RankingData, distribution: PlusDistribution, learner: EfficientLearner) -> None:
-        self.data, self.distribution, self.learner = data, distribution, learner
-        self._last: Array | None = None
+        super().__init__(data, distribution, learner)
+        self.distribution, self.learner = distribution, learner
 
     def step(self, number: int) -> Round | Stop:
         """Do one round of RB+ Algorithm 2.
@@ -35,26 +34,14 @@ class PlusBoosting:
         4. Update D_{t+1}, and the weight η of the stump, with normaliser Z_t (Eq. 27).
         """
         distribution = self.distribution
-        if self._last is not None and orders_all(self._last, distribution):  # 1
+        if self._is_flawless():  # 1
             return Stop(FLAWLESS)
         found = self.learner.search(distribution.potentials(), distribution)  # 2
         if found is None:
-            return Stop("no weak ranking is better than chance")
+            return Stop(f"no weak ranking {CHANCE}")
         alpha = plus_alpha(found, distribution)  # 3
-        Z = self._take(found.ranking, alpha * found.values)  # 4
+        Z = self._take(found.ranking, alpha, alpha * found.values)  # 4
         return Round(found.ranking, alpha, Z, found.r)
-
-    def replay(self, round_: Round) -> None:
-        """Take the step of an earlier round."""
-        values = round_.ranking.predict(self.data.features)[self.data.queries.rows]
-        self._take(round_.ranking, round_.alpha * values)
-
-    def _take(self, stump: WeakRanking, step: Array) -> float:
-        """Update D with α h and return the normaliser."""
-        Z = self.distribution.update(step)
-        self.learner.take(stump)
-        self._last = step
-        return Z
 
 
 def plus_alpha(found: WeakResult, distribution: PlusDistribution) -> float:

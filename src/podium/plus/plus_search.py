@@ -52,10 +52,10 @@ class EfficientLearner:
         self.candidates = distinct_stumps(bins, distribution.graph, self.abstains, distribution.n_threads)
         self.members: list[Stump] = []
 
-    def take(self, stump: Any) -> None:
+    def add(self, ranking: Any, alpha: float) -> None:
         """Note the stump of the last step, which may have become a member."""
         if len(self.members) < len(self.distribution.eta):
-            self.members.append(stump)
+            self.members.append(ranking)
 
     def search(self, potentials: Array, distribution: Any) -> WeakResult | None:
         """Return the direction in which Ê2 falls steepest, or None where it falls in none."""

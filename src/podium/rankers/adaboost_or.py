@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator, Sequence
 from numbers import Integral
 from os import PathLike
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import HasMethods, Interval
@@ -17,12 +17,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from podium._compiled import threads_for
 from podium._validation import Array, PodiumError, check_seed
-from podium.boosting import EvaluationSet
 from podium.model_file import Column, Scalar, Schema
 from podium.ordinal import (
     LEAST,
     BaseLearner,
-    MeanCost,
     OrdinalData,
     OrdinalRound,
     StagedMedians,
@@ -32,18 +30,17 @@ from podium.ordinal import (
     cost_matrix,
     cost_steps,
     grades_of,
-    mean_cost,
 )
 from podium.ordinal.bounds import generalization_gaps, margin_bounds, stump_dimension
 from podium.ordinal.ordinal_columns import VOTES
 from podium.rankers.base_rankers import AnyRankers, StumpRankers, fitted_stump, grades_by
-from podium.rankers.boosted import Boosted
-from podium.rankers.ordinal_ranker import OrdinalRanker, check_eval_sets
+from podium.rankers.boosted_ordinal import BoostedOrdinalRanker
+from podium.rankers.ordinal_ranker import OrdinalRanker
 from podium.rankers.orstump import ORStump
 from podium.rankers.voting import VotingRanker, rankers_to_content
 
 
-class AdaBoostOR(VotingRanker, Boosted[OrdinalRound]):
+class AdaBoostOR(VotingRanker, BoostedOrdinalRanker[OrdinalRound]):
     """AdaBoost.OR (OR Algorithm 2): a weighted vote of ordinal rankers, each learned where those before it cost most.
 
     Each round learns a base ranker r_t with the current cost vectors, weighs it by v_t = ½ ln((1 - ε_t) / ε_t), and
@@ -130,7 +127,7 @@ class AdaBoostOR(VotingRanker, Boosted[OrdinalRound]):
     _kept: ClassVar[Schema] = OrdinalRanker._kept.extended(
         Scalar("constant_grade", int, (0, "last_grade"), attribute="_constant_grade")
     )
-    _kept_of_rounds: ClassVar[Schema] = Boosted._kept_of_rounds.extended(
+    _kept_of_rounds: ClassVar[Schema] = BoostedOrdinalRanker._kept_of_rounds.extended(
         Column("train_costs", size="n_rounds", attribute="train_costs_")
     )
 
@@ -157,54 +154,10 @@ class AdaBoostOR(VotingRanker, Boosted[OrdinalRound]):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        sample_cost: Any = None,
-        sample_weight: Any = None,
-        eval_set: Sequence[tuple[Any, Any]] | None = None,
-        eval_cost: Sequence[Any] | None = None,
-        init_model: Any = None,
-    ) -> Self:
-        """Learn to grade.
-
-        Parameters
-        ----------
-        X : array, frame, table or sparse matrix of shape (n_rows, n_features)
-            Features. NaN, or an absent entry of a sparse matrix, is missing.
-        y : array-like
-            Grade of each row, of any ordered kind: numbers, strings (sorted), an ordered categorical (its own order).
-        sample_cost : array-like of shape (n_rows, K), optional
-            Instead of `cost`: what each grade costs for each row, grades in the order of ``classes_``.
-        sample_weight : array-like, optional
-            Weight of each row; 2 means the row given twice.
-        eval_set : list of (X, y), optional
-            Further data whose mean cost is measured each round; the last one decides on early stopping.
-        eval_cost : list of array-like, optional
-            Costs of each evaluation set, beside `eval_set`; needed with `sample_cost`.
-        init_model : fitted AdaBoostOR, optional
-            Go on from the rounds that its `predict` uses; `n_estimators` counts the rounds in all.
-
-        Returns
-        -------
-        self
-        """
-        self._check_parameters()
-        data = self._gate(X, y, sample_cost, sample_weight)
-        evals = check_eval_sets(data, eval_set, eval_cost, self.cost, sample_cost is not None)
-        self._run(data, evals, init_model)
-        self._describe(data)
-        return self
-
-    def _run(self, data: OrdinalData, evals: list[OrdinalData], init_model: Any = None) -> None:
-        """Run the rounds on checked data and keep what was learned."""
-        self._check_boosting(evals, init_model)
+    def _run(self, data: OrdinalData, evals: list[OrdinalData], init_model: Any) -> None:
         seed, weights = check_seed(self.random_state), StepWeights(cost_steps(data.costs), data.grades)
         boosting = VoteBoosting(data, weights, self._make_learner(data, seed))
-        sets = [EvaluationSet(number, staged_medians(one), mean_cost(one)) for number, one in enumerate(evals)]
-        self._boost(boosting, sets, [MeanCost()], self._rounds_before(init_model), data, lambda reason: reason)
+        self._boost_grades(boosting, staged_medians, data, evals, init_model)
         largest = float(data.costs[:, 0].sum() + data.costs[:, -1].sum())
         self.train_costs_ = np.array(boosting.train_costs[: len(self.rounds_)]) * len(data.grades) / largest
         self.seed_, self._constant_grade = seed, int(data.costs.sum(axis=0).argmin())
@@ -222,9 +175,6 @@ class AdaBoostOR(VotingRanker, Boosted[OrdinalRound]):
             if isinstance(round_.ranker, ORStump):
                 falls[round_.ranker.feature_] -= math.log(max(round_.factor, LEAST))
         return falls / falls.sum() if falls.any() else falls
-
-    def _learn_grades(self, data: OrdinalData) -> None:
-        self._run(data, [])
 
     def _make_learner(self, data: OrdinalData, seed: int) -> BaseLearner:
         """Return what learns the base rankers: fast for stumps."""

@@ -26,6 +26,7 @@ from podium.boosting import (
     run,
 )
 from podium.model_file import Scalar, Schema
+from podium.pairs import CHANCE
 from podium.rankers.estimator import Estimator, Table
 
 AnyRound = TypeVar("AnyRound", bound=MonitoredRound)
@@ -176,7 +177,7 @@ class Boosted(Estimator, Generic[AnyRound]):
 
 def why_no_ranking(features: Any, reason: str) -> str:
     """Say why the first round found no weak ranking, where the reason why it ended does not."""
-    if "better than chance" not in reason:
+    if not reason.endswith(CHANCE):
         return reason
     n_features = features.shape[1]
     stored = features.data if sp.issparse(features) else features

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from numbers import Integral, Real
 from os import PathLike
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -18,26 +18,24 @@ from sklearn.utils.validation import check_is_fitted
 from podium._compiled import thread_count, threads_for
 from podium._validation import Array, FormatError
 from podium.binning import bin_features
-from podium.boosting import EvaluationSet
 from podium.model_file import REAL, Column, Schema
 from podium.ordinal import (
     MarginBoosting,
-    MeanCost,
     OrdinalData,
     StagedGrades,
     ThresholdRound,
     margin_weights,
-    mean_cost,
 )
 from podium.ordinal.margins import Margins
 from podium.ordinal.ordinal_columns import THRESHOLDS
-from podium.rankers.boosted import Boosted, why_no_ranking
+from podium.rankers.boosted import why_no_ranking
+from podium.rankers.boosted_ordinal import BoostedOrdinalRanker
 from podium.rankers.boosted_stumps import additive_model, importances
-from podium.rankers.ordinal_ranker import OrdinalRanker, check_eval_sets
+from podium.rankers.ordinal_ranker import OrdinalRanker
 from podium.stumps import Stump, StumpLearner, rounds_from_columns, rounds_to_columns
 
 
-class ORBoost(OrdinalRanker, Boosted[ThresholdRound]):
+class ORBoost(BoostedOrdinalRanker[ThresholdRound]):
     """Grades by a sum of stumps and thresholds, boosted on all margins between them (Lin and Li 2006).
 
     Minimises ``Σ_n Σ_k s_nk exp(-margin)``, where the margin of row n at threshold k is H(x_n) - θ_k if k < y_n and
@@ -140,47 +138,7 @@ class ORBoost(OrdinalRanker, Boosted[ThresholdRound]):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        sample_cost: Any = None,
-        sample_weight: Any = None,
-        eval_set: Sequence[tuple[Any, Any]] | None = None,
-        eval_cost: Sequence[Any] | None = None,
-        init_model: Any = None,
-    ) -> Self:
-        """Learn to grade.
-
-        Parameters
-        ----------
-        X, y, sample_cost, sample_weight
-            As for every ordinal ranker.
-        eval_set : list of (X, y), optional
-            Further data whose mean cost is measured each round; the last one decides on early stopping.
-        eval_cost : list of array-like, optional
-            Costs of each evaluation set, beside `eval_set`; needed with `sample_cost`.
-        init_model : fitted ORBoost, optional
-            Go on from the rounds that its `predict` uses; `n_estimators` counts the rounds in all.
-
-        Returns
-        -------
-        self
-        """
-        self._check_parameters()
-        data = self._gate(X, y, sample_cost, sample_weight)
-        evals = check_eval_sets(data, eval_set, eval_cost, self.cost, sample_cost is not None)
-        self._run(data, evals, init_model)
-        self._describe(data)
-        return self
-
-    def _learn_grades(self, data: OrdinalData) -> None:
-        self._run(data, [])
-
-    def _run(self, data: OrdinalData, evals: list[OrdinalData], init_model: Any = None) -> None:
-        """Run the rounds on checked data and keep what was learned."""
-        self._check_boosting(evals, init_model)
+    def _run(self, data: OrdinalData, evals: list[OrdinalData], init_model: Any) -> None:
         data.require_two_grades()
         n_rows, n_features = data.features.shape
         threads = threads_for(self.n_jobs, n_rows * n_features)
@@ -190,9 +148,8 @@ class ORBoost(OrdinalRanker, Boosted[ThresholdRound]):
         margins = Margins(np.ldexp(weights, -int(np.frexp(weights.max())[1])), data.grades)
         start = margins.thresholds
         boosting = MarginBoosting(data.features, margins, StumpLearner(bins, n_threads=threads), self.learning_rate)
-        sets = [EvaluationSet(number, StagedGrades(one.features), mean_cost(one)) for number, one in enumerate(evals)]
         why = partial(why_no_ranking, data.features)
-        self._boost(boosting, sets, [MeanCost()], self._rounds_before(init_model), data, why)
+        self._boost_grades(boosting, lambda one: StagedGrades(one.features), data, evals, init_model, why)
         self._start_thresholds = start
 
     def _keep(self, rounds: list[ThresholdRound], best_round: int) -> None:

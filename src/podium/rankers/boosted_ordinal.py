@@ -1,0 +1,116 @@
+"""What ordinal rankers that learn in rounds share: AdaBoost.OR and ORBoost."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, Self, TypeVar
+
+from podium._validation import Array, PodiumError
+from podium.boosting import Boosting, EvaluationSet, MonitoredRound, Staged
+from podium.ordinal import MeanCost, OrdinalData, mean_cost
+from podium.rankers.boosted import Boosted
+from podium.rankers.estimator import check_columns
+from podium.rankers.ordinal_ranker import OrdinalRanker
+from podium.rankers.ranker import eval_sets, one_per_eval_set
+
+AnyRound = TypeVar("AnyRound", bound=MonitoredRound)
+
+
+class BoostedOrdinalRanker(OrdinalRanker, Boosted[AnyRound]):
+    """Base of ordinal rankers that learn in rounds; they implement ``_run(data, evals, init_model)``."""
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sample_cost: Any = None,
+        sample_weight: Any = None,
+        eval_set: Sequence[tuple[Any, Any]] | None = None,
+        eval_cost: Sequence[Any] | None = None,
+        init_model: Any = None,
+    ) -> Self:
+        """Learn to grade.
+
+        Parameters
+        ----------
+        X : array, frame, table or sparse matrix of shape (n_rows, n_features)
+            Features. NaN, or an absent entry of a sparse matrix, is missing.
+        y : array-like
+            Grade of each row, of any ordered kind: numbers, strings (sorted), an ordered categorical (its own order).
+        sample_cost : array-like of shape (n_rows, K), optional
+            Instead of `cost`: what each grade costs for each row, grades in the order of ``classes_``.
+        sample_weight : array-like, optional
+            Weight of each row; 2 means the row given twice.
+        eval_set : list of (X, y), optional
+            Further data whose mean cost is measured each round; the last one decides on early stopping.
+        eval_cost : list of array-like, optional
+            Costs of each evaluation set, beside `eval_set`; needed with `sample_cost`.
+        init_model : fitted ranker of the same class, optional
+            Go on from the rounds that its `predict` uses; `n_estimators` counts the rounds in all.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        data = self._gate(X, y, sample_cost, sample_weight)
+        evals = check_eval_sets(data, eval_set, eval_cost, self.cost, sample_cost is not None)
+        self._check_boosting(evals, init_model)
+        self._run(data, evals, init_model)
+        self._describe(data)
+        return self
+
+    def _learn_grades(self, data: OrdinalData) -> None:
+        self._check_boosting([], None)
+        self._run(data, [], None)
+
+    @abstractmethod
+    def _run(self, data: OrdinalData, evals: list[OrdinalData], init_model: Any) -> None:
+        """Run the rounds on checked data and keep what was learned."""
+
+    def _boost_grades(
+        self,
+        boosting: Boosting[AnyRound],
+        staged: Callable[[OrdinalData], Staged[AnyRound]],
+        data: OrdinalData,
+        evals: list[OrdinalData],
+        init_model: Any,
+        why_nothing: Callable[[str], str] = lambda reason: reason,
+    ) -> None:
+        """Go through the rounds, with the evaluation sets measured by their mean cost; `staged` follows grades."""
+        sets = [EvaluationSet(number, staged(one), mean_cost(one)) for number, one in enumerate(evals)]
+        self._boost(boosting, sets, [MeanCost()], self._rounds_before(init_model), data, why_nothing)
+
+
+def check_eval_sets(data: OrdinalData, eval_set: Any, eval_cost: Any, cost: Any, own_costs: bool) -> list[OrdinalData]:
+    """Return the evaluation sets, checked, with the columns and grades of the training data.
+
+    Parameters
+    ----------
+    data : OrdinalData
+        The training data.
+    eval_set, eval_cost : list or None
+        As `fit` has them.
+    cost
+        The ranker's parameter.
+    own_costs : bool
+        Whether the training data came with `sample_cost`.
+    """
+    sets = eval_sets(eval_set)
+    if eval_cost is None and own_costs and sets:
+        raise PodiumError("With sample_cost give eval_cost too: a list with the costs of each eval_set.")
+    given = one_per_eval_set(eval_cost, len(sets), "eval_cost")
+    return [
+        _check_eval_set(data, X, y, cost, costs, number)
+        for number, ((X, y), costs) in enumerate(zip(sets, given, strict=True))
+    ]
+
+
+def _check_eval_set(data: OrdinalData, X: Any, y: Any, cost: Any, costs: Array | None, number: int) -> OrdinalData:
+    """Return one checked evaluation set."""
+    found = OrdinalData.from_arrays(X, y, cost=cost, sample_cost=costs, classes=data.classes)
+    names = None if found.feature_names is None else list(found.feature_names)
+    check_columns(data, found.features.shape[1], names, f"eval_set[{number}] must have")
+    return found
