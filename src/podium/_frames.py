@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
 from podium._errors import PodiumError
-
-Array = np.ndarray[Any, np.dtype[Any]]
-"""Any numpy array; which dtype and shape is said where it matters."""
+from podium._types import Array, Frame
 
 CATEGORY_TYPES = ("CategoricalDtype", "Categorical", "Enum", "DictionaryType")
 """Names of the types of columns of categories: in pandas, in polars (two) and in pyarrow."""
 
 
-def is_frame(X: Any) -> bool:
+def is_frame(X: object) -> TypeGuard[Frame]:
     """Say whether X has named columns, as pandas and polars frames and pyarrow tables do."""
     if type(X).__name__ == "LazyFrame":
         raise PodiumError("X is a lazy frame; call its collect() first.")
     return hasattr(X, "columns") or hasattr(X, "column_names")
 
 
-def frame_names(frame: Any) -> list[Any]:
+def frame_names(frame: Frame) -> list[Any]:
     """Column labels of a pandas or polars frame or a pyarrow table, each once."""
     names = list(frame.column_names if hasattr(frame, "column_names") else frame.columns)
     repeated = [name for name in names if names.count(name) > 1] if len(set(names)) < len(names) else []
@@ -31,7 +29,7 @@ def frame_names(frame: Any) -> list[Any]:
     return names
 
 
-def category_kind(column: Any) -> str | None:
+def category_kind(column: object) -> str | None:
     """Return the name of the type of a column of categories, None for any other column."""
     held = getattr(column, "dtype", None)
     held = getattr(column, "type", None) if held is None else getattr(held, "pyarrow_dtype", held)
@@ -49,7 +47,7 @@ def column_values(column: Any) -> Array:
         return np.asarray(column.to_numpy())
 
 
-def to_array(values: Any, name: str = "It") -> Array:
+def to_array(values: object, name: str = "It") -> Array:
     """Return a numpy array of a sequence, series or arrow column; refuse masked entries and ragged lists by `name`."""
     if hasattr(values, "to_numpy"):
         arrow = type(values).__module__.startswith("pyarrow") and hasattr(values, "buffers")
@@ -60,7 +58,7 @@ def to_array(values: Any, name: str = "It") -> Array:
     return plain_array(values, name)
 
 
-def plain_array(values: Any, name: str) -> Array:
+def plain_array(values: object, name: str) -> Array:
     """Return ``np.asarray(values)``, or refuse by `name` a list whose entries differ in length."""
     try:
         return np.asarray(values)
@@ -68,7 +66,7 @@ def plain_array(values: Any, name: str) -> Array:
         raise PodiumError(f"{name} must be an array; got a list whose entries have different lengths.") from None
 
 
-def masked_entries(values: Any) -> Array:
+def masked_entries(values: object) -> Array:
     """Say of each entry of a masked array, or of a list that holds masked arrays or constants, whether it is masked."""
     if isinstance(values, np.ma.MaskedArray):
         return np.ma.getmaskarray(values)

@@ -7,12 +7,12 @@ large ones are scaled down together, by a power of two, which changes no digit o
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from podium._errors import PodiumError
-from podium._frames import Array
+from podium._types import Array
 
 LARGEST = 1e100
 """Numbers that are computed with: products of three, and sums of squares of any number of rows, are finite."""
@@ -26,7 +26,7 @@ WEIGHT_RANGE = 120
 sums of products of them keep their digits, and no weight of a pair leaves the range of exponentials."""
 
 
-def check_integer(value: Any, name: str, least: int) -> int:
+def check_integer(value: object, name: str, least: int) -> int:
     """Return an integer of at least `least`; truth values are none."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
         raise PodiumError(f"{name} must be an integer of at least {least}; got {value!r}.")

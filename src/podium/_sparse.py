@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
 
 from podium._errors import PodiumError
 from podium._memory import enough_memory
+from podium._types import Array, Features, SparseMatrix
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
 
 PARTS = dict.fromkeys(("csr", "csc", "bsr"), ("data", "indices", "indptr")) | {"dia": ("data", "offsets")}
 """What a matrix of each format is made of, as its class takes it."""
@@ -17,16 +21,22 @@ COLUMN_BYTES = 64
 """Least memory of a column, however empty, in a fit: its place, its hash and its bins."""
 
 
-def take_rows(features: Any, rows: Any) -> Any:
+def is_sparse(X: object) -> TypeIs[SparseMatrix]:
+    """Say whether X is a sparse matrix of scipy, so that type checkers know it too."""
+    return bool(sp.issparse(X))
+
+
+def take_rows(features: Features, rows: Array) -> Features:
     """Return some rows of a dense matrix, or of a sparse one by columns."""
-    if sp.issparse(features):
-        return sp.csc_array(sp.csr_array(features)[rows])
+    if is_sparse(features):
+        taken: SparseMatrix = sp.csc_array(sp.csr_array(features)[rows])
+        return taken
     return np.ascontiguousarray(features[rows])
 
 
-def dense_rows(features: Any) -> Any:
+def dense_rows(features: Features) -> Array:
     """Return a matrix as a dense one in C order, entries that a sparse one does not hold as NaN."""
-    if not sp.issparse(features):
+    if not is_sparse(features):
         return np.ascontiguousarray(features)
     stored = sp.coo_array(features)
     dense = np.full(stored.shape, np.nan, stored.dtype)
@@ -34,7 +44,7 @@ def dense_rows(features: Any) -> Any:
     return dense
 
 
-def by_columns(X: Any) -> Any:
+def by_columns(X: sp.sparray) -> sp.csc_array:
     """Return a sparse matrix by columns, sorted, with repeats summed, in float32 or float64.
 
     scipy's own conversions run off their arrays where an index or a pointer is wrong, so the parts are checked
@@ -50,7 +60,7 @@ def by_columns(X: Any) -> Any:
     return columns
 
 
-def _whole(X: Any) -> Any:
+def _whole(X: sp.sparray) -> sp.sparray:
     """Return the same matrix, made anew of its parts; refuse parts that do not fit together."""
     try:
         with warnings.catch_warnings():
@@ -61,7 +71,7 @@ def _whole(X: Any) -> Any:
         raise PodiumError(f"X is not a whole sparse matrix ({problem}); build it anew.") from None
 
 
-def _made_anew(X: Any) -> Any:
+def _made_anew(X: sp.sparray) -> sp.sparray:
     """Return ``type(X)(parts, shape)``, checked."""
     if X.format == "lil":
         return _from_lists(X)
@@ -79,7 +89,7 @@ def _made_anew(X: Any) -> Any:
     return matrix
 
 
-def _from_lists(X: Any) -> Any:
+def _from_lists(X: sp.sparray) -> sp.coo_array:
     """Return a matrix of lists as one of coordinates."""
     lengths = [len(columns) for columns in X.rows]
     if lengths != [len(values) for values in X.data] or len(lengths) != X.shape[0]:

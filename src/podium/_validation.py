@@ -8,15 +8,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
 from podium._errors import FormatError as FormatError
 from podium._errors import KindError as KindError
 from podium._errors import NoPairsError as NoPairsError
 from podium._errors import PodiumError as PodiumError
 from podium._errors import SizeError as SizeError
-from podium._frames import Array as Array
 from podium._frames import category_kind, column_values, frame_names, is_frame, masked_entries, plain_array, to_array
-from podium._sparse import by_columns
+from podium._sparse import by_columns, is_sparse
+from podium._types import Array as Array
+from podium._types import Features, Frame, MatrixLike, QueryWeight, Seed
 
 
 class PairArrays(NamedTuple):
@@ -27,13 +29,13 @@ class PairArrays(NamedTuple):
     weight: Array
 
 
-def check_features(X: Any) -> tuple[Any, tuple[str, ...] | None]:
+def check_features(X: MatrixLike) -> tuple[Features, tuple[str, ...] | None]:
     """Return X as a float32 or float64 matrix (dense, or sparse by columns) and its column names, if any.
 
     Takes numpy arrays, pandas and polars frames, pyarrow tables and scipy sparse matrices. Nulls become NaN.
     """
-    if sp.issparse(X):
-        return _check_sparse(X), None
+    if is_sparse(X):
+        return check_sparse(X), None
     matrix = _frame_to_matrix(X) if is_frame(X) else X
     dense = _to_floats(matrix, "X")
     if dense.ndim != 2:
@@ -45,7 +47,7 @@ def check_features(X: Any) -> tuple[Any, tuple[str, ...] | None]:
     return dense, _column_names(X)
 
 
-def check_labels(y: Any, n_rows: int, name: str = "y") -> Array:
+def check_labels(y: ArrayLike, n_rows: int, name: str = "y") -> Array:
     """Return labels as float64: one finite real number per row."""
     labels = _check_column(y, n_rows, name)
     bad = np.flatnonzero(~np.isfinite(labels))
@@ -57,7 +59,7 @@ def check_labels(y: Any, n_rows: int, name: str = "y") -> Array:
     return labels
 
 
-def check_scores(scores: Any, n_rows: int, name: str = "scores") -> Array:
+def check_scores(scores: ArrayLike, n_rows: int, name: str = "scores") -> Array:
     """Return scores as float64: one number per row, infinite ones allowed, NaN not."""
     values = _check_column(scores, n_rows, name)
     bad = np.flatnonzero(np.isnan(values))
@@ -66,7 +68,7 @@ def check_scores(scores: Any, n_rows: int, name: str = "scores") -> Array:
     return values
 
 
-def check_weight(weight: Any, n_rows: int, name: str) -> Array:
+def check_weight(weight: ArrayLike | None, n_rows: int, name: str) -> Array:
     """Return weights as float64: finite, not negative, not all zero; ones where none were given."""
     if weight is None:
         return np.ones(n_rows)
@@ -79,7 +81,7 @@ def check_weight(weight: Any, n_rows: int, name: str) -> Array:
     return values
 
 
-def check_seed(random_state: Any) -> int:
+def check_seed(random_state: Seed) -> int:
     """Return an integer for a random state: itself, or one drawn from a generator of numpy."""
     if isinstance(random_state, int | np.integer):
         return int(random_state)
@@ -88,7 +90,7 @@ def check_seed(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(2**31 - 1))
 
 
-def check_queries(qid: Any, group: Any, n_rows: int) -> tuple[Array, Array]:
+def check_queries(qid: ArrayLike | None, group: ArrayLike | None, n_rows: int) -> tuple[Array, Array]:
     """Return the query number of each row and the id of each query.
 
     Parameters
@@ -112,7 +114,7 @@ def check_queries(qid: Any, group: Any, n_rows: int) -> tuple[Array, Array]:
     return _number_ids(ids)
 
 
-def check_query_weight(weight: Any, codes: Array, ids: Array, grouped: bool) -> Array:
+def check_query_weight(weight: QueryWeight | None, codes: Array, ids: Array, grouped: bool) -> Array:
     """Return one weight per query, in the order of `ids`.
 
     Parameters
@@ -132,9 +134,10 @@ def check_query_weight(weight: Any, codes: Array, ids: Array, grouped: bool) -> 
         if missing:
             raise PodiumError(f"query_weight has no weight for query {missing[0]!r}.")
         return check_weight([weight[query] for query in ids.tolist()], len(ids), "query_weight")
-    if to_array(weight, "query_weight").ndim == 0:
+    values = to_array(weight, "query_weight")
+    if values.ndim == 0:
         raise PodiumError(f"query_weight must be a mapping or a list of weights; got {weight!r}.")
-    if grouped and len(weight) == len(ids):
+    if grouped and len(values) == len(ids):
         return check_weight(weight, len(ids), "query_weight")
     per_row = check_weight(weight, len(codes), "query_weight")
     first = np.zeros(len(ids))
@@ -148,7 +151,7 @@ def check_query_weight(weight: Any, codes: Array, ids: Array, grouped: bool) -> 
     return first
 
 
-def check_pairs(pairs: Any, n_rows: int) -> PairArrays:
+def check_pairs(pairs: object, n_rows: int) -> PairArrays:
     """Return explicit pairs as row numbers and positive weights.
 
     Parameters
@@ -175,7 +178,7 @@ def check_pairs(pairs: Any, n_rows: int) -> PairArrays:
     return PairArrays(better, worse, _check_pair_weight(weight, len(better)))
 
 
-def check_choice(value: Any, choices: Iterable[str], name: str) -> str:
+def check_choice(value: object, choices: Iterable[str], name: str) -> str:
     """Return `value` if it is one of `choices`, else raise an error that lists them and the nearest."""
     known = list(choices)
     if value in known:
@@ -183,13 +186,13 @@ def check_choice(value: Any, choices: Iterable[str], name: str) -> str:
     raise PodiumError(f"{name} must be one of {', '.join(known)}; got {value!r}{near_matches(value, known)}.")
 
 
-def near_matches(value: Any, known: Iterable[str]) -> str:
+def near_matches(value: object, known: Iterable[str]) -> str:
     """Return ``", did you mean a or b?"``-like advice, or nothing where no known name is near."""
     near = difflib.get_close_matches(str(value).lower(), list(known), n=3, cutoff=0.6)
     return f" (did you mean {' or '.join(near)}?)" if near else ""
 
 
-def _check_sparse(X: Any) -> Any:
+def check_sparse(X: sp.sparray | sp.spmatrix) -> sp.csc_array:
     """Return a sparse matrix by columns, sorted, with repeats summed, in floats."""
     if X.ndim != 2:
         raise PodiumError(f"X must be a matrix of rows and features; got {X.ndim} dimension(s).")
@@ -208,7 +211,7 @@ def _check_shape(shape: tuple[int, ...]) -> None:
             raise PodiumError(f"WeakResult array with 0 {name} (shape={shape}) while a minimum of 1 is required.")
 
 
-def _frame_to_matrix(frame: Any) -> Any:
+def _frame_to_matrix(frame: Frame) -> Array:
     """Return the values of a pandas, polars or pyarrow table as a numeric matrix, nulls as NaN."""
     columns = {name: _numeric_column(frame[name], name) for name in frame_names(frame)}
     if not columns:
@@ -220,7 +223,7 @@ def _frame_to_matrix(frame: Any) -> Any:
     return matrix
 
 
-def _numeric_column(column: Any, name: Any) -> Array:
+def _numeric_column(column: object, name: object) -> Array:
     """Return a column that must be of numbers as a numpy array, nulls as NaN; refuse categories."""
     if category_kind(column) is not None:
         raise PodiumError(
@@ -230,7 +233,7 @@ def _numeric_column(column: Any, name: Any) -> Array:
     return column_values(column)
 
 
-def _column_names(X: Any) -> tuple[str, ...] | None:
+def _column_names(X: MatrixLike) -> tuple[str, ...] | None:
     """Names of the columns where all of them are strings, as scikit-learn's feature_names_in_ has it."""
     if not is_frame(X):
         return None
@@ -238,7 +241,7 @@ def _column_names(X: Any) -> tuple[str, ...] | None:
     return tuple(names) if all(isinstance(name, str) for name in names) else None
 
 
-def _to_floats(values: Any, name: str) -> Array:
+def _to_floats(values: object, name: str) -> Array:
     """Return an array of float32 or float64; anything else numeric becomes float64, masked entries NaN."""
     masked = masked_entries(values).any()
     array = np.ma.array(values) if masked else plain_array(values, name)
@@ -259,7 +262,7 @@ def _to_floats(values: Any, name: str) -> Array:
         raise PodiumError(f"{name} must hold numbers; got {_shown(_first_text(array))}.") from None
 
 
-def _first_text(array: Array) -> Any:
+def _first_text(array: Array) -> object:
     """Return the first value that is not a number."""
     for value in array.ravel().tolist():
         try:
@@ -269,7 +272,7 @@ def _first_text(array: Array) -> Any:
     return None
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     """Return a value for a message: a very large number, which Python may refuse to write, by its size."""
     if isinstance(value, int) and value.bit_length() > 1024:
         return f"an integer of {value.bit_length()} bits"
@@ -277,7 +280,7 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 80 else text[:77] + "..."
 
 
-def _check_column(values: Any, n_rows: int, name: str) -> Array:
+def _check_column(values: ArrayLike, n_rows: int, name: str) -> Array:
     """Return a float64 column of the right length; a matrix of one column is flattened."""
     column = _to_floats(to_array(values, name), name)
     if column.ndim == 2 and column.shape[1] == 1:
@@ -289,7 +292,7 @@ def _check_column(values: Any, n_rows: int, name: str) -> Array:
     return np.ascontiguousarray(column, np.float64)
 
 
-def _check_group(group: Any, n_rows: int) -> Array:
+def _check_group(group: ArrayLike | None, n_rows: int) -> Array:
     """Return query sizes that sum to the number of rows."""
     sizes = to_array(group, "group")
     if sizes.ndim != 1 or not np.issubdtype(sizes.dtype, np.integer):
@@ -316,7 +319,7 @@ def _qid_length_message(ids: Array, n_rows: int) -> str:
     return f"qid must have one id per row: {n_rows} expected, {ids.size if ids.ndim == 1 else ids.shape} given."
 
 
-def _ids_as_given(qid: Any) -> Array:
+def _ids_as_given(qid: ArrayLike | None) -> Array:
     """Return ids as an array that keeps each as it is: numpy would make one kind of 1 and "1"."""
     ids = to_array(qid, "qid")
     if isinstance(qid, list | tuple) and ids.ndim == 1 and len({type(value) for value in qid}) > 1:
@@ -357,19 +360,19 @@ def _check_objects(ids: Array) -> None:
     _refuse_missing(ids, [is_null(value) for value in ids.tolist()])
 
 
-def _refuse_missing(ids: Array, missing: Any) -> None:
+def _refuse_missing(ids: Array, missing: Array | list[bool]) -> None:
     """Refuse ids that stand for nothing."""
     rows = np.flatnonzero(missing)
     if len(rows):
         raise PodiumError(f"qid must not be missing; row {rows[0]} has {ids[rows[0]]!r}.")
 
 
-def is_null(value: Any) -> bool:
+def is_null(value: object) -> bool:
     """Say whether a value stands for nothing: None, NaN, NaT or pandas' NA."""
     return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)
 
 
-def _check_row_numbers(rows: Any, n_rows: int, name: str) -> Array:
+def _check_row_numbers(rows: object, n_rows: int, name: str) -> Array:
     """Return row numbers as int64, all in range."""
     numbers = to_array(rows, f"The {name} rows of pairs")
     if numbers.size == 0:
@@ -382,7 +385,7 @@ def _check_row_numbers(rows: Any, n_rows: int, name: str) -> Array:
     return np.ascontiguousarray(numbers, np.int64)
 
 
-def _check_pair_weight(weight: Any, n_pairs: int) -> Array:
+def _check_pair_weight(weight: ArrayLike, n_pairs: int) -> Array:
     """Return pair weights as float64, all positive and finite."""
     values = _to_floats(to_array(weight, "The weight of pairs"), "The weight of pairs")
     if values.shape != (n_pairs,):

@@ -6,7 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from podium._types import MatrixLike
 from podium._validation import PodiumError, check_features
 
 SCALES = ("linear", "log")
@@ -65,7 +67,7 @@ def plot_losses(
 
 
 def plot_decision_regions(
-    model: Any, X: Any, y: Any, stages: Sequence[int] = (1, 10, 100, 1000), *, columns: int = 2
+    model: Any, X: MatrixLike, y: ArrayLike, stages: Sequence[int] = (1, 10, 100, 1000), *, columns: int = 2
 ) -> Any:
     """Return charts of the grades that a ranker of two features predicts, after so many rounds, with the rows on top.
 
@@ -126,7 +128,7 @@ def plot_decision_regions(
     return _altair().concat(*charts, columns=columns)
 
 
-def _two_columns(model: Any, X: Any) -> tuple[Any, list[str]]:
+def _two_columns(model: Any, X: MatrixLike) -> tuple[Any, list[str]]:
     """Return X as an array of two columns and the names of its axes."""
     rows, names = check_features(X)
     if rows.shape[1] != 2 or model.n_features_in_ != 2 or hasattr(rows, "indptr") or not np.isfinite(rows).all():

@@ -6,10 +6,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
+from numpy.typing import ArrayLike
 from rich.table import Table
 
-from podium._sparse import dense_rows
+from podium._sparse import dense_rows, is_sparse
+from podium._types import Features, MatrixLike
 from podium._validation import Array, check_labels, check_queries
 from podium.data import FeedbackSummary, RankingData, summarize
 from podium.evaluation.results import plain_text, table_of
@@ -86,7 +87,9 @@ class DataReport:
         return plain_text(self.table())
 
 
-def describe(X: Any, y: Any, *, qid: Any = None, group: Any = None) -> DataReport:
+def describe(
+    X: MatrixLike, y: ArrayLike, *, qid: ArrayLike | None = None, group: ArrayLike | None = None
+) -> DataReport:
     """Describe a data set: sizes, labels, pairs, constant and missing features.
 
     Parameters
@@ -180,7 +183,9 @@ def training_report(model: Estimator, file: Any) -> TrainingReport:
     )
 
 
-def export_report(model: Estimator, X: Any, format: str, qid: Any = None, **options: Any) -> ExportReport:
+def export_report(
+    model: Estimator, X: MatrixLike, format: str, qid: ArrayLike | None = None, **options: Any
+) -> ExportReport:
     """Say what changes if another program scores rows with an exported model.
 
     Every row is scored as the readers of the format do: their floats, their comparison with a threshold, their order of
@@ -208,12 +213,12 @@ def export_report(model: Estimator, X: Any, format: str, qid: Any = None, **opti
     return certify(model._exported(), dense, model.predict(X), query, format, **options)
 
 
-def _feature_facts(features: Any) -> tuple[Array, Array]:
+def _feature_facts(features: Features) -> tuple[Array, Array]:
     """Share of missing values and whether all rows are alike, for each feature."""
     n_rows, n_features = features.shape
     missing, constant = np.empty(n_features), np.empty(n_features, bool)
     for j in range(n_features):
-        if sp.issparse(features):
+        if is_sparse(features):
             stored = features.data[features.indptr[j] : features.indptr[j + 1]]
         else:
             stored = features[:, j]

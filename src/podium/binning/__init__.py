@@ -8,11 +8,11 @@ sparse data and for a cut at every distinct value. Both have ``cuts``, ``n_rows`
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from podium._compiled import CODE, ROW
+from podium._types import Features
 from podium._validation import Array, PodiumError
 from podium.binning.blocks import BLOCK, BlockBins, block_bins
 from podium.binning.columns import ColumnBins, column_bins
@@ -36,7 +36,7 @@ Bins = BlockBins | ColumnBins
 
 
 def bin_features(
-    X: Any,
+    X: Features,
     rows: Array | None = None,
     weight: Array | None = None,
     max_bins: int | None = 255,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from podium._compiled import ROW, SCORE, compiled, run_threads
+from podium._sparse import is_sparse
+from podium._types import Features, SparseMatrix
 from podium._validation import Array
 from podium.binning.blocks import Matrix
 from podium.binning.cuts import Cuts, uppers_of_sorted
@@ -48,7 +49,7 @@ class ColumnBins:
 
 
 def column_bins(
-    X: Any,
+    X: Features,
     rows: Array,
     weight: Array | None,
     max_bins: int | None,
@@ -57,7 +58,7 @@ def column_bins(
     thresholds: Sequence[Array | None],
 ) -> ColumnBins:
     """Bin a dense matrix, or a sparse one by columns; row i of the result is row ``rows[i]`` of X."""
-    reader = SparseReader.of(X, rows) if hasattr(X, "indptr") else DenseReader(Matrix.of(X), rows)
+    reader = SparseReader.of(X, rows) if is_sparse(X) else DenseReader(Matrix.of(X), rows)
     features = zip(n_categories.tolist(), thresholds, strict=True)
     calls = [(reader, feature, weight, max_bins, *given) for feature, given in enumerate(features)]
     entry_rows, codes, uppers, lowest = zip(*run_threads(_bin_column, calls, n_threads), strict=True)
@@ -91,11 +92,11 @@ class DenseReader:
 class SparseReader:
     """Reads the ranked entries of one column of a sparse matrix; an absent entry abstains, a stored zero is 0."""
 
-    matrix: Any
+    matrix: SparseMatrix
     place: Array
 
     @classmethod
-    def of(cls, matrix: Any, rows: Array) -> SparseReader:
+    def of(cls, matrix: SparseMatrix, rows: Array) -> SparseReader:
         """Note where each row of `matrix` stands in the order `rows`."""
         place = np.empty(len(rows), np.uint32)
         place[rows] = np.arange(len(rows), dtype=np.uint32)

@@ -8,6 +8,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from podium._compiled import SCORE, thread_count
 from podium._frames import to_array
@@ -43,17 +44,17 @@ class Blend:
     single_values: Array
     measure: str
 
-    def combine(self, scores: Sequence[Any]) -> Array:
+    def combine(self, scores: Sequence[ArrayLike]) -> Array:
         """Return the combination of other scores of the same rankers, one vector each, in the same order."""
         return _weighted_sum(self.weights, _check_table(scores, len(self.weights)))
 
 
 def blend(
-    scores: Sequence[Any],
-    y: Any,
+    scores: Sequence[ArrayLike],
+    y: ArrayLike,
     *,
-    qid: Any = None,
-    group: Any = None,
+    qid: ArrayLike | None = None,
+    group: ArrayLike | None = None,
     measure: str = "ndcg@10",
     positive: bool = True,
     n_restarts: int = 2,
@@ -117,12 +118,12 @@ def blend(
 
 
 def blend_curve(
-    first: Any,
-    second: Any,
-    y: Any,
+    first: ArrayLike,
+    second: ArrayLike,
+    y: ArrayLike,
     *,
-    qid: Any = None,
-    group: Any = None,
+    qid: ArrayLike | None = None,
+    group: ArrayLike | None = None,
     measure: str = "ndcg@10",
     n_jobs: int | None = None,
     **options: Any,
@@ -141,7 +142,13 @@ def blend_curve(
 
 
 def _gate(
-    scores: Any, y: Any, qid: Any, group: Any, measure: str, n_jobs: int | None, options: dict[str, Any]
+    scores: Sequence[ArrayLike],
+    y: ArrayLike,
+    qid: ArrayLike | None,
+    group: ArrayLike | None,
+    measure: str,
+    n_jobs: int | None,
+    options: dict[str, Any],
 ) -> tuple[LineObjective, Array]:
     """Check what the user gave; return the objective, and the scores of each ranker with rows grouped by query."""
     table = _check_table(scores)
@@ -153,7 +160,7 @@ def _gate(
     return objective, np.ascontiguousarray(table[:, queries.rows])
 
 
-def _check_table(scores: Any, n_rankers: int | None = None) -> Array:
+def _check_table(scores: object, n_rankers: int | None = None) -> Array:
     """Return one row of finite scores for each ranker."""
     given = list(scores) if isinstance(scores, Iterable) else []
     if len(given) < 2 if n_rankers is None else len(given) != n_rankers:

@@ -8,6 +8,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 
 from podium._compiled import SCORE
+from podium._types import Features
 from podium._validation import Array, PodiumError
 from podium.data import RankingData
 from podium.measures import Measure, measure_many
@@ -44,7 +45,7 @@ class StagedScores:
         Scores before the first round.
     """
 
-    def __init__(self, features: Any, start: Array | float = 0.0) -> None:
+    def __init__(self, features: Features, start: Array | float = 0.0) -> None:
         self.features, self.scores = features, np.zeros(features.shape[0], SCORE)
         self.scores += start
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
+from podium._types import Frame, MatrixLike
 from podium._validation import Array, PodiumError, check_choice
 from podium.cli.options import Source
 from podium.rankers import Estimator
@@ -23,7 +24,7 @@ def load_table(
     qid: str = "qid",
     query_sizes: Path | None = None,
     n_features: int | None = None,
-    sparse: Any = "auto",
+    sparse: bool | Literal["auto"] = "auto",
     ignore: Sequence[str] = (),
 ) -> RankingTable:
     """Read a data file of any of our formats; query sizes of a side file become query ids.
@@ -56,18 +57,20 @@ def load_unlabelled(source: Source, model: Estimator, with_queries: bool = False
     """
     known = getattr(model, "feature_names_in_", ())
     ignore = [name for name in (source.label, source.qid) if name and name not in known]
-    like = {"n_features": model.n_features_in_, "sparse": model.sparse_input_}
+    like: dict[str, Any] = {"n_features": model.n_features_in_, "sparse": model.sparse_input_}
     qid = source.qid if with_queries else ""
     return load_table(source.file, source.file_format, None, qid, ignore=ignore, **like)
 
 
-def named_columns(table: RankingTable) -> Any:
+def named_columns(table: RankingTable) -> MatrixLike:
     """Return the features of a table, as a frame where its columns have names."""
     if table.feature_names is None:
         return table.X
     import pyarrow
 
-    return pyarrow.table([np.ascontiguousarray(c) for c in table.X.T], names=list(table.feature_names))
+    columns = [np.ascontiguousarray(column) for column in table.X.T]
+    frame: Frame = pyarrow.table(columns, names=list(table.feature_names))
+    return frame
 
 
 def read_scores(path: Path) -> Array:
@@ -91,7 +94,7 @@ def read_names(path: Path) -> list[str]:
         raise PodiumError(f"{path} must hold one name a line; it looks binary.") from None
 
 
-def feature_scores(table: RankingTable, feature: int | None) -> Any:
+def feature_scores(table: RankingTable, feature: int | None) -> Array:
     """Return one feature as scores, reversed where its number is negative; missing values stand last."""
     n_features = table.X.shape[1]
     if feature is None:
@@ -100,7 +103,9 @@ def feature_scores(table: RankingTable, feature: int | None) -> Any:
         raise PodiumError(f"--feature must be 1 to {n_features}, or negative to reverse it; got {feature}.")
     column = table.X[:, [abs(feature) - 1]]
     dense = np.asarray(column.toarray() if hasattr(column, "toarray") else column, float).ravel()
-    return np.nan_to_num(dense if feature > 0 else -dense, nan=-np.inf, posinf=np.inf, neginf=-np.inf)
+    signed = dense if feature > 0 else -dense
+    scores: Array = np.nan_to_num(signed, nan=-np.inf, posinf=np.inf, neginf=-np.inf)
+    return scores
 
 
 def _format_of(path: Path) -> str:

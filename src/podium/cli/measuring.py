@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from podium._validation import PodiumError
 from podium.cli.files import feature_scores, load_table, read_scores
 from podium.cli.options import Source
@@ -19,7 +21,7 @@ from podium.report import describe
 def describe_data(source: Source, as_json: bool) -> None:
     """Say what a data file holds."""
     table = load_table(*source)
-    show(describe(table.X, table.y, qid=table.qid), as_json)
+    show(describe(table.X, np.asarray(table.y), qid=table.qid), as_json)
 
 
 def evaluate_file(
@@ -39,11 +41,11 @@ def evaluate_file(
         raise PodiumError("Give a file of scores or --feature, not both.")
     table = load_table(*source)
     given = read_scores(scores) if scores is not None else feature_scores(table, feature)
-    options = {"qid": table.qid, **rules}
+    labels, options = np.asarray(table.y), {"qid": table.qid, **rules}
     if against is not None:
-        show(compare(table.y, given, read_scores(against), **options), as_json)
+        show(compare(labels, given, read_scores(against), **options), as_json)
     else:
-        show(evaluate(table.y, given, **options), as_json, per_query)
+        show(evaluate(labels, given, **options), as_json, per_query)
 
 
 def evaluate_trec_run(qrels: Path, run: Path, measure: list[str], as_json: bool, per_query: bool) -> None:

@@ -9,15 +9,23 @@ that the fit has not seen is missing.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, TypeAlias, TypeGuard, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
 
 from podium._frames import category_kind, column_values, frame_names, is_frame, plain_array
-from podium._validation import Array, KindError, PodiumError, check_features, is_null
+from podium._sparse import is_sparse
+from podium._types import Features, Frame, MatrixLike, SparseLike, SparseMatrix
+from podium._validation import Array, KindError, PodiumError, check_features, check_sparse, is_null
+
+Category: TypeAlias = str | float
+"""A text, or a finite number or truth value, which Python counts among the floats."""
+Chosen: TypeAlias = str | Iterable[str | int | bool] | None
+"""`categorical_features`: "from_dtype"; names, numbers or a mask of columns; or none."""
+Label = TypeVar("Label", bound=Hashable)
 
 MOST = 255
 """Most categories of a column: codes of training rows are bytes, one of which says that a value is missing."""
@@ -35,11 +43,11 @@ class Categories:
         Names of all columns, where the training data had names.
     """
 
-    values: dict[int, tuple[Any, ...]]
-    names: tuple[Any, ...] | None = None
+    values: dict[int, tuple[Category, ...]]
+    names: tuple[Hashable, ...] | None = None
 
     @classmethod
-    def learn(cls, X: Any, categorical_features: Any) -> Categories:
+    def learn(cls, X: MatrixLike, categorical_features: Chosen) -> Categories:
         """Find the categories of the columns that a ranker's parameter names.
 
         Parameters
@@ -61,7 +69,7 @@ class Categories:
             numbers[column] = len(values)
         return numbers
 
-    def arrays(self, names: Any) -> dict[Any, Array]:
+    def arrays(self, names: Sequence[Label]) -> dict[Label, Array]:
         """Return the categories of each categorical column by its name, texts or numbers as numpy has them."""
         arrays = {}
         for column, values in self.values.items():
@@ -69,7 +77,7 @@ class Categories:
             arrays[names[column]] = np.array(values, object if len(kinds) > 1 else None)
         return arrays
 
-    def encode(self, X: Any) -> Any:
+    def encode(self, X: MatrixLike) -> MatrixLike:
         """Return X with codes in the categorical columns, NaN where a value is missing or was not seen."""
         if not self.values:
             return X
@@ -77,7 +85,7 @@ class Categories:
         codes = {place: self._codes(column, columns[place]) for column, place in self._places(X, len(columns))}
         return columns.replaced(codes)
 
-    def _places(self, X: Any, n_columns: int) -> Iterator[tuple[int, int]]:
+    def _places(self, X: MatrixLike, n_columns: int) -> Iterator[tuple[int, int]]:
         """Yield each categorical column and its place in X: by name where both have names, else the same."""
         names = frame_names(X) if is_frame(X) and self.names is not None else []
         for column in self.values:
@@ -94,12 +102,12 @@ class Categories:
         return table[places]
 
 
-def read_features(X: Any, categories: Categories | None) -> tuple[Any, tuple[str, ...] | None]:
+def read_features(X: MatrixLike, categories: Categories | None) -> tuple[Features, tuple[str, ...] | None]:
     """Return X as a checked matrix, its categorical columns as codes, and its column names."""
     return check_features(X if categories is None else categories.encode(X))
 
 
-def categorical_columns(X: Any, chosen: Any) -> list[int]:
+def categorical_columns(X: MatrixLike, chosen: Chosen) -> list[int]:
     """Return the numbers of the columns of X that `categorical_features` means, ascending."""
     if chosen is None or (isinstance(chosen, str) and not is_frame(X)):
         return []
@@ -118,7 +126,7 @@ def categorical_columns(X: Any, chosen: Any) -> list[int]:
     return sorted({_column_number(one, len(columns), names) for one in given})
 
 
-def _column_number(given: Any, n_columns: int, names: list[Any]) -> int:
+def _column_number(given: object, n_columns: int, names: list[Hashable]) -> int:
     """Return the number of a column given by number or name."""
     if isinstance(given, str):
         if given not in names:
@@ -131,19 +139,31 @@ def _column_number(given: Any, n_columns: int, names: list[Any]) -> int:
     return given
 
 
-class Columns:
+class Columns(Protocol):
     """The columns of X, whatever holds them, each as its holder gives it."""
 
-    def __init__(self, X: Any) -> None:
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, j: int) -> Any: ...
+
+    def replaced(self, codes: dict[int, Array]) -> MatrixLike:
+        """Return X with other columns."""
+
+
+class DenseColumns:
+    """The columns of an array."""
+
+    def __init__(self, X: Array) -> None:
         self.X = X
 
     def __len__(self) -> int:
         return int(self.X.shape[1])
 
-    def __getitem__(self, j: int) -> Any:
-        return self.X[:, j]
+    def __getitem__(self, j: int) -> Array:
+        column: Array = self.X[:, j]
+        return column
 
-    def replaced(self, codes: dict[int, Array]) -> Any:
+    def replaced(self, codes: dict[int, Array]) -> Array:
         """Return X with other columns; what is no number in the rest stays for the gate to refuse."""
         floats = self.X.dtype if self.X.dtype in (np.float32, np.float64) else np.float64
         # a matrix of strings would cut codes short
@@ -153,17 +173,20 @@ class Columns:
         return matrix
 
 
-class SparseColumns(Columns):
+class SparseColumns:
     """The stored entries of a sparse matrix, column by column; absent ones are missing."""
 
-    def __init__(self, X: Any) -> None:
-        super().__init__(check_features(X)[0])
+    def __init__(self, X: SparseLike) -> None:
+        self.X: SparseMatrix = check_sparse(X)
+
+    def __len__(self) -> int:
+        return self.X.shape[1]
 
     def __getitem__(self, j: int) -> Array:
         entries: Array = self.X.data[self.X.indptr[j] : self.X.indptr[j + 1]]
         return entries
 
-    def replaced(self, codes: dict[int, Array]) -> Any:
+    def replaced(self, codes: dict[int, Array]) -> sp.csc_array:
         """Return the matrix with other entries in some columns."""
         data = self.X.data.copy()
         for j, column in codes.items():
@@ -171,12 +194,11 @@ class SparseColumns(Columns):
         return sp.csc_array((data, self.X.indices, self.X.indptr), self.X.shape)
 
 
-class FrameColumns(Columns):
+class FrameColumns:
     """The columns of a pandas or polars frame or a pyarrow table."""
 
-    def __init__(self, X: Any) -> None:
-        super().__init__(X)
-        self.names = frame_names(X)
+    def __init__(self, X: Frame) -> None:
+        self.X, self.names = X, frame_names(X)
 
     def __len__(self) -> int:
         return len(self.names)
@@ -193,20 +215,20 @@ class FrameColumns(Columns):
 class CodedFrame:
     """A frame of which some columns are read as codes; it has what the gate for features asks of a frame."""
 
-    frame: Any
-    columns: list[Any]
-    codes: dict[Any, Array]
+    frame: Frame
+    columns: list[Hashable]
+    codes: dict[Hashable, Array]
 
     def __len__(self) -> int:
         return len(self.frame)
 
-    def __getitem__(self, name: Any) -> Any:
+    def __getitem__(self, name: Hashable) -> Any:
         return self.codes[name] if name in self.codes else self.frame[name]
 
 
-def _columns(X: Any) -> Columns:
+def _columns(X: MatrixLike) -> Columns:
     """Return the columns of X; what is no matrix of columns is left to the gate to refuse."""
-    if sp.issparse(X):
+    if is_sparse(X):
         return SparseColumns(X)
     if is_frame(X):
         return FrameColumns(X)
@@ -215,7 +237,7 @@ def _columns(X: Any) -> Columns:
         array = np.ma.filled(X.astype(np.float64 if X.dtype.kind in "fiub" else object), np.nan)
     if array.ndim != 2:
         check_features(X)
-    return Columns(array)
+    return DenseColumns(array)
 
 
 def read_column(column: Any) -> tuple[list[Any], Array]:
@@ -256,7 +278,7 @@ def _read_values(column: Any) -> tuple[list[Any], Array]:
     if array.dtype != object:
         unique, inverse = np.unique(array, return_inverse=True)
         return unique.tolist(), inverse.astype(np.int64).ravel()
-    numbers: dict[Any, int] = {}
+    numbers: dict[Hashable, int] = {}
     try:
         places = [-1 if is_null(value) else numbers.setdefault(value, len(numbers)) for value in array.tolist()]
     except (TypeError, ValueError) as error:
@@ -273,10 +295,10 @@ READERS: dict[str, Callable[[Any], tuple[list[Any], Array]]] = {
 """How columns of categories are read, by the name of their type."""
 
 
-def _learn_column(values: list[Any], places: Array, title: str) -> tuple[Any, ...]:
+def _learn_column(values: list[Any], places: Array, title: str) -> tuple[Category, ...]:
     """Return the categories that occur, in their order: the most frequent ones where there are too many."""
     counts = np.bincount(places[places >= 0], minlength=len(values)).tolist()
-    rows: dict[Any, int] = {}
+    rows: dict[Category, int] = {}
     for value, count in zip(values, counts, strict=True):
         if count:
             rows[value] = rows.get(value, 0) + count
@@ -295,12 +317,12 @@ def _learn_column(values: list[Any], places: Array, title: str) -> tuple[Any, ..
     return tuple(value for value in known if value in kept)
 
 
-def is_category(value: Any) -> bool:
+def is_category(value: object) -> TypeGuard[Category]:
     """Say whether a value may be a category: a text, a truth value or a finite number."""
     return isinstance(value, str | int) or (isinstance(value, float) and bool(np.isfinite(value)))
 
 
-def check_category(value: Any, title: str) -> None:
+def check_category(value: object, title: str) -> None:
     """Refuse values of other kinds, which a model file could not hold."""
     if not is_category(value):
         raise PodiumError(
@@ -309,6 +331,6 @@ def check_category(value: Any, title: str) -> None:
         )
 
 
-def category_order(value: Any) -> tuple[bool, Any]:
+def category_order(value: Category) -> tuple[bool, Category]:
     """Return what categories are sorted by: numbers before strings, each ascending."""
     return isinstance(value, str), value

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
 from podium._compiled import ROW, SCORE
 from podium._magnitudes import scaled_weights
+from podium._sparse import is_sparse
+from podium._types import Features, MatrixLike, PairsLike, QueryWeight
 from podium._validation import (
     Array,
     PairArrays,
@@ -115,7 +116,7 @@ class RankingData:
         Whether the caller gave queries; all rows are one query otherwise.
     """
 
-    features: Any
+    features: Features
     feature_names: tuple[str, ...] | None
     queries: Queries
     labels: Array | None
@@ -139,14 +140,14 @@ class RankingData:
     @classmethod
     def from_arrays(
         cls,
-        X: Any,
-        y: Any = None,
+        X: MatrixLike,
+        y: ArrayLike | None = None,
         *,
-        qid: Any = None,
-        group: Any = None,
-        pairs: Any = None,
-        sample_weight: Any = None,
-        query_weight: Any = None,
+        qid: ArrayLike | None = None,
+        group: ArrayLike | None = None,
+        pairs: PairsLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        query_weight: QueryWeight | None = None,
         categories: Categories | None = None,
     ) -> RankingData:
         """Check what the caller gave and put it into the canonical order."""
@@ -245,7 +246,7 @@ def _told_apart(ascending: Array) -> Array:
     return _mixed(ascending + _mixed(number.astype(np.uint64)))
 
 
-def row_keys(features: Any, labels: Array | None, weight: Array, pairs: PairArrays | None) -> Array:
+def row_keys(features: Features, labels: Array | None, weight: Array, pairs: PairArrays | None) -> Array:
     """Hash each row's features, label, weight and pairs to 64 bits.
 
     Rows with equal keys are equal in all that a ranker sees (but for a chance of 2⁻⁶⁴ a pair of rows), so
@@ -264,7 +265,7 @@ def row_keys(features: Any, labels: Array | None, weight: Array, pairs: PairArra
     return _mixed(keys + _mixed(wins) - _mixed(losses))
 
 
-def hash_features(features: Any) -> Array:
+def hash_features(features: Features) -> Array:
     """Hash each row of a matrix to 64 bits.
 
     Equal numbers hash alike in float32, float64 and any layout, and missing ones add nothing, so that a sparse
@@ -272,7 +273,7 @@ def hash_features(features: Any) -> Array:
     """
     keys = np.zeros(features.shape[0], np.uint64)
     column_keys = _mixed(np.arange(features.shape[1], dtype=np.uint64))
-    if sp.issparse(features):
+    if is_sparse(features):
         columns = np.repeat(np.arange(features.shape[1]), np.diff(features.indptr))
         np.add.at(keys, features.indices, _cell_keys(features.data, column_keys[columns]))
         return _mixed(keys)

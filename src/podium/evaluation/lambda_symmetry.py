@@ -15,13 +15,14 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from podium._compiled import SCORE
 from podium._validation import Array, PodiumError, check_choice, check_labels, check_queries, check_scores
-from podium.data import Graded, group_rows
+from podium.data import Graded, Queries, group_rows
 from podium.losses import DELTAS, LambdaLoss
 from podium.losses.lambdas import NORMALIZATIONS
 
@@ -30,6 +31,17 @@ LONGEST_STEP = 0.05
 
 NEARLY = 1e-6
 """Distance of two rows before and after they change places."""
+
+
+class HasDerivatives(Protocol):
+    """A loss, of ours or of the caller."""
+
+    def derivatives(self, scores: Array, number: int, /) -> tuple[Array, Array]:
+        """Return λ and curvature of each row before round `number`."""
+
+
+Lambdas: TypeAlias = str | Callable[[Array], ArrayLike] | HasDerivatives
+"""What may be tested: the λ of a measure, a function of the scores, a loss."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,12 +89,12 @@ class LambdaSymmetry:
 
 
 def lambda_symmetry(
-    lambdas: Any,
-    scores: Any,
-    y: Any = None,
+    lambdas: Lambdas,
+    scores: ArrayLike,
+    y: ArrayLike | None = None,
     *,
-    qid: Any = None,
-    group: Any = None,
+    qid: ArrayLike | None = None,
+    group: ArrayLike | None = None,
     step: float | None = None,
     tolerance: float = 0.01,
     **options: Any,
@@ -142,7 +154,9 @@ def lambda_symmetry(
     )
 
 
-def _function(lambdas: Any, queries: Any, y: Any, options: dict[str, Any], n_rows: int) -> Callable[[Array], Array]:
+def _function(
+    lambdas: Lambdas, queries: Queries, y: ArrayLike | None, options: dict[str, Any], n_rows: int
+) -> Callable[[Array], Array]:
     """Return λ as a checked function of the scores, in the caller's row order."""
     if isinstance(lambdas, str):
         return _of_measure(lambdas, queries, y, options, n_rows)
@@ -158,7 +172,9 @@ def _function(lambdas: Any, queries: Any, y: Any, options: dict[str, Any], n_row
     return lambda scores: check_scores(np.array(function(scores.copy()), SCORE), n_rows, "lambdas")
 
 
-def _of_measure(delta: str, queries: Any, y: Any, options: dict[str, Any], n_rows: int) -> Callable[[Array], Array]:
+def _of_measure(
+    delta: str, queries: Queries, y: ArrayLike | None, options: dict[str, Any], n_rows: int
+) -> Callable[[Array], Array]:
     """Return λ of LambdaMART on labels."""
     check_choice(delta, DELTAS, "lambdas")
     known = [
@@ -212,7 +228,7 @@ def _largest_jump(
     return largest, where
 
 
-def _positive(value: Any, name: str) -> float:
+def _positive(value: float, name: str) -> float:
     """Return a number above 0."""
     [number] = check_labels(np.atleast_1d(value), 1, name)
     if number <= 0:

@@ -13,11 +13,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from rich.table import Table
 from scipy.special import betaincinv
 
 from podium._compiled import ROW, thread_count
 from podium._magnitudes import check_integer
+from podium._types import MatrixLike
 from podium._validation import Array, PodiumError, check_choice, check_labels
 from podium.data import Queries
 from podium.evaluation.queries import COMPARE_OPTIONS, grouped, resampling_settings
@@ -115,12 +117,12 @@ class LocalOptimality:
 
 def local_optimality(
     model: Any,
-    X: Any,
-    y: Any,
+    X: MatrixLike,
+    y: ArrayLike,
     *,
-    qid: Any = None,
-    group: Any = None,
-    weights: Any = None,
+    qid: ArrayLike | None = None,
+    group: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
     measure: str = "ndcg@10",
     n_directions: int = 459,
     radii: Sequence[float] = (0.01, 0.03, 0.1, 0.3),
@@ -277,7 +279,7 @@ class Trial:
         return values
 
 
-def _check_settings(n_directions: Any, radii: Any, confidence: Any, random_state: Any) -> Array:
+def _check_settings(n_directions: int, radii: ArrayLike, confidence: float, random_state: int) -> Array:
     """Check how the test is made and return the radii."""
     resampling_settings(confidence, 0, random_state)
     check_integer(n_directions, "n_directions", 1)

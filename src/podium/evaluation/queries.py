@@ -8,6 +8,7 @@ from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from podium._frames import to_array
 from podium._magnitudes import check_integer
@@ -24,21 +25,22 @@ from podium.data import Queries, group_rows, warn_of_one_query
 from podium.evaluation.resampling import bootstrap_interval, randomisation_p_value
 from podium.evaluation.results import Comparison, Evaluation, MeasureResult, PairedResult
 from podium.measures import Measure, QueryValues, measure_many, parse_measure, weighted_mean
+from podium.measures.conventions import Gain
 
 COMPARE_OPTIONS = ("ties", "empty", "gain", "relevant", "max_grade", "sigma", "convention", "n_jobs")
 DEFAULT_MEASURES = ("ndcg@10", "map", "mrr", "pair_loss")
 
 
 def evaluate(
-    y: Any,
-    scores: Any,
+    y: ArrayLike,
+    scores: ArrayLike,
     *,
-    qid: Any = None,
-    group: Any = None,
+    qid: ArrayLike | None = None,
+    group: ArrayLike | None = None,
     measures: str | Iterable[str] = DEFAULT_MEASURES,
     ties: str | None = None,
     empty: str | float | None = None,
-    gain: Any = None,
+    gain: Gain | None = None,
     relevant: float | Literal["top"] | None = None,
     max_grade: float | None = None,
     sigma: float | None = None,
@@ -102,7 +104,13 @@ def evaluate(
     labels, queries, [given] = grouped(y, qid, group, scores=scores)
     parsed = parse_measures(measures)
     settings = resampling_settings(confidence, n_resamples, random_state)
-    rules = {"gain": gain, "relevant": relevant, "max_grade": max_grade, "sigma": sigma, "convention": convention}
+    rules: dict[str, Any] = {
+        "gain": gain,
+        "relevant": relevant,
+        "max_grade": max_grade,
+        "sigma": sigma,
+        "convention": convention,
+    }
     found = measure_many(parsed, labels, given, queries.offsets, ties=ties, empty=empty, n_jobs=n_jobs, **rules)
     if empty is None:
         warn_undefined(found)
@@ -110,12 +118,12 @@ def evaluate(
 
 
 def compare(
-    y: Any,
-    scores: Any,
-    other_scores: Any,
+    y: ArrayLike,
+    scores: ArrayLike,
+    other_scores: ArrayLike,
     *,
-    qid: Any = None,
-    group: Any = None,
+    qid: ArrayLike | None = None,
+    group: ArrayLike | None = None,
     measures: str | Iterable[str] = DEFAULT_MEASURES,
     confidence: float = 0.95,
     n_resamples: int = 10_000,
@@ -177,7 +185,7 @@ def evaluation_of(ids: Array, found: dict[str, QueryValues], settings: dict[str,
     return Evaluation(ids, results, settings)
 
 
-def resampling_settings(confidence: Any, n_resamples: Any, random_state: Any) -> dict[str, Any]:
+def resampling_settings(confidence: object, n_resamples: int, random_state: int) -> dict[str, Any]:
     """Check and return how intervals are made."""
     if not isinstance(confidence, Real) or not 0 < float(confidence) < 1:
         raise PodiumError(f"confidence must lie between 0 and 1; got {confidence!r}.")
@@ -186,7 +194,9 @@ def resampling_settings(confidence: Any, n_resamples: Any, random_state: Any) ->
     return {"confidence": float(confidence), "n_resamples": int(n_resamples), "random_state": int(random_state)}
 
 
-def grouped(y: Any, qid: Any, group: Any, **score_columns: Any) -> tuple[Array, Queries, list[Array]]:
+def grouped(
+    y: ArrayLike, qid: ArrayLike | None, group: ArrayLike | None, **score_columns: ArrayLike
+) -> tuple[Array, Queries, list[Array]]:
     """Check labels, queries and scores, and group their rows by query."""
     n_rows = to_array(y, "y").size
     if n_rows == 0:

@@ -12,10 +12,12 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from rich.table import Table
 
 from podium._compiled import ROW, thread_count
 from podium._magnitudes import check_integer
+from podium._types import MatrixLike
 from podium._validation import Array, PodiumError, check_labels
 from podium.blending.line import LineObjective
 from podium.evaluation.optimality import CELLS, Trial
@@ -113,12 +115,12 @@ class WeightCurves:
 
 def weight_curves(
     model: Any,
-    X: Any,
-    y: Any,
+    X: MatrixLike,
+    y: ArrayLike,
     *,
-    qid: Any = None,
-    group: Any = None,
-    weights: Any = None,
+    qid: ArrayLike | None = None,
+    group: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
     which: Sequence[int] | None = None,
     measure: str = "ndcg@10",
     radius: float = 0.1,
@@ -216,7 +218,7 @@ def _best_move(trial: Trial, number: int, moves: Array, values: Array, steps: St
     return float(moves[best]), float(values[best])
 
 
-def _check_which(which: Any, n_weights: int) -> Array:
+def _check_which(which: ArrayLike | None, n_weights: int) -> Array:
     """Return the numbers of the weights to move."""
     if which is None:
         return np.arange(n_weights, dtype=ROW)
@@ -228,7 +230,7 @@ def _check_which(which: Any, n_weights: int) -> Array:
     return numbers.astype(ROW)
 
 
-def _check_radius(radius: Any) -> float:
+def _check_radius(radius: float) -> float:
     """Return the longest move."""
     [share] = check_labels(np.atleast_1d(radius), 1, "radius")
     if share <= 0:

@@ -8,9 +8,10 @@ from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
-import scipy.sparse as sp
 
 from podium._compiled import ROW, SCORE, compiled, run_threads
+from podium._sparse import is_sparse
+from podium._types import Features, MatrixLike
 from podium._validation import Array, PodiumError, check_features, check_labels, check_scores
 
 
@@ -29,7 +30,7 @@ class WeightSpace(Protocol):
         """Return the scores of all rows, float64[m, n], at each of m vectors of weights."""
 
 
-def weight_space(model: Any, X: Any, weights: Any, n_rows: int, n_threads: int) -> WeightSpace:
+def weight_space(model: Any, X: MatrixLike, weights: Any, n_rows: int, n_threads: int) -> WeightSpace:
     """Return a ranker as a function of its weights; see `podium.local_optimality` for what it may be."""
     is_function = callable(model) and not hasattr(model, "parameters")
     if (X is None, weights is not None) != (is_function, is_function):
@@ -68,9 +69,9 @@ class _Function:
 class _Linear:
     """A linear ranker: all weights at once, by a product of matrices."""
 
-    def __init__(self, model: Any, features: Any, n_threads: int) -> None:
+    def __init__(self, model: Any, features: Features, n_threads: int) -> None:
         self.weights = np.array(model.coef_, SCORE).ravel()
-        dense = features.toarray() if sp.issparse(features) else features
+        dense = features.toarray() if is_sparse(features) else features
         if dense.shape[1] != len(self.weights):
             raise PodiumError(f"X must have {len(self.weights)} features, one for each of coef_; got {dense.shape[1]}.")
         if not np.isfinite(dense).all():
@@ -89,7 +90,7 @@ class _Linear:
 class _Network:
     """A torch module, or what looks like one; its parameters are put back after each call."""
 
-    def __init__(self, module: Any, features: Any) -> None:
+    def __init__(self, module: Any, features: Features) -> None:
         self.module = module
         self.parameters = [one for one in module.parameters() if one.requires_grad]
         if not self.parameters:
@@ -98,7 +99,7 @@ class _Network:
         self.shapes = [one.shape for one in arrays]
         self.weights = np.concatenate([one.ravel() for one in arrays])
         self.n_rows = features.shape[0]
-        dense = features.toarray() if sp.issparse(features) else features
+        dense = features.toarray() if is_sparse(features) else features
         self.inputs = self.parameters[0].data.new_tensor(dense)
 
     def scores(self, weights: Array) -> Array:

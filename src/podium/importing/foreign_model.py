@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from podium._validation import Array, FormatError
+from podium._sparse import is_sparse
+from podium._types import Features
+from podium._validation import FormatError
 from podium.export.ensemble import Linear, TreeSum
 
 ZERO = float(np.float32(1e-35))
@@ -37,16 +39,16 @@ class Reading:
     absent_as_zero: bool = False
     float32: bool = False
 
-    def parts(self, features: Any) -> Iterator[Any]:
+    def parts(self, features: Features) -> Iterator[Features]:
         """Yield the rows of a checked matrix as that program reads them, all at once or run by run."""
-        if not (sp.issparse(features) and self.absent_as_zero):
+        if not (is_sparse(features) and self.absent_as_zero):
             yield self._with_missing(features)
             return
         by_rows = sp.csr_array(features)
         for start in range(0, features.shape[0], DENSE_ROWS):
             yield self._with_missing(by_rows[start : start + DENSE_ROWS].toarray())
 
-    def _with_missing(self, features: Array) -> Array:
+    def _with_missing(self, features: Features) -> Features:
         """Return a matrix with NaN for the zeros that are missing values."""
         if not self.zero_as_missing:
             return features
@@ -71,7 +73,7 @@ class Imported(NamedTuple):
 
     model: TreeSum | Linear
     reading: Reading
-    source: dict[str, Any]
+    source: dict[str, str]
     n_used: int | None = None
 
 

@@ -43,7 +43,7 @@ from podium.losses.row_pairs import (
     sum_of_sizes,
 )
 from podium.measures.binary import relevance
-from podium.measures.conventions import Relevant, Rules
+from podium.measures.conventions import Gain, Relevant, Rules
 from podium.measures.graded import custom_gains, scaled_gains_and_best, stop_probabilities
 from podium.measures.measure import RowValues, labels_and_best
 from podium.measures.sorting import sort_descending
@@ -92,7 +92,7 @@ class LambdaLoss(Loss):
         sigma: float = 1.0,
         *,
         normalize: str = "none",
-        gain: Any = "exp2",
+        gain: Gain = "exp2",
         relevant: Relevant = None,
         max_grade: float | None = None,
         n_threads: int = 1,

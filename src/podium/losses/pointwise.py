@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from podium._compiled import SCORE
 from podium._magnitudes import LARGEST, check_within
@@ -112,7 +112,7 @@ class UserLoss(Loss):
     Rows, in the scores and in ``feedback.labels`` alike, are grouped by query as ``feedback.offsets`` says.
     """
 
-    def __init__(self, function: Callable[[Array, Feedback], Any], feedback: Feedback) -> None:
+    def __init__(self, function: Callable[[Array, Feedback], tuple[ArrayLike, ArrayLike]], feedback: Feedback) -> None:
         self.function, self.feedback = function, feedback
 
     def derivatives(self, scores: Array, number: int = 0) -> tuple[Array, Array]:

@@ -14,7 +14,7 @@ import numpy as np
 from podium._compiled import SCORE, thread_count
 from podium._validation import Array, PodiumError, near_matches
 from podium.measures import binary, graded, localized, pairwise, ranknet
-from podium.measures.conventions import CONVENTIONS, Relevant, Rules, convention_rules
+from podium.measures.conventions import CONVENTIONS, Gain, Relevant, Rules, convention_rules
 from podium.measures.measure import Definition, Measure, QueryValues, measure_ranking, weighted_mean
 from podium.measures.pairwise import pair_losses
 from podium.measures.ties import TIE_RULES, Ranking, ranked
@@ -103,8 +103,8 @@ def measure_many(
     offsets: Array,
     *,
     ties: str | None = None,
-    empty: Any = None,
-    gain: Any = None,
+    empty: str | float | None = None,
+    gain: Gain | None = None,
     relevant: Relevant = None,
     max_grade: float | None = None,
     sigma: float | None = None,

@@ -9,11 +9,12 @@ from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from podium._validation import Array, PodiumError, check_choice
 from podium.measures.ties import tie_rule
 
-Gain: TypeAlias = str | Mapping[float, float] | Callable[[Array], Any]
+Gain: TypeAlias = str | Mapping[float, float] | Callable[[Array], ArrayLike]
 Empty: TypeAlias = Literal["skip", 0, 1]
 Relevant: TypeAlias = float | Literal["top"] | None
 
@@ -90,7 +91,7 @@ class Rules:
         return rules
 
 
-def _check_empty(empty: Any) -> None:
+def _check_empty(empty: object) -> None:
     """Refuse anything but "skip", 0 and 1."""
     if isinstance(empty, str) and empty == "skip":
         return
@@ -98,13 +99,13 @@ def _check_empty(empty: Any) -> None:
         raise PodiumError(f'empty must be "skip", 0 or 1; got {empty!r}.')
 
 
-def _check_gain(gain: Any) -> None:
+def _check_gain(gain: object) -> None:
     """Refuse what is neither a known name nor a mapping nor a function."""
     if not (gain in ("exp2", "linear") if isinstance(gain, str) else isinstance(gain, Mapping) or callable(gain)):
         raise PodiumError(f'gain must be "exp2", "linear", a mapping from labels to gains or a function; got {gain!r}.')
 
 
-def _check_number(name: str, value: Any, what: str = "a finite number", above: float = -np.inf) -> None:
+def _check_number(name: str, value: object, what: str = "a finite number", above: float = -np.inf) -> None:
     """Refuse what is neither None nor a finite number above a bound."""
     if value is None or (isinstance(value, int | float | np.number) and np.isfinite(value) and value > above):
         return

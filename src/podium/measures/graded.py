@@ -35,7 +35,7 @@ def custom_gains(labels: Array, gain: Any) -> Array:
     return gains
 
 
-def _gain_numbers(gains: list[Any]) -> Array:
+def _gain_numbers(gains: list[float]) -> Array:
     """Gains of a mapping as numbers."""
     try:
         return np.array(gains, SCORE)
@@ -83,7 +83,7 @@ def scaled_gains_and_best(ranking: Ranking, rules: Rules) -> Rows:
     Gains below 2^-1074 of the highest are then 0, and those below 2^-53 of it lost in any sum with it.
     """
     origin = origins(ranking, rules)
-    zero: Any = 0.0 if origin is None else origin
+    zero: float | Array = 0.0 if origin is None else origin
     labels, best, places = ranking.labels, ranking.best, ranking.best_places
     if rules.gain == "exp2" and above(labels, origin).max(initial=0.0) > LARGE:
         top = np.maximum(ranking.spread(best[ranking.offsets[:-1]]), zero)
@@ -99,7 +99,7 @@ def scaled_gains_and_best(ranking: Ranking, rules: Rules) -> Rows:
 def stop_probabilities(ranking: Ranking, rules: Rules) -> Rows:
     """R = (2^(y − o) − 1)/2^(max − o) (LM 3), o the origin; zero for labels up to it."""
     origin = origins(ranking, rules)
-    zero: Any = 0.0 if origin is None else origin
+    zero: float | Array = 0.0 if origin is None else origin
     highest = highest_grade(ranking.labels, rules)
     top = highest if rules.max_grade is None else float(rules.max_grade)
     if highest > top:
@@ -126,7 +126,7 @@ def exp2_gains(labels: Array) -> Array:
     return gains
 
 
-def shifted_gains(labels: Array, top: Any, origin: Any) -> Array:
+def shifted_gains(labels: Array, top: float | Array, origin: float | Array) -> Array:
     """(2^(y − o) − 1)/2^(top − o) without forming 2^(y − o)."""
     with np.errstate(over="ignore"):
         return np.where(labels > origin, np.exp2(labels - top) - np.exp2(origin - top), 0.0)

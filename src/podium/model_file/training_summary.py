@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from podium._types import Features
 from podium._validation import Array, FormatError
 from podium.model_file.schema import Scalar, Schema
 
@@ -41,7 +42,7 @@ FACTS = Schema(
 """What else the summary holds, of rankers that have it."""
 
 
-def summary_of(features: Any, labels: Array | None, n_queries: int = 0, n_pairs: int = 0) -> dict[str, int]:
+def summary_of(features: Features, labels: Array | None, n_queries: int = 0, n_pairs: int = 0) -> dict[str, int]:
     """Return what there was to learn from: rows, queries, features, different labels, explicit pairs."""
     grades = 0 if labels is None else len(np.unique(labels))
     names = [field.name for field in COUNTS.fields]

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from podium._compiled import SCORE
 from podium._frames import to_array
@@ -29,7 +30,7 @@ CONVEX_TOLERANCE = 1e-9
 """Steps may fall by so much of the largest cost and still count as convex: 0.3 - 0.2 is less than 0.2 - 0.1."""
 
 
-def cost_matrix(cost: Any, classes: Array) -> Array:
+def cost_matrix(cost: str | ArrayLike, classes: Array) -> Array:
     """Return the K × K costs of predicting the column's grade for a row of the row's grade.
 
     Parameters
@@ -51,7 +52,7 @@ def cost_matrix(cost: Any, classes: Array) -> Array:
     return matrix
 
 
-def row_costs(sample_cost: Any, grades: Array, classes: Array) -> Array:
+def row_costs(sample_cost: ArrayLike | None, grades: Array, classes: Array) -> Array:
     """Return one checked cost vector per row as an n × K array.
 
     Parameters

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.exceptions import DataConversionWarning
 
 from podium._compiled import ROW
@@ -18,7 +18,7 @@ FIT_LEVEL, SCORE_LEVEL = 6, 4
 """How far above a warning of labels the caller of `fit` stands, and that of `score`."""
 
 
-def check_grades(y: Any, n_rows: int) -> tuple[Array, Array]:
+def check_grades(y: ArrayLike, n_rows: int) -> tuple[Array, Array]:
     """Return the grade 0 … K-1 of each row and the label of each grade, lowest first.
 
     Numbers and strings are sorted. An ordered categorical of pandas and an Enum of polars bring their own order, and
@@ -41,14 +41,14 @@ def check_grades(y: Any, n_rows: int) -> tuple[Array, Array]:
     return grades.astype(ROW), classes
 
 
-def grades_of(y: Any, n_rows: int, classes: Array) -> Array:
+def grades_of(y: ArrayLike, n_rows: int, classes: Array) -> Array:
     """Return the grades of further labels, which must be among those of the fit."""
     labels = _label_column(y, n_rows, SCORE_LEVEL)
     grades = _numbers_of(labels, classes)
     return grades.astype(ROW)
 
 
-def _own_order(y: Any) -> Array | None:
+def _own_order(y: ArrayLike) -> Array | None:
     """Return the categories of an ordered categorical of pandas or an Enum of polars, None for other labels."""
     kind = getattr(y, "dtype", None)
     categories = getattr(kind, "categories", None)
@@ -57,7 +57,7 @@ def _own_order(y: Any) -> Array | None:
     return np.asarray(categories.to_numpy())
 
 
-def _label_column(y: Any, n_rows: int, stacklevel: int) -> Array:
+def _label_column(y: ArrayLike, n_rows: int, stacklevel: int) -> Array:
     """Return labels as a column without holes; a matrix of one column is taken for it, with a warning."""
     labels = to_array(y, "y")
     if labels.ndim == 2 and labels.shape[1] == 1:

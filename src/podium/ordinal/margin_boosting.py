@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from podium._types import Features
 from podium._validation import Array
 from podium.boosting import StagedScores, Stop
 from podium.ordinal.costs import cost_steps
@@ -52,7 +52,7 @@ class MarginBoosting:
     learning_rate : float
     """
 
-    def __init__(self, features: Any, margins: Margins, learner: StumpLearner, learning_rate: float) -> None:
+    def __init__(self, features: Features, margins: Margins, learner: StumpLearner, learning_rate: float) -> None:
         self.features, self.margins, self.learner, self.learning_rate = features, margins, learner, learning_rate
         self._end: Stop | None = None
 
@@ -102,7 +102,7 @@ def margin_weights(data: OrdinalData, variant: str) -> Array:
 class StagedGrades:
     """Grades of some rows that follow the scores and thresholds."""
 
-    def __init__(self, features: Any) -> None:
+    def __init__(self, features: Features) -> None:
         self.staged = StagedScores(features)
 
     def add(self, round_: ThresholdRound) -> Array:

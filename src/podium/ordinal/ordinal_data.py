@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from podium._magnitudes import scaled_weight
 from podium._sparse import take_rows
+from podium._types import Features, MatrixLike
 from podium._validation import Array, PodiumError, check_weight
 from podium.data import hash_features, read_features, row_keys
 from podium.ordinal.costs import cost_matrix, costs_are_convex, row_costs
@@ -41,7 +42,7 @@ class OrdinalData:
         Weight of each row, for what is not a sum of costs: quantiles, means and draws of rows.
     """
 
-    features: Any
+    features: Features
     feature_names: tuple[str, ...] | None
     grades: Array
     costs: Array
@@ -53,12 +54,12 @@ class OrdinalData:
     @classmethod
     def from_arrays(
         cls,
-        X: Any,
-        y: Any,
+        X: MatrixLike,
+        y: ArrayLike,
         *,
-        cost: Any = "absolute",
-        sample_cost: Any = None,
-        sample_weight: Any = None,
+        cost: str | ArrayLike = "absolute",
+        sample_cost: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
         classes: Array | None = None,
     ) -> OrdinalData:
         """Check what the caller gave and put it into the canonical order.

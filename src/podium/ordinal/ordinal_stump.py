@@ -23,6 +23,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from podium._compiled import ROW, SCORE, compiled, compiled_part, run_threads
+from podium._sparse import is_sparse
+from podium._types import Features
 from podium._validation import Array
 from podium.binning.blocks import Matrix
 from podium.binning.columns import DenseReader, SparseReader
@@ -58,7 +60,7 @@ class OrdinalStump:
     thresholds: Array
     missing: int
 
-    def grades(self, X: Any) -> Array:
+    def grades(self, X: Features) -> Array:
         """Return the grade, from 0, of each row of X; an absent entry of a sparse X (by columns) is missing."""
         rows, values = column_of(X, self.feature)
         x = np.clip(self.direction * values.astype(SCORE), -HUGE, HUGE)
@@ -97,12 +99,12 @@ class OrdinalStumpLearner:
         Threads share out features; their number changes no bit.
     """
 
-    def __init__(self, features: Any, n_steps: int, n_threads: int = 1) -> None:
-        self.n_rows, self.n_features = features.shape
+    def __init__(self, features: Features, n_steps: int, n_threads: int = 1) -> None:
+        self.n_rows: int = features.shape[0]
+        self.n_features: int = features.shape[1]
         self.n_steps, self.n_threads = n_steps, n_threads
         every = np.arange(self.n_rows, dtype=ROW)
-        sparse = hasattr(features, "indptr")
-        reader = SparseReader.of(features, every) if sparse else DenseReader(Matrix.of(features), every)
+        reader = SparseReader.of(features, every) if is_sparse(features) else DenseReader(Matrix.of(features), every)
         columns = run_threads(_sorted_column, [(reader, feature) for feature in range(self.n_features)], n_threads)
         codes, self._levels = ([column[part] for column in columns] for part in (0, 1))
         self._codes = np.concatenate(codes)

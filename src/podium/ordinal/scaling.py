@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from podium._compiled import SCORE
 from podium._sparse import dense_rows
+from podium._types import Features
 from podium._validation import Array, PodiumError
 
 LARGEST = 1e100
@@ -35,7 +35,7 @@ class Scaling:
     deviations: Array
 
     @classmethod
-    def of(cls, features: Any, weight: Array, name: str) -> Scaling:
+    def of(cls, features: Features, weight: Array, name: str) -> Scaling:
         """Measure the training features of rows with such weights; `name` is the ranker's, for the message."""
         values = dense_rows(features).astype(SCORE)
         known = ~np.isnan(values)
@@ -54,7 +54,7 @@ class Scaling:
         deviations = np.sqrt(squares)
         return cls(means, np.where(deviations > CONSTANT * largest, deviations, 1.0))
 
-    def apply(self, features: Any) -> Array:
+    def apply(self, features: Features) -> Array:
         """Return the scaled features as a dense matrix by rows."""
         values = np.clip(dense_rows(features).astype(SCORE), -LARGEST, LARGEST)
         scaled = (values - self.means) / self.deviations

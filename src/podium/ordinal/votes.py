@@ -12,7 +12,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from podium._compiled import ROW, SCORE, compiled, run_threads
-from podium._sparse import dense_rows
+from podium._sparse import dense_rows, is_sparse
+from podium._types import Features
 from podium._validation import Array
 from podium.ordinal.ordinal_stump import HUGE, OrdinalStump
 
@@ -65,7 +66,7 @@ class Votes:
 
 
 def vote_of_stumps(
-    stumps: Sequence[OrdinalStump], weights: Array, features: Any, n_grades: int, n_threads: int
+    stumps: Sequence[OrdinalStump], weights: Array, features: Features, n_grades: int, n_threads: int
 ) -> Votes:
     """Return the votes of weighted stumps on a checked matrix.
 
@@ -81,7 +82,7 @@ def vote_of_stumps(
         np.asarray(weights, SCORE),
     )
     votes = Votes(features.shape[0], n_grades)
-    rows = sp.csr_array(features) if sp.issparse(features) else features
+    rows = sp.csr_array(features) if is_sparse(features) else features
     starts = range(0, features.shape[0], ROWS_PER_TASK)
     calls = [(rows[start : start + ROWS_PER_TASK], used, model, votes.sums[start:][:ROWS_PER_TASK]) for start in starts]
     run_threads(_vote_on_rows, calls, n_threads)

@@ -16,8 +16,9 @@ Eq. 6 asks for a span of at most 1, RB Eq. 2 for 0 and 1), and by an object with
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
+from podium._types import Features
 from podium._validation import Array
 from podium.boosting import Stop
 from podium.pairs.distribution import Distribution
@@ -28,7 +29,7 @@ __all__ = ["WeakLearner", "WeakRanking", "WeakResult"]
 class WeakRanking(Protocol):
     """A ranking of instances: higher values stand higher."""
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Features) -> Array:
         """Return the ranking's value of each row of X."""
 
 

@@ -12,10 +12,12 @@ from os import PathLike
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import check_is_fitted
 
 from podium._compiled import threads_for
+from podium._types import MatrixLike, Seed
 from podium._validation import Array, PodiumError, check_seed
 from podium.model_file import Column, Scalar, Schema
 from podium.ordinal import (
@@ -113,7 +115,7 @@ class AdaBoostOR(VotingRanker, BoostedOrdinalRanker[OrdinalRound]):
     [0, 1, 2]
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+    _parameter_constraints: ClassVar[dict[str, list[object]]] = {
         "estimator": [HasMethods(["fit", "predict"]), None],
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "cost": OrdinalRanker._cost_constraint,
@@ -138,10 +140,10 @@ class AdaBoostOR(VotingRanker, BoostedOrdinalRanker[OrdinalRound]):
         estimator: Any = None,
         n_estimators: int = 1000,
         *,
-        cost: Any = "absolute",
+        cost: str | ArrayLike = "absolute",
         early_stopping_rounds: int | None = None,
         checkpoint: str | PathLike[str] | None = None,
-        random_state: Any = 0,
+        random_state: Seed = 0,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
@@ -194,12 +196,12 @@ class AdaBoostOR(VotingRanker, BoostedOrdinalRanker[OrdinalRound]):
         rounds = self.rounds_[:n_rounds]
         return [round_.ranker for round_ in rounds], np.array([round_.vote for round_ in rounds])
 
-    def staged_predict(self, X: Any) -> Iterator[Array]:
+    def staged_predict(self, X: MatrixLike) -> Iterator[Array]:
         """Yield the grade of each row after each round, as the labels of the fit have it."""
         for votes in self._vote_in_turn(self._check_rows(X), *self._story(len(self.rounds_))):
             yield self.classes_[votes.medians()]
 
-    def margins(self, X: Any, y: Any) -> Array:
+    def margins(self, X: MatrixLike, y: ArrayLike) -> Array:
         """Return the margin of each row's binary examples "is the grade above k?": how clearly the vote is right.
 
         ``ρ_k = z_k Σ_t v_t g_t(x, k) / Σ_t v_t``, g_t(x, k) = 1 where r_t(x) > k and -1 else, z_k the right answer:
@@ -236,14 +238,14 @@ class AdaBoostOR(VotingRanker, BoostedOrdinalRanker[OrdinalRound]):
 
     def generalization_bounds(
         self,
-        X: Any,
-        y: Any,
+        X: MatrixLike,
+        y: ArrayLike,
         *,
         theta: float | None = None,
         delta: float = 0.05,
         dimension: int | None = None,
-        sample_cost: Any = None,
-        sample_weight: Any = None,
+        sample_cost: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
     ) -> Array:
         """Return, after each round, a bound on the expected cost of new rows, of which `fit` had a sample of n.
 

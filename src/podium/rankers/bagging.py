@@ -12,9 +12,11 @@ from os import PathLike
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils._param_validation import HasMethods, Interval
 
+from podium._types import MatrixLike, Seed
 from podium._validation import Array, FormatError, PodiumError, check_seed
 from podium.ordinal import OrdinalData
 from podium.rankers.ordinal_ranker import OrdinalRanker
@@ -63,7 +65,7 @@ class BaggingOR(VotingRanker):
     ['low', 'mid', 'top']
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+    _parameter_constraints: ClassVar[dict[str, list[object]]] = {
         "estimator": [HasMethods(["fit", "predict"]), None],
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "cost": OrdinalRanker._cost_constraint,
@@ -78,8 +80,8 @@ class BaggingOR(VotingRanker):
         estimator: Any = None,
         n_estimators: int = 100,
         *,
-        cost: Any = "absolute",
-        random_state: Any = 0,
+        cost: str | ArrayLike = "absolute",
+        random_state: Seed = 0,
         n_jobs: int | None = None,
     ) -> None:
         self.estimator = estimator
@@ -111,7 +113,7 @@ class BaggingOR(VotingRanker):
     def _voters(self) -> tuple[list[Any], Array]:
         return self.estimators_, np.ones(len(self.estimators_))
 
-    def staged_predict(self, X: Any) -> Iterator[Array]:
+    def staged_predict(self, X: MatrixLike) -> Iterator[Array]:
         """Yield the grade of each row by the vote of the first ranker, the first two, and so on."""
         for votes in self._vote_in_turn(self._check_rows(X), *self._voters()):
             yield self.classes_[votes.medians()]

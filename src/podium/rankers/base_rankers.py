@@ -8,6 +8,7 @@ from typing import Any
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
+from podium._types import Features
 from podium._validation import Array
 from podium.ordinal import OrdinalData, OrdinalStump, OrdinalStumpLearner, StepWeights, costs_of_steps, grades_of
 from podium.rankers.ordinal_ranker import OrdinalRanker
@@ -93,7 +94,7 @@ def fitted_stump(template: ORStump, stump: OrdinalStump) -> ORStump:
     return ranker
 
 
-def grades_by(ranker: Any, features: Any, classes: Array) -> Array:
+def grades_by(ranker: Any, features: Features, classes: Array) -> Array:
     """Return the grades, from 0, that a fitted base ranker gives to the rows of a checked matrix."""
     if isinstance(ranker, OrdinalRanker):
         return ranker._grade(features)

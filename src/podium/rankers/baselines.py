@@ -16,11 +16,12 @@ from os import PathLike
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval
 
 from podium._compiled import ROW, SCORE
 from podium._magnitudes import check_within
+from podium._sparse import is_sparse
+from podium._types import Features
 from podium._validation import Array, PodiumError
 from podium.binning.blocks import Matrix
 from podium.binning.columns import DenseReader, SparseReader
@@ -43,7 +44,7 @@ LARGEST = 1e100
 class _Baseline(Ranker):
     """A ranker without rounds, by default without parameters."""
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
+    _parameter_constraints: ClassVar[dict[str, list[object]]] = {}
 
     def _learn(self, data: RankingData, evals: list[RankingData], init_model: Any = None) -> None:
         if evals or init_model is not None:
@@ -94,7 +95,7 @@ class _LinearPreference(_Baseline):
         """Learn from the label of each row and its weight, that of its query included."""
         raise TypeError(f"{type(self).__name__} must say how it learns.")
 
-    def _score(self, features: Any) -> Array:
+    def _score(self, features: Features) -> Array:
         scores = np.full(features.shape[0], self.default_, SCORE)
         for feature, rows, values in _columns(features, np.arange(features.shape[0], dtype=ROW)):
             scores[rows] += self.coef_[feature] * (values - self.averages_[feature])
@@ -224,7 +225,7 @@ class NearestNeighbor(_Baseline):
     [3.0]
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+    _parameter_constraints: ClassVar[dict[str, list[object]]] = {
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
     }
     _kept: ClassVar[Schema] = Schema(
@@ -265,7 +266,7 @@ class NearestNeighbor(_Baseline):
         columns = NEIGHBORS.read(content, path, self._sizes() | {"n_neighbors": self.n_neighbors})
         return self._keep(*columns.values())
 
-    def _score(self, features: Any) -> Array:
+    def _score(self, features: Features) -> Array:
         every, scores = np.arange(features.shape[0], dtype=ROW), np.zeros(features.shape[0], SCORE)
         for feature, default in zip(self.features_.tolist(), self.defaults_.tolist(), strict=True):
             _, rows, values = next(_columns(features, every, feature))
@@ -278,9 +279,9 @@ class NearestNeighbor(_Baseline):
         return Linear(weights, missing, 0.0, self._names(), type(self).__name__)
 
 
-def rating_scale(features: Any) -> Array:
+def rating_scale(features: Features) -> Array:
     """Return the different values of a matrix, ascending; none where nothing is missing, for no default is needed."""
-    stored = features.data if sp.issparse(features) else features
+    stored = features.data if is_sparse(features) else features
     known = ~np.isnan(stored)
     if np.count_nonzero(known) == features.shape[0] * features.shape[1]:
         return np.empty(0, SCORE)
@@ -288,10 +289,9 @@ def rating_scale(features: Any) -> Array:
     return scale
 
 
-def _columns(features: Any, order: Array, first: int = 0) -> Iterator[tuple[int, Array, Array]]:
+def _columns(features: Features, order: Array, first: int = 0) -> Iterator[tuple[int, Array, Array]]:
     """Yield, from feature `first` on, its number, the places in `order` of its ranked rows, its values."""
-    sparse = hasattr(features, "indptr")
-    reader = SparseReader.of(features, order) if sparse else DenseReader(Matrix.of(features), order)
+    reader = SparseReader.of(features, order) if is_sparse(features) else DenseReader(Matrix.of(features), order)
     for feature in range(first, features.shape[1]):
         rows, values = reader.column(feature)
         yield feature, rows, np.clip(values.astype(SCORE), -LARGEST, LARGEST)

@@ -10,9 +10,10 @@ from os import PathLike
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
+from podium._sparse import is_sparse
+from podium._types import Features
 from podium._validation import Array, PodiumError
 from podium.boosting import (
     Boosting,
@@ -175,14 +176,14 @@ class Boosted(Estimator, Generic[AnyRound]):
         return Checkpoint(self.checkpoint, digest, self._rounds_to_content, described._rounds_from_content)
 
 
-def why_no_ranking(features: Any, reason: str) -> str:
+def why_no_ranking(features: Features, reason: str) -> str:
     """Say why the first round found no weak ranking, where the reason why it ended does not."""
     if not reason.endswith(CHANCE):
         return reason
     n_features = features.shape[1]
-    stored = features.data if sp.issparse(features) else features
+    stored = features.data if is_sparse(features) else features
     if np.isnan(stored).all():
         return f"all {n_features} features are missing in every row"
-    if not sp.issparse(features) and np.all((features == features[0]) | np.isnan(features) & np.isnan(features[0])):
+    if not is_sparse(features) and np.all((features == features[0]) | np.isnan(features) & np.isnan(features[0])):
         return f"all {n_features} features are constant"
     return "no feature orders the pairs either way"

@@ -6,6 +6,9 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, Self, TypeVar
 
+from numpy.typing import ArrayLike
+
+from podium._types import MatrixLike
 from podium._validation import Array, PodiumError
 from podium.boosting import Boosting, EvaluationSet, MonitoredRound, Staged
 from podium.ordinal import MeanCost, OrdinalData, mean_cost
@@ -22,13 +25,13 @@ class BoostedOrdinalRanker(OrdinalRanker, Boosted[AnyRound]):
 
     def fit(
         self,
-        X: Any,
-        y: Any,
+        X: MatrixLike,
+        y: ArrayLike,
         *,
-        sample_cost: Any = None,
-        sample_weight: Any = None,
-        eval_set: Sequence[tuple[Any, Any]] | None = None,
-        eval_cost: Sequence[Any] | None = None,
+        sample_cost: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        eval_set: Sequence[tuple[MatrixLike, ArrayLike]] | None = None,
+        eval_cost: Sequence[ArrayLike] | None = None,
         init_model: Any = None,
     ) -> Self:
         """Learn to grade.
@@ -84,7 +87,9 @@ class BoostedOrdinalRanker(OrdinalRanker, Boosted[AnyRound]):
         self._boost(boosting, sets, [MeanCost()], self._rounds_before(init_model), data, why_nothing)
 
 
-def check_eval_sets(data: OrdinalData, eval_set: Any, eval_cost: Any, cost: Any, own_costs: bool) -> list[OrdinalData]:
+def check_eval_sets(
+    data: OrdinalData, eval_set: Any, eval_cost: Any, cost: str | ArrayLike, own_costs: bool
+) -> list[OrdinalData]:
     """Return the evaluation sets, checked, with the columns and grades of the training data.
 
     Parameters
@@ -108,7 +113,9 @@ def check_eval_sets(data: OrdinalData, eval_set: Any, eval_cost: Any, cost: Any,
     ]
 
 
-def _check_eval_set(data: OrdinalData, X: Any, y: Any, cost: Any, costs: Array | None, number: int) -> OrdinalData:
+def _check_eval_set(
+    data: OrdinalData, X: MatrixLike, y: ArrayLike, cost: str | ArrayLike, costs: Array | None, number: int
+) -> OrdinalData:
     """Return one checked evaluation set."""
     found = OrdinalData.from_arrays(X, y, cost=cost, sample_cost=costs, classes=data.classes)
     names = None if found.feature_names is None else list(found.feature_names)

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from podium._compiled import thread_count
+from podium._types import Features, MatrixLike
 from podium._validation import Array, PodiumError
 from podium.boosting import Boosting
 from podium.data import RankingData
@@ -46,10 +47,10 @@ class StumpRanker(Ranker, Boosted[Round]):
         check_is_fitted(self)
         return importances(self.rounds_[: self.best_iteration_], self.n_features_in_)
 
-    def _score(self, features: Any) -> Array:
+    def _score(self, features: Features) -> Array:
         return self.model_.first(self.best_iteration_).score(features, thread_count(self.n_jobs))
 
-    def staged_predict(self, X: Any) -> Iterator[Array]:
+    def staged_predict(self, X: MatrixLike) -> Iterator[Array]:
         """Yield the scores of each row after each round."""
         yield from self.model_.staged_scores(self._check_rows(X))
 

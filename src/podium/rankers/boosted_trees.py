@@ -10,9 +10,11 @@ from os import PathLike
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from podium._compiled import ROW, SCORE, thread_count
+from podium._types import Features, MatrixLike, QueryWeight, Seed
 from podium._validation import Array, PodiumError, check_seed
 from podium.binning import as_blocks, bin_features, check_monotone
 from podium.boosting import Monitor, run
@@ -53,7 +55,7 @@ class Start(NamedTuple):
         """Return what a file keeps of it."""
         return {"base_score": self.score, "base_model": None if self.model is None else self.model.content()}
 
-    def scores(self, features: Any) -> Array:
+    def scores(self, features: Features) -> Array:
         """Return the scores before the first tree."""
         if self.model is None:
             return np.full(features.shape[0], self.score, SCORE)
@@ -71,7 +73,7 @@ def start_of(init_model: Any, constant: float) -> Start:
 class TreeRanker(Ranker, Boosted[TreeRound]):
     """What `LambdaMART` and `MART` share: everything but the loss."""
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = CONSTRAINTS
+    _parameter_constraints: ClassVar[dict[str, list[object]]] = CONSTRAINTS
 
     _kept: ClassVar[Schema] = Schema(CategoryLists(), Scalar("base_score", float, attribute="base_score_"))
 
@@ -90,7 +92,7 @@ class TreeRanker(Ranker, Boosted[TreeRound]):
     monotone_constraints: Any
     categorical_features: Any
     cat_smooth: float
-    random_state: Any
+    random_state: Seed
     n_jobs: int | None
 
     @abstractmethod
@@ -118,7 +120,7 @@ class TreeRanker(Ranker, Boosted[TreeRound]):
         super()._describe(data)
         self._categories = data.categories
 
-    def _find_categories(self, X: Any, init_model: Any) -> Categories:
+    def _find_categories(self, X: MatrixLike, init_model: Any) -> Categories:
         before = None
         if isinstance(init_model, TreeRanker):
             check_is_fitted(init_model)
@@ -177,23 +179,23 @@ class TreeRanker(Ranker, Boosted[TreeRound]):
         """The trees of all rounds, their values times the learning rate."""
         return [round_.ranking for round_ in self.rounds_]
 
-    def _score(self, features: Any) -> Array:
+    def _score(self, features: Features) -> Array:
         return self._start.scores(features) + self._forest.score(features, thread_count(self.n_jobs))
 
-    def staged_predict(self, X: Any) -> Iterator[Array]:
+    def staged_predict(self, X: MatrixLike) -> Iterator[Array]:
         """Yield the scores of each row after each round."""
         features = self._check_rows(X)
         yield from staged_scores(self.trees_, features, self._start.scores(features))
 
     def refit(
         self,
-        X: Any,
-        y: Any,
+        X: MatrixLike,
+        y: ArrayLike,
         *,
-        qid: Any = None,
-        group: Any = None,
-        sample_weight: Any = None,
-        query_weight: Any = None,
+        qid: ArrayLike | None = None,
+        group: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        query_weight: QueryWeight | None = None,
         decay: float = 0.9,
     ) -> Self:
         """Give the leaves new values from new data, the splits as they are.
@@ -216,8 +218,9 @@ class TreeRanker(Ranker, Boosted[TreeRound]):
         features = self._check_rows(X)
         if not 0 <= decay <= 1:
             raise PodiumError(f"decay must be from 0 to 1; got {decay!r}.")
-        weights = {"sample_weight": sample_weight, "query_weight": query_weight}
-        data = RankingData.from_arrays(features, y, qid=qid, group=group, **weights)
+        data = RankingData.from_arrays(
+            features, y, qid=qid, group=group, sample_weight=sample_weight, query_weight=query_weight
+        )
         monotone = _check_monotone(self.monotone_constraints, self.n_features_in_, self._categories)
         if self._by_query and not data.queries_given:
             warn_of_one_query(data.labels, "", "group=[{}]")
@@ -269,7 +272,7 @@ class TreeRanker(Ranker, Boosted[TreeRound]):
         self.base_model_ = None if inner is None else inner_ranker(inner, path, self.n_features_in_, "base model")
 
 
-def find_categories(X: Any, categorical_features: Any, init_model: Any, before: Categories | None) -> Categories:
+def find_categories(X: MatrixLike, categorical_features: Any, init_model: Any, before: Categories | None) -> Categories:
     """Return the categories of X, or those that the trees to go on from mean by their sets.
 
     Parameters

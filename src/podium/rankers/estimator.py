@@ -8,13 +8,15 @@ from os import PathLike
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
-import scipy.sparse as sp
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import InvalidParameterError
 from sklearn.utils.validation import check_is_fitted
 
 from podium._compiled import thread_count
+from podium._sparse import is_sparse
+from podium._types import Features, MatrixLike
 from podium._validation import Array, PodiumError, check_queries
 from podium.data import Categories, group_rows, read_features
 from podium.export import Exported, export_model
@@ -34,7 +36,7 @@ class Table(Protocol):
     """Checked training data, of rankers or of ordinal rankers."""
 
     @property
-    def features(self) -> Any:
+    def features(self) -> Features:
         """Matrix, dense or sparse by columns."""
 
     @property
@@ -59,10 +61,10 @@ class Estimator(BaseEstimator, ABC):
     training_summary_: dict[str, int]
 
     @abstractmethod
-    def _score(self, features: Any) -> Array:
+    def _score(self, features: Features) -> Array:
         """Score a checked matrix."""
 
-    def rank(self, X: Any, qid: Any = None) -> Array:
+    def rank(self, X: MatrixLike, qid: ArrayLike | None = None) -> Array:
         """Return the position of each row within its query, 1 for the top, in the caller's row order.
 
         Rows with equal scores share the best of their positions.
@@ -91,14 +93,14 @@ class Estimator(BaseEstimator, ABC):
 
     def _describe_columns(self, data: Table) -> None:
         """Keep what the checked training data says of columns."""
-        self.sparse_input_ = sp.issparse(data.features)
+        self.sparse_input_ = is_sparse(data.features)
         self.n_features_in_ = data.features.shape[1]
         if data.feature_names is not None:
             self.feature_names_in_ = np.array(data.feature_names, object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
 
-    def _check_rows(self, X: Any) -> Any:
+    def _check_rows(self, X: MatrixLike) -> Any:
         """Return a matrix to be scored, with the columns that the fit had."""
         check_is_fitted(self)
         features, names = read_features(X, self._categories)

@@ -14,11 +14,14 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from podium._compiled import ROW, SCORE
+from podium._sparse import is_sparse
+from podium._types import Features, MatrixLike, SparseMatrix
 from podium._validation import Array, FormatError, PodiumError
 from podium.model_file import Scalar, Schema
 from podium.model_file.saved_rankers import content_of, inner_ranker, require_builtin_ranker
@@ -63,13 +66,15 @@ def reverse(signs: Array, weights: Array) -> tuple[Array, Array]:
     return grades, costs_of_steps(weights, grades)
 
 
-def extended_features(features: Any, n_thresholds: int, encoding: str) -> Any:
+def extended_features(features: Features, n_thresholds: int, encoding: str) -> Features:
     """Return [x, k] for every row x and, within it, every k, with k as a unit vector or as a number from 1."""
     n_rows = features.shape[0]
     numbers = np.tile(np.arange(n_thresholds), n_rows)
     codes = np.eye(n_thresholds)[numbers] if encoding == "one-hot" else (1.0 + numbers)[:, None]
-    if sp.issparse(features):
-        return sp.csr_array(sp.hstack([sp.csr_array(features)[np.repeat(np.arange(n_rows), n_thresholds)], codes]))
+    if is_sparse(features):
+        repeated = sp.csr_array(features)[np.repeat(np.arange(n_rows), n_thresholds)]
+        by_rows: SparseMatrix = sp.csr_array(sp.hstack([repeated, codes]))
+        return by_rows
     return np.hstack([np.repeat(features, n_thresholds, axis=0), codes])
 
 
@@ -111,7 +116,7 @@ class ExtendedBinary(OrdinalRanker):
     (['low', 'mid', 'top'], True)
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+    _parameter_constraints: ClassVar[dict[str, list[object]]] = {
         "estimator": [HasMethods(["fit", "predict"]), None],
         "encoding": [StrOptions(set(ENCODINGS))],
         "cost": OrdinalRanker._cost_constraint,
@@ -119,7 +124,7 @@ class ExtendedBinary(OrdinalRanker):
 
     _kept: ClassVar[Schema] = OrdinalRanker._kept.extended(Scalar("not_monotone_", float))
 
-    def __init__(self, estimator: Any = None, *, encoding: str = "one-hot", cost: Any = "absolute") -> None:
+    def __init__(self, estimator: Any = None, *, encoding: str = "one-hot", cost: str | ArrayLike = "absolute") -> None:
         self.estimator = estimator
         self.encoding = encoding
         self.cost = cost
@@ -160,16 +165,16 @@ class ExtendedBinary(OrdinalRanker):
 
         return HistGradientBoostingClassifier()
 
-    def binary_values(self, X: Any) -> Array:
+    def binary_values(self, X: MatrixLike) -> Array:
         """Return g(x, k), 1 or -1, of each row and threshold: shape (n_rows, K - 1)."""
         return self._values(self._check_rows(X))
 
-    def _values(self, features: Any) -> Array:
+    def _values(self, features: Features) -> Array:
         extended = extended_features(features, len(self.classes_) - 1, self.encoding)
         values: Array = np.asarray(self.estimator_.predict(extended)).reshape(features.shape[0], -1)
         return values
 
-    def _grade(self, features: Any) -> Array:
+    def _grade(self, features: Features) -> Array:
         grades: Array = np.sum(self._values(features) > 0, axis=1)
         return grades
 
@@ -184,7 +189,7 @@ class ExtendedBinary(OrdinalRanker):
         if not np.array_equal(getattr(self.estimator_, "classes_", SIGNS), SIGNS):
             raise FormatError(path, "the estimator must tell -1 and 1 apart")
 
-    def _score(self, features: Any) -> Array:
+    def _score(self, features: Features) -> Array:
         """Return the expected rank, 1 + Σ_k P(rank > k), where the classifier has probabilities; else the rank."""
         if not hasattr(self.estimator_, "predict_proba"):
             return super()._score(features)
@@ -228,11 +233,11 @@ class ReversedOrdinal(ClassifierMixin, BaseEstimator):
     [-1, -1, 1, -1, 1, 1]
     """
 
-    def __init__(self, ranker: Any, n_thresholds: int) -> None:
+    def __init__(self, ranker: OrdinalRanker, n_thresholds: int) -> None:
         self.ranker = ranker
         self.n_thresholds = n_thresholds
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Features, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from the examples that `extend` and `extended_features` make."""
         signs = np.asarray(y).reshape(-1, self.n_thresholds)
         given = np.ones(signs.shape) if sample_weight is None else sample_weight
@@ -242,7 +247,7 @@ class ReversedOrdinal(ClassifierMixin, BaseEstimator):
         self.classes_ = np.array(SIGNS)
         return self
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Features) -> Array:
         """Return 2 [k < r(x)] - 1 of each example."""
         check_is_fitted(self)
         grades = np.asarray(self.ranker_.predict(X[:, : -self.n_thresholds]))
@@ -250,11 +255,11 @@ class ReversedOrdinal(ClassifierMixin, BaseEstimator):
         signs: Array = np.where(numbers < grades, 1, -1)
         return signs
 
-    def _rows(self, X: Any) -> Any:
+    def _rows(self, X: Features) -> Any:
         """Return the features of the rows, each of which every example repeats."""
         return X[:: self.n_thresholds, : -self.n_thresholds]
 
 
-def _dense(matrix: Any) -> Array:
+def _dense(matrix: Features) -> Array:
     """Return a matrix as an array."""
-    return np.asarray(matrix.toarray() if sp.issparse(matrix) else matrix)
+    return np.asarray(matrix.toarray() if is_sparse(matrix) else matrix)

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, NoReturn, Self
 import numpy as np
 
 from podium._compiled import ROW, SCORE, thread_count
+from podium._types import Features, MatrixLike
 from podium._validation import Array, FormatError, PodiumError
 from podium.data import RankingData
 from podium.export.ensemble import Linear, TreeSum
@@ -64,7 +65,7 @@ def import_model(
     return ranker._of(imported)
 
 
-def _check_columns(feature_names: Any, n_features: Any) -> ForeignColumns:
+def _check_columns(feature_names: Iterable[str] | None, n_features: object) -> ForeignColumns:
     """Return what the caller says of the columns."""
     names = None if feature_names is None else tuple(feature_names)
     if names is not None and (isinstance(feature_names, str) or not all(isinstance(name, str) for name in names)):
@@ -92,7 +93,7 @@ class ImportedRanker(Ranker):
         Threads of `predict`.
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+    _parameter_constraints: dict[str, list[object]] = {  # noqa: RUF012
         "eval_metric": [str, list, tuple],
         "n_jobs": [Integral, None],
     }
@@ -125,17 +126,17 @@ class ImportedRanker(Ranker):
             "give it to LambdaMART().fit as init_model."
         )
 
-    def _score(self, features: Any) -> Array:
+    def _score(self, features: Features) -> Array:
         return np.concatenate([self._score_part(part).astype(SCORE) for part in self._reading.parts(features)])
 
-    def _score_part(self, features: Any) -> Array:
+    def _score_part(self, features: Features) -> Array:
         """Score rows as the other program reads them."""
         raise TypeError(f"{type(self).__name__} must say how it scores.")
 
     def _learned(self) -> dict[str, Any]:
         return {**super()._learned(), "source": self.source_, "reading": READING.write(self._reading)}
 
-    def _origin(self, content: dict[str, Any], path: str | PathLike[str]) -> tuple[Reading, dict[str, Any]]:
+    def _origin(self, content: dict[str, Any], path: str | PathLike[str]) -> tuple[Reading, dict[str, str]]:
         """Return reading and source as a file of ours holds them."""
         source, reading = content.get("source"), content.get("reading")
         if not isinstance(source, dict) or not all(isinstance(text, str) for item in source.items() for text in item):
@@ -202,10 +203,10 @@ class ImportedTrees(ImportedRanker):
         """What the scores begin with, of the kind in which they are added up."""
         return np.float32(self.base_score_) if self._reading.float32 else SCORE(self.base_score_)
 
-    def _score_part(self, features: Any) -> Array:
+    def _score_part(self, features: Features) -> Array:
         return self._forest.score(features, thread_count(self.n_jobs), self._start)
 
-    def staged_predict(self, X: Any) -> Iterator[Array]:
+    def staged_predict(self, X: MatrixLike) -> Iterator[Array]:
         """Yield the scores of each row after each tree."""
         parts = list(self._reading.parts(self._check_rows(X)))
         scores = [np.full(part.shape[0], self._start) for part in parts]

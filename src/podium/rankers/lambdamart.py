@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from podium._types import Seed
 from podium._validation import PodiumError
 from podium.data import CONTRADICTIONS, Graded, RankingData, feedback_of
 from podium.losses import (
@@ -23,6 +24,7 @@ from podium.losses import (
     UserLoss,
     pointwise_loss,
 )
+from podium.measures.conventions import Gain
 from podium.rankers.boosted_trees import TreeRanker
 from podium.rankers.tree_parameters import with_shared_parameters
 
@@ -74,7 +76,7 @@ class LambdaMART(TreeRanker):
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+    _parameter_constraints: ClassVar[dict[str, list[object]]] = {
         **TreeRanker._parameter_constraints,
         "delta": [StrOptions(set(DELTAS))],
         "form": [StrOptions({"tuned", "paper"})],
@@ -93,7 +95,7 @@ class LambdaMART(TreeRanker):
         truncation: int | str | None = "auto",
         normalize: str = "auto",
         sigma: float = 1.0,
-        gain: Any = "exp2",
+        gain: Gain = "exp2",
         contradictions: str = "keep",
         learning_rate: float = 0.1,
         max_leaves: int = 31,
@@ -113,7 +115,7 @@ class LambdaMART(TreeRanker):
         early_stopping_rounds: int | None = None,
         eval_metric: str | Sequence[str] = "ndcg@10",
         checkpoint: str | PathLike[str] | None = None,
-        random_state: Any = 0,
+        random_state: Seed = 0,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
@@ -170,15 +172,14 @@ class LambdaMART(TreeRanker):
 
     def _make_loss(self, data: RankingData, threads: int, seed: int) -> Loss:
         truncation, normalize = self._pairs_and_scale()
-        options = {"normalize": normalize, "gain": self.gain, "n_threads": threads}
-        parts: list[Any] = []
+        options: dict[str, Any] = {"normalize": normalize, "gain": self.gain, "n_threads": threads}
+        parts: list[Loss] = []
         for part in feedback_of(data, contradictions=self.contradictions).parts:
             if isinstance(part, Graded):
                 parts.append(LambdaLoss(part, self.delta, truncation, self.sigma, **options))
             else:
                 parts.append(PairLoss(part, len(data.queries.rows), self.sigma))
-        loss: Loss = parts[0] if len(parts) == 1 else SumOfLosses(parts)
-        return loss
+        return parts[0] if len(parts) == 1 else SumOfLosses(parts)
 
 
 @with_shared_parameters
@@ -198,7 +199,7 @@ class MART(TreeRanker):
     {shared}
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+    _parameter_constraints: ClassVar[dict[str, list[object]]] = {
         **TreeRanker._parameter_constraints,
         "loss": [StrOptions({*POINTWISE, "cross_entropy"}), callable],
     }
@@ -227,7 +228,7 @@ class MART(TreeRanker):
         early_stopping_rounds: int | None = None,
         eval_metric: str | Sequence[str] = "ndcg@10",
         checkpoint: str | PathLike[str] | None = None,
-        random_state: Any = 0,
+        random_state: Seed = 0,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:

@@ -12,10 +12,12 @@ from os import PathLike
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from podium._compiled import thread_count, threads_for
+from podium._types import Features, MatrixLike
 from podium._validation import Array, FormatError
 from podium.binning import bin_features
 from podium.model_file import REAL, Column, Schema
@@ -97,7 +99,7 @@ class ORBoost(BoostedOrdinalRanker[ThresholdRound]):
     [0, 1, 2]
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's declaration)
+    _parameter_constraints: dict[str, list[object]] = {  # noqa: RUF012 (scikit-learn's declaration)
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "variant": [StrOptions({"all-margins", "left-right"})],
         "cost": OrdinalRanker._cost_constraint,
@@ -120,7 +122,7 @@ class ORBoost(BoostedOrdinalRanker[ThresholdRound]):
         n_estimators: int = 1000,
         *,
         variant: str = "all-margins",
-        cost: Any = "absolute",
+        cost: str | ArrayLike = "absolute",
         learning_rate: float = 1.0,
         max_bins: int | None = 255,
         early_stopping_rounds: int | None = None,
@@ -168,14 +170,14 @@ class ORBoost(BoostedOrdinalRanker[ThresholdRound]):
         check_is_fitted(self)
         return importances(self.rounds_[: self.best_iteration_], self.n_features_in_)
 
-    def _score(self, features: Any) -> Array:
+    def _score(self, features: Features) -> Array:
         """Return H(x) of each row."""
         return self.model_.first(self.best_iteration_).score(features, thread_count(self.n_jobs))
 
-    def _grade(self, features: Any) -> Array:
+    def _grade(self, features: Features) -> Array:
         return np.searchsorted(self.thresholds_, self._score(features), side="right")
 
-    def staged_predict(self, X: Any) -> Iterator[Array]:
+    def staged_predict(self, X: MatrixLike) -> Iterator[Array]:
         """Yield the grade of each row after each round, as the labels of the fit have it."""
         staged = self.model_.staged_scores(self._check_rows(X))
         for round_, scores in zip(self.rounds_, staged, strict=True):

@@ -10,9 +10,11 @@ from os import PathLike
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 
 from podium._magnitudes import scaled_weight
+from podium._types import Features, MatrixLike
 from podium._validation import Array, FormatError, PodiumError, check_weight
 from podium.model_file import Scalar, Schema
 from podium.model_file.training_summary import summary_of
@@ -32,14 +34,21 @@ class OrdinalRanker(ClassifierMixin, Estimator):
     `training_summary_` has the rows of positive weight, and no queries.
     """
 
-    cost: Any
+    cost: str | ArrayLike
     classes_: Array
     costs_convex_: bool
 
-    _cost_constraint: ClassVar[list[Any]] = [str, "array-like"]
+    _cost_constraint: ClassVar[list[object]] = [str, "array-like"]
     _kept: ClassVar[Schema] = Schema(Labels(), Scalar("costs_convex", bool, attribute="costs_convex_"))
 
-    def fit(self, X: Any, y: Any, *, sample_cost: Any = None, sample_weight: Any = None) -> Self:
+    def fit(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        *,
+        sample_cost: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Learn to grade.
 
         Parameters
@@ -60,20 +69,22 @@ class OrdinalRanker(ClassifierMixin, Estimator):
         self._check_parameters()
         return self._take(self._gate(X, y, sample_cost, sample_weight))
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: MatrixLike) -> Array:
         """Return the grade of each row, as the labels of the fit have it."""
         grades = self._grade(self._check_rows(X))
         predicted: Array = self.classes_[grades]
         return predicted
 
-    def predict_rank(self, X: Any) -> Array:
+    def predict_rank(self, X: MatrixLike) -> Array:
         """Return a real number for each row to rank it by: higher stands higher.
 
         On the scale of the ranks 1 … K: a single ranker's rank, an ensemble's weighted mean of ranks.
         """
         return self._score(self._check_rows(X))
 
-    def score(self, X: Any, y: Any, sample_cost: Any = None, sample_weight: Any = None) -> float:
+    def score(
+        self, X: MatrixLike, y: ArrayLike, sample_cost: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> float:
         """Return minus the mean cost of the predicted grades: higher is better, 0 is best.
 
         Labels must be among those of the fit. Costs are those of `cost`, or `sample_cost` of each row.
@@ -87,7 +98,9 @@ class OrdinalRanker(ClassifierMixin, Estimator):
         weight = scaled_weight(check_weight(sample_weight, len(grades), "sample_weight"))
         return 0.0 - float(np.average(costs[np.arange(len(grades)), self._grade(features)], weights=weight))
 
-    def _gate(self, X: Any, y: Any, sample_cost: Any, sample_weight: Any) -> OrdinalData:
+    def _gate(
+        self, X: MatrixLike, y: ArrayLike, sample_cost: ArrayLike | None, sample_weight: ArrayLike | None
+    ) -> OrdinalData:
         """Return the checked training data."""
         if sample_cost is not None and not (isinstance(self.cost, str) and self.cost == "absolute"):
             raise PodiumError(f"sample_cost goes instead of cost: leave cost at its default; got cost={self.cost!r}.")
@@ -110,10 +123,10 @@ class OrdinalRanker(ClassifierMixin, Estimator):
         """Learn from checked data."""
 
     @abstractmethod
-    def _grade(self, features: Any) -> Array:
+    def _grade(self, features: Features) -> Array:
         """Return the grade 0 … K-1 of each row of a checked matrix."""
 
-    def _score(self, features: Any) -> Array:
+    def _score(self, features: Features) -> Array:
         return 1.0 + self._grade(features)
 
     def _check_parameters(self) -> None:

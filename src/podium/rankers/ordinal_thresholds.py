@@ -10,6 +10,7 @@ from os import PathLike
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
@@ -17,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from podium._compiled import ROW, SCORE
 from podium._frames import to_array
 from podium._sparse import take_rows
+from podium._types import Features, MatrixLike
 from podium._validation import Array, FormatError, PodiumError, check_queries, check_scores, check_weight
 from podium.data import canonical_order, hash_features, row_keys
 from podium.model_file import Scalar, Schema
@@ -66,19 +68,29 @@ class OrdinalThresholds(OrdinalRanker):
     ['low', 'mid', 'top']
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+    _parameter_constraints: ClassVar[dict[str, list[object]]] = {
         "estimator": [HasMethods(["fit", "predict"]), None],
         "folds": [Interval(Integral, 2, None, closed="left"), StrOptions({"prefit"}), None],
         "cost": OrdinalRanker._cost_constraint,
     }
     _kept: ClassVar[Schema] = OrdinalRanker._kept.extended(CUTS, Scalar("direction_", int, (-1, 1), choices=(1, -1)))
 
-    def __init__(self, estimator: Any = None, *, folds: int | str | None = 5, cost: Any = "absolute") -> None:
+    def __init__(
+        self, estimator: Any = None, *, folds: int | str | None = 5, cost: str | ArrayLike = "absolute"
+    ) -> None:
         self.estimator = estimator
         self.folds = folds
         self.cost = cost
 
-    def fit(self, X: Any, y: Any, *, qid: Any = None, sample_cost: Any = None, sample_weight: Any = None) -> Self:
+    def fit(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        *,
+        qid: ArrayLike | None = None,
+        sample_cost: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Learn to grade.
 
         Parameters
@@ -157,15 +169,15 @@ class OrdinalThresholds(OrdinalRanker):
         return clone(self._given()).fit(take_rows(data.features, rows), 1 + data.grades[rows], **extra)
 
     @staticmethod
-    def _scores_of(estimator: Any, features: Any) -> Array:
+    def _scores_of(estimator: Any, features: Features) -> Array:
         """Return the scores that an estimator gives, checked."""
         return check_scores(estimator.predict(features), features.shape[0], "The scores of estimator")
 
-    def _score(self, features: Any) -> Array:
+    def _score(self, features: Features) -> Array:
         """Return the scores of the estimator, turned so that grades rise with them."""
         return self.direction_ * self._scores_of(self.estimator_, features)
 
-    def _grade(self, features: Any) -> Array:
+    def _grade(self, features: Features) -> Array:
         return np.searchsorted(self.thresholds_, self._score(features), side="right")
 
     def _learned(self) -> dict[str, Any]:

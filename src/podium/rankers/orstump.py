@@ -9,7 +9,10 @@ from numbers import Integral
 from os import PathLike
 from typing import Any, ClassVar
 
+from numpy.typing import ArrayLike
+
 from podium._compiled import threads_for
+from podium._types import Features
 from podium._validation import Array, FormatError
 from podium.ordinal import OrdinalData, OrdinalStump, OrdinalStumpLearner, StepWeights, cost_steps
 from podium.ordinal.ordinal_columns import STUMPS, stumps_from_columns
@@ -59,7 +62,7 @@ class ORStump(OrdinalRanker):
     ['bad', 'good']
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+    _parameter_constraints: ClassVar[dict[str, list[object]]] = {
         "cost": OrdinalRanker._cost_constraint,
         "n_jobs": [Integral, None],
     }
@@ -69,7 +72,7 @@ class ORStump(OrdinalRanker):
     thresholds_: Array
     missing_: int
 
-    def __init__(self, *, cost: Any = "absolute", n_jobs: int | None = None) -> None:
+    def __init__(self, *, cost: str | ArrayLike = "absolute", n_jobs: int | None = None) -> None:
         self.cost = cost
         self.n_jobs = n_jobs
 
@@ -89,7 +92,7 @@ class ORStump(OrdinalRanker):
         """The stump itself."""
         return OrdinalStump(self.feature_, self.direction_, self.thresholds_, self.missing_)
 
-    def _grade(self, features: Any) -> Array:
+    def _grade(self, features: Features) -> Array:
         return self.stump_.grades(features)
 
     def _learned(self) -> dict[str, Any]:

@@ -6,12 +6,14 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from podium._types import Features, Seed
 from podium._validation import Array, check_seed
 from podium.model_file import Column, Scalar, Schema
 from podium.ordinal import OrdinalData
@@ -65,7 +67,7 @@ class PRank(OrdinalRanker):
     ['low', 'top']
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's declaration)
+    _parameter_constraints: dict[str, list[object]] = {  # noqa: RUF012 (scikit-learn's declaration)
         "variant": [StrOptions({"siprank", "prank"})],
         "epochs": [Interval(Integral, 1, None, closed="left")],
         "cost": OrdinalRanker._cost_constraint,
@@ -76,7 +78,12 @@ class PRank(OrdinalRanker):
     )
 
     def __init__(
-        self, variant: str = "siprank", *, epochs: int = 2000, cost: Any = "absolute", random_state: Any = 0
+        self,
+        variant: str = "siprank",
+        *,
+        epochs: int = 2000,
+        cost: str | ArrayLike = "absolute",
+        random_state: Seed = 0,
     ) -> None:
         self.variant = variant
         self.epochs = epochs
@@ -91,12 +98,12 @@ class PRank(OrdinalRanker):
         self.means_, self.deviations_, self.seed_ = scaling.means, scaling.deviations, seed
         self.coef_, self.thresholds_, self.training_cost_ = model.weights, model.thresholds, model.cost
 
-    def _score(self, features: Any) -> Array:
+    def _score(self, features: Features) -> Array:
         """Return w·x of the scaled features."""
         scores: Array = np.sum(Scaling(self.means_, self.deviations_).apply(features) * self.coef_, axis=1)
         return scores
 
-    def _grade(self, features: Any) -> Array:
+    def _grade(self, features: Features) -> Array:
         return np.searchsorted(self.thresholds_, self._score(features), side="right")
 
     def __sklearn_tags__(self) -> Tags:

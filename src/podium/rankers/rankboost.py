@@ -8,11 +8,13 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from podium._compiled import thread_count, threads_for
 from podium._magnitudes import check_within
+from podium._types import MatrixLike, PairsLike, QueryWeight
 from podium._validation import Array, PodiumError
 from podium.binning import bin_features, candidate_thresholds
 from podium.data import CONTRADICTIONS, PAIR_WEIGHTS, RankingData, feedback_of, warn_of_one_query
@@ -107,7 +109,7 @@ class RankBoost(StumpRanker):
     True
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's declaration)
+    _parameter_constraints: dict[str, list[object]] = {  # noqa: RUF012 (scikit-learn's declaration)
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "criterion": [StrOptions({"r", "z"})],
         "alpha": [StrOptions(set(RULES)), None],
@@ -222,14 +224,14 @@ class RankBoost(StumpRanker):
 
     def certificate(
         self,
-        X: Any = None,
-        y: Any = None,
+        X: MatrixLike | None = None,
+        y: ArrayLike | None = None,
         *,
-        qid: Any = None,
-        group: Any = None,
-        pairs: Any = None,
-        sample_weight: Any = None,
-        query_weight: Any = None,
+        qid: ArrayLike | None = None,
+        group: ArrayLike | None = None,
+        pairs: PairsLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        query_weight: QueryWeight | None = None,
     ) -> dict[str, Array]:
         """Return what vouches for the model, round by round: α, r, Z, the bound on the loss and, given data, the loss.
 
@@ -255,8 +257,9 @@ class RankBoost(StumpRanker):
         story = {"alpha": alpha, "r": r, "Z": Z, "bound": bound, "edge_bound": edge_bound}
         if X is not None:
             self._check_rows(X)
-            weights = {"sample_weight": sample_weight, "query_weight": query_weight}
-            data = RankingData.from_arrays(X, y, qid=qid, group=group, pairs=pairs, **weights)
+            data = RankingData.from_arrays(
+                X, y, qid=qid, group=group, pairs=pairs, sample_weight=sample_weight, query_weight=query_weight
+            )
             if not data.queries_given:
                 warn_of_one_query(data.labels, "", "group=[{}]")
             story["bound"], story["loss"] = self._losses(data, self.staged_predict(X))

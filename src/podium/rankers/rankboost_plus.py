@@ -12,10 +12,12 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from podium._compiled import threads_for
+from podium._types import MatrixLike, PairsLike, QueryWeight
 from podium._validation import Array
 from podium.binning import bin_features
 from podium.data import CONTRADICTIONS, PAIR_WEIGHTS, RankingData, feedback_of, warn_of_one_query
@@ -92,7 +94,7 @@ class RankBoostPlus(StumpRanker):
     True
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's declaration)
+    _parameter_constraints: dict[str, list[object]] = {  # noqa: RUF012 (scikit-learn's declaration)
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "search": [StrOptions(set(SEARCHES))],
         "abstain": [StrOptions({"learn"}), Interval(Integral, 0, 1, closed="both")],
@@ -178,14 +180,14 @@ def slope_bound(delta: Any) -> Array:
 
 def exponential_losses(
     model: Any,
-    X: Any,
-    y: Any = None,
+    X: MatrixLike,
+    y: ArrayLike | None = None,
     *,
-    qid: Any = None,
-    group: Any = None,
-    pairs: Any = None,
-    sample_weight: Any = None,
-    query_weight: Any = None,
+    qid: ArrayLike | None = None,
+    group: ArrayLike | None = None,
+    pairs: PairsLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    query_weight: QueryWeight | None = None,
     pair_weight: str = "pairs",
     contradictions: str = "keep",
     max_pairs: int | None = 20_000_000,

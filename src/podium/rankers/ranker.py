@@ -8,8 +8,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from podium._magnitudes import scaled_weight
+from podium._types import MatrixLike, PairsLike, QueryWeight
 from podium._validation import Array, PodiumError, check_labels, check_queries, check_weight
 from podium.boosting import EvaluationSet, ScoredRound, evaluation_sets
 from podium.data import Categories, RankingData, group_rows, warn_of_one_query
@@ -30,17 +32,17 @@ class Ranker(Estimator):
 
     def fit(
         self,
-        X: Any,
-        y: Any = None,
+        X: MatrixLike,
+        y: ArrayLike | None = None,
         *,
-        qid: Any = None,
-        group: Any = None,
-        pairs: Any = None,
-        sample_weight: Any = None,
-        query_weight: Any = None,
-        eval_set: Sequence[tuple[Any, Any]] | None = None,
-        eval_qid: Sequence[Any] | None = None,
-        eval_group: Sequence[Any] | None = None,
+        qid: ArrayLike | None = None,
+        group: ArrayLike | None = None,
+        pairs: PairsLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        query_weight: QueryWeight | None = None,
+        eval_set: Sequence[tuple[MatrixLike, ArrayLike]] | None = None,
+        eval_qid: Sequence[ArrayLike] | None = None,
+        eval_group: Sequence[ArrayLike] | None = None,
         init_model: Any = None,
     ) -> Self:
         """Learn to rank.
@@ -95,14 +97,16 @@ class Ranker(Estimator):
         self.training_summary_ = summary_of(data.features, data.labels, len(data.queries), n_pairs)
         self._describe_columns(data)
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: MatrixLike) -> Array:
         """Return the score of each row: higher stands higher.
 
         Scores compare rows of the same query; `qid` is not needed for them.
         """
         return self._score(self._check_rows(X))
 
-    def score(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> float:
+    def score(
+        self, X: MatrixLike, y: ArrayLike, qid: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> float:
         """Return the mean of the first `eval_metric` over queries, losses negated: higher is better.
 
         With `sample_weight`, a query counts as much as the mean weight of its rows. Without `qid` all rows are one
@@ -126,7 +130,7 @@ class Ranker(Estimator):
     def _learn(self, data: RankingData, evals: list[RankingData], init_model: Any) -> None:
         """Learn from checked data."""
 
-    def _find_categories(self, X: Any, init_model: Any) -> Categories | None:
+    def _find_categories(self, X: MatrixLike, init_model: Any) -> Categories | None:
         """Return the categories of the columns that are categorical; None in a ranker of numbers alone."""
         return None
 

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import warnings
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from podium._compiled import SCORE
+from podium._types import Features, Seed
 from podium._validation import Array, check_seed
 from podium.model_file import Column, Scalar, Schema
 from podium.ordinal import OrdinalData, cost_steps
@@ -94,7 +96,7 @@ class SVOR(OrdinalRanker):
     ['low', 'mid', 'top']
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's declaration)
+    _parameter_constraints: dict[str, list[object]] = {  # noqa: RUF012 (scikit-learn's declaration)
         "C": [Interval(Real, 0, 1e100, closed="right"), StrOptions({"smallest"})],
         "kernel": [StrOptions(set(KERNELS))],
         "gamma": [Interval(Real, 0, None, closed="neither"), None],
@@ -121,11 +123,11 @@ class SVOR(OrdinalRanker):
         kernel: str = "perceptron",
         gamma: float | None = None,
         target_error: float = 0.3,
-        cost: Any = "absolute",
+        cost: str | ArrayLike = "absolute",
         tol: float = 1e-3,
         max_iter: int = 2000,
         cache_size: float = 500,
-        random_state: Any = 0,
+        random_state: Seed = 0,
     ) -> None:
         self.C = C
         self.kernel = kernel
@@ -182,7 +184,7 @@ class SVOR(OrdinalRanker):
         """Return γ of the radial kernel."""
         return 1.0 / n_features if self.gamma is None else float(self.gamma)
 
-    def _score(self, features: Any) -> Array:
+    def _score(self, features: Features) -> Array:
         """Return w·φ(x) of each row."""
         rows = Scaling(self.means_, self.deviations_).apply(features)
         columns, gamma = np.ascontiguousarray(self.support_vectors_.T), self._gamma(rows.shape[1])
@@ -194,7 +196,7 @@ class SVOR(OrdinalRanker):
             scores[start : start + ROWS_AT_ONCE] = np.sum(kernel * self.dual_coef_, axis=1)
         return scores
 
-    def _grade(self, features: Any) -> Array:
+    def _grade(self, features: Features) -> Array:
         return np.searchsorted(self.thresholds_, self._score(features), side="left")
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from numbers import Integral, Real
 from os import PathLike
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-CONSTRAINTS: dict[str, list[Any]] = {
+CONSTRAINTS: dict[str, list[object]] = {
     "n_estimators": [Interval(Integral, 1, None, closed="left")],
     "learning_rate": [Interval(Real, 0, 100, closed="right")],
     "max_leaves": [Interval(Integral, 2, None, closed="left")],

@@ -14,6 +14,7 @@ from typing import Any
 from sklearn.utils.validation import has_fit_parameter
 
 from podium._compiled import thread_count
+from podium._types import Features
 from podium._validation import Array, FormatError, PodiumError
 from podium.model_file.saved_rankers import content_of, inner_ranker
 from podium.ordinal import Votes, vote_of_stumps
@@ -37,13 +38,13 @@ class VotingRanker(OrdinalRanker):
     def _voters(self) -> tuple[list[Any], Array]:
         """Return the fitted rankers that `predict` asks, and the weight of each."""
 
-    def _grade(self, features: Any) -> Array:
+    def _grade(self, features: Features) -> Array:
         return self._votes(features).medians()
 
-    def _score(self, features: Any) -> Array:
+    def _score(self, features: Features) -> Array:
         return self._votes(features).means()
 
-    def _votes(self, features: Any) -> Votes:
+    def _votes(self, features: Features) -> Votes:
         """Return the votes of all rankers that count."""
         rankers, weights = self._voters()
         if all(type(ranker) is ORStump for ranker in rankers):
@@ -52,7 +53,7 @@ class VotingRanker(OrdinalRanker):
         *_, votes = self._vote_in_turn(features, rankers, weights)
         return votes
 
-    def _vote_in_turn(self, features: Any, rankers: list[Any], weights: Array) -> Iterator[Votes]:
+    def _vote_in_turn(self, features: Features, rankers: list[Any], weights: Array) -> Iterator[Votes]:
         """Yield the votes after each ranker: the same object, which grows."""
         votes = Votes(features.shape[0], len(self.classes_))
         for ranker, weight in zip(rankers, weights.tolist(), strict=True):

@@ -13,9 +13,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from podium._compiled import SCORE, compiled, run_threads
+from podium._sparse import is_sparse
+from podium._types import Features, SparseMatrix
 from podium._validation import Array
 from podium.pairs import WeakRanking
 from podium.stumps.stump import Stump
@@ -104,10 +105,10 @@ class AdditiveModel:
                 sums[ranking] = sums.get(ranking, 0.0) + alpha
         return tuple(sums.items())
 
-    def score(self, features: Any, n_threads: int = 1) -> Array:
+    def score(self, features: Features, n_threads: int = 1) -> Array:
         """Return H of each row of a checked matrix."""
         scores = np.zeros(features.shape[0], SCORE)
-        if sp.issparse(features):
+        if is_sparse(features):
             for step in self.steps:
                 _add_sparse(features, step, scores)
         else:
@@ -124,7 +125,7 @@ class AdditiveModel:
             column = np.ascontiguousarray(features[rows, step.feature], SCORE)
             _add_steps(column, step.thresholds, step.values, step.missing, scores[rows])
 
-    def staged_scores(self, features: Any) -> Iterator[Array]:
+    def staged_scores(self, features: Features) -> Iterator[Array]:
         """Yield H after each round."""
         scores = np.zeros(features.shape[0], SCORE)
         for ranking, alpha in zip(self.rankings, self.alphas.tolist(), strict=True):
@@ -142,7 +143,7 @@ def _sum_of_stumps(feature: int, weighted: list[tuple[Stump, float]]) -> StepFun
     return StepFunction(feature, thresholds, np.concatenate([[0.0], np.cumsum(jumps)]), missing)
 
 
-def _add_sparse(features: Any, step: StepFunction, scores: Array) -> None:
+def _add_sparse(features: SparseMatrix, step: StepFunction, scores: Array) -> None:
     """Add a step function in time of the stored entries and one pass over the scores."""
     entries = slice(features.indptr[step.feature], features.indptr[step.feature + 1])
     rows, stored = features.indices[entries], np.ascontiguousarray(features.data[entries], SCORE)

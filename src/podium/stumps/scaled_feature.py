@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from podium._compiled import SCORE, compiled
+from podium._sparse import is_sparse
+from podium._types import Features
 from podium._validation import Array
 from podium.binning.blocks import Matrix
 from podium.binning.columns import DenseReader, SparseReader
@@ -42,7 +43,7 @@ class ScaledFeature:
     high: float
     abstain: int
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Features) -> Array:
         """Return the scaled value of each row of X; an absent entry of a sparse X (by columns) is missing."""
         rows, x = column_of(X, self.feature)
         values = np.full(X.shape[0], float(self.abstain), SCORE)
@@ -74,11 +75,13 @@ class FeatureLearner:
         As `StumpLearner` has them.
     """
 
-    def __init__(self, X: Any, rows: Array, *, abstain: str | int = "learn", monotone_constraints: Any = None) -> None:
+    def __init__(
+        self, X: Features, rows: Array, *, abstain: str | int = "learn", monotone_constraints: Any = None
+    ) -> None:
         self.X, self.rows = X, rows
         self.abstains = lookup(ABSTAINS, abstain, "abstain")
         self.signs = allowed_signs(monotone_constraints, X.shape[1])
-        self.reader = SparseReader.of(X, rows) if sp.issparse(X) else DenseReader(Matrix.of(X), rows)
+        self.reader = SparseReader.of(X, rows) if is_sparse(X) else DenseReader(Matrix.of(X), rows)
         ranges, counts = [], []
         for feature in range(X.shape[1]):
             values = self.reader.column(feature)[1]

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from podium._compiled import SCORE, compiled, inlined_part
+from podium._types import Features
 from podium._validation import Array, PodiumError
 from podium.binning import Bins, check_monotone
 from podium.pairs import Distribution, WeakResult
@@ -49,7 +50,7 @@ class Stump:
     threshold: float
     abstain: int
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Features) -> Array:
         """Return 0 or 1 for each row of X; an absent entry of a sparse X (by columns) is missing."""
         rows, x = column_of(X, self.feature)
         values = np.full(X.shape[0], float(self.abstain), SCORE)
@@ -57,7 +58,7 @@ class Stump:
         return values
 
 
-def column_of(X: Any, feature: int) -> tuple[Any, Array]:
+def column_of(X: Features, feature: int) -> tuple[Any, Array]:
     """Return the rows that are stored of one column of X, as an index, and their values."""
     if isinstance(X, np.ndarray):
         return slice(None), X[:, feature]

@@ -11,7 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from podium._compiled import ROW, SCORE, compiled, compiled_part, run_threads
-from podium._sparse import dense_rows
+from podium._sparse import dense_rows, is_sparse
+from podium._types import Features
 from podium._validation import Array
 from podium.trees.category_walk import TOGETHER, tables_of, walk_codes_and_sets, walk_values_and_sets
 from podium.trees.tree_shape import join_children, left_sides, tree_depths, tree_roots
@@ -87,7 +88,7 @@ class RegressionTree:
         """Return the tree with other leaf values."""
         return replace(self, value=value)
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Features) -> Array:
         """Return the value of the leaf of each row of a checked matrix."""
         return Forest.of([self]).score(X)
 
@@ -160,7 +161,7 @@ class Forest:
         """The thresholds for features of float32."""
         return rounded_down(self.threshold)
 
-    def score(self, features: Any, n_threads: int = 1, start: float | np.floating[Any] = 0.0) -> Array:
+    def score(self, features: Features, n_threads: int = 1, start: float | np.floating[Any] = 0.0) -> Array:
         """Return the sum of all trees for each row of a checked matrix.
 
         It begins with `start` and is of its kind: with a float32 it is rounded after each tree, as in programs
@@ -171,9 +172,9 @@ class Forest:
         return scores
 
 
-def _add_trees(forest: Forest, features: Any, n_threads: int, scores: Array) -> None:
+def _add_trees(forest: Forest, features: Features, n_threads: int, scores: Array) -> None:
     """Score rows in tasks."""
-    matrix = sp.csr_array(features) if sp.issparse(features) else features
+    matrix = sp.csr_array(features) if is_sparse(features) else features
     calls = [
         (forest, matrix[start : start + ROWS_PER_TASK], scores[start : start + ROWS_PER_TASK])
         for start in range(0, len(scores), ROWS_PER_TASK)
@@ -254,7 +255,7 @@ def rounded_down(thresholds: Array) -> Array:
         return np.where(nearest > thresholds, np.nextafter(nearest, np.float32(-np.inf)), nearest)
 
 
-def staged_scores(trees: Sequence[RegressionTree], features: Any, start: Array) -> Iterator[Array]:
+def staged_scores(trees: Sequence[RegressionTree], features: Features, start: Array) -> Iterator[Array]:
     """Yield the scores after each tree."""
     scores = start
     for tree in trees:

@@ -1,0 +1,73 @@
+"""The types of what users give and of what checked code computes on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+Array = np.ndarray[Any, np.dtype[Any]]
+"""Any numpy array; which dtype and shape is said where it matters."""
+
+
+class SparseLike(Protocol):
+    """A scipy sparse matrix or array of any format."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Rows and columns."""
+
+    def tocsc(self) -> SparseMatrix:
+        """Return the same matrix by columns."""
+
+
+class SparseMatrix(SparseLike, Protocol):
+    """A scipy sparse matrix by columns (CSC), as it is behind the gate."""
+
+    data: Array
+    indices: Array
+    indptr: Array
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """float32 or float64."""
+
+    def toarray(self) -> Array:
+        """Return a dense matrix, absent entries as 0."""
+
+    def copy(self) -> Self:
+        """Return a copy."""
+
+    def __getitem__(self, key: Any) -> Any: ...
+
+    def __setitem__(self, key: Any, values: Any) -> None: ...
+
+
+class Frame(Protocol):
+    """A table with named columns: a pandas or polars frame, a pyarrow table."""
+
+    @property
+    def columns(self) -> Iterable[Any]:
+        """Names of the columns (the columns themselves, in pyarrow)."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, name: Any) -> Any: ...
+
+
+MatrixLike: TypeAlias = ArrayLike | SparseLike | Frame
+"""Features as users may give them."""
+Features: TypeAlias = Array | SparseMatrix
+"""Features behind the gate: a matrix of float32 or float64, dense or sparse by columns."""
+PairsLike: TypeAlias = tuple[ArrayLike, ArrayLike] | tuple[ArrayLike, ArrayLike, ArrayLike | None]
+"""Explicit pairs as users may give them: better rows, worse rows and, if given, weights."""
+QueryWeight: TypeAlias = ArrayLike | Mapping[Any, float]
+"""Weights of queries: by id, or one per row or query."""
+Seed: TypeAlias = int | np.random.RandomState | None
+"""A `random_state` as scikit-learn has it."""
