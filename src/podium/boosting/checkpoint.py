@@ -13,12 +13,12 @@ import numpy as np
 
 from podium._validation import Array, PodiumError
 from podium.model_file import check_writable, read_model, write_model
+from podium.model_file.values import Content
 
 AnyRound = TypeVar("AnyRound")
-Content = dict[str, Any]
 
 
-def fingerprint(parameters: Content, columns: Sequence[Array | None]) -> str:
+def fingerprint(parameters: dict[str, Any], columns: Sequence[Array | None]) -> str:
     """Return a digest of what a checkpoint belongs to: the training data, and all that changes a round.
 
     Parameters

@@ -10,7 +10,7 @@ import json
 from os import PathLike
 from pathlib import Path
 from reprlib import repr as short
-from typing import Any
+from typing import NoReturn
 
 from podium._validation import FormatError
 from podium._version import __version__
@@ -26,7 +26,7 @@ from podium.model_file.schema import (
     Scalar,
     Schema,
 )
-from podium.model_file.values import Unfitted, decode, encode
+from podium.model_file.values import Content, Json, Unfitted, decode, encode
 from podium.model_file.writing import check_writable, write_bytes, write_text
 
 __all__ = [
@@ -62,7 +62,7 @@ MOST_BRACKETS = 2**20
 """Most opening brackets of it: an empty list takes two bytes in a file and seventy in memory."""
 
 
-def write_model(path: str | PathLike[str], content: dict[str, Any]) -> None:
+def write_model(path: str | PathLike[str], content: Content) -> None:
     """Write a model to `path`, whole or not at all; the same content gives the same bytes.
 
     Parameters
@@ -77,7 +77,7 @@ def write_model(path: str | PathLike[str], content: dict[str, Any]) -> None:
     write_bytes(path, pack(members))
 
 
-def read_model(path: str | PathLike[str]) -> dict[str, Any]:
+def read_model(path: str | PathLike[str]) -> Content:
     """Read what `write_model` wrote."""
     with Path(path).open("rb") as file:
         start = file.read(len(ARCHIVE))
@@ -88,7 +88,7 @@ def read_model(path: str | PathLike[str]) -> dict[str, Any]:
     return decode(document, {name: from_npy(one, name, path) for name, one in members.items()}, path)
 
 
-def _read_document(data: bytes, path: str | PathLike[str]) -> dict[str, Any]:
+def _read_document(data: bytes, path: str | PathLike[str]) -> dict[str, Json]:
     """Return the JSON document of a file, which must be of our protocol."""
     if len(data) > MOST_TEXT or data.count(b"[") + data.count(b"{") > MOST_BRACKETS:
         raise FormatError(path, "its JSON document is too large")
@@ -106,6 +106,6 @@ def _read_document(data: bytes, path: str | PathLike[str]) -> dict[str, Any]:
     return document
 
 
-def _no_constant(name: str) -> Any:
+def _no_constant(name: str) -> NoReturn:
     """Refuse NaN and Infinity, which JSON has no words for."""
     raise ValueError(f"{name} is not JSON")

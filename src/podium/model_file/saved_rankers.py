@@ -9,7 +9,7 @@ from typing import Any, Protocol, Self, TypeVar
 import numpy as np
 
 from podium._validation import FormatError, PodiumError
-from podium.model_file.values import Unfitted
+from podium.model_file.values import Content, Unfitted, Value
 
 
 class SavedRanker(Protocol):
@@ -17,11 +17,11 @@ class SavedRanker(Protocol):
 
     n_features_in_: int
 
-    def content(self) -> dict[str, Any]:
+    def content(self) -> Content:
         """Return what a model file keeps of the fitted ranker."""
 
     @classmethod
-    def from_content(cls, content: dict[str, Any], path: str | PathLike[str]) -> Self:
+    def from_content(cls, content: Content, path: str | PathLike[str]) -> Self:
         """Return the fitted ranker that a model file holds."""
 
     @classmethod
@@ -41,13 +41,13 @@ RANKERS: dict[str, Any] = {}
 """The rankers that a file may name: every class that `podium.rankers` lists there."""
 
 
-def fitted_ranker(content: Any, path: str | PathLike[str]) -> Any:
+def fitted_ranker(content: Value, path: str | PathLike[str]) -> Any:
     """Return the fitted ranker that `content` described: that of a file, or one inside another."""
     name = content.get("ranker") if isinstance(content, dict) else None
     return _ranker_named(name, path).from_content(content, path)
 
 
-def inner_ranker(content: Any, path: str | PathLike[str], n_features: int, name: str) -> Any:
+def inner_ranker(content: Value, path: str | PathLike[str], n_features: int, name: str) -> Any:
     """Return the fitted ranker inside another, which must take so many features; `name` says what it is there."""
     ranker = fitted_ranker(content, path)
     if ranker.n_features_in_ != n_features:
@@ -55,20 +55,19 @@ def inner_ranker(content: Any, path: str | PathLike[str], n_features: int, name:
     return ranker
 
 
-def content_of(ranker: Any) -> dict[str, Any]:
+def content_of(ranker: SavedRanker) -> Content:
     """Return what a file keeps of a fitted ranker inside another; refuse what is not of the library."""
     require_builtin_ranker(ranker)
-    content: dict[str, Any] = ranker.content()
-    return content
+    return ranker.content()
 
 
-def require_builtin_ranker(ranker: Any) -> None:
+def require_builtin_ranker(ranker: object) -> None:
     """Refuse what `load` would not know."""
     if RANKERS.get(type(ranker).__name__) is not type(ranker):
         raise PodiumError(f"A model file holds rankers of Podium only; {type(ranker).__name__} is not one of them.")
 
 
-def kept_parameters(ranker: SavedRanker) -> dict[str, Any]:
+def kept_parameters(ranker: SavedRanker) -> Content:
     """Return the parameters of a ranker as a file can hold them; refuse those that it cannot."""
     require_builtin_ranker(ranker)
     given = ranker.get_params(deep=False)
@@ -77,7 +76,7 @@ def kept_parameters(ranker: SavedRanker) -> dict[str, Any]:
     return {name: _kept_value(name, value) for name, value in given.items()}
 
 
-def _kept_value(name: str, value: Any) -> Any:
+def _kept_value(name: str, value: Any) -> Value:
     """Return a parameter, or a part of one, with rankers as `Unfitted` and paths as strings."""
     if type(value) in RANKERS.values():
         return Unfitted(type(value).__name__, kept_parameters(value))
@@ -96,7 +95,7 @@ def _kept_value(name: str, value: Any) -> Any:
     )
 
 
-def make_ranker(kind: type[Kind], parameters: Any, path: str | PathLike[str]) -> Kind:
+def make_ranker(kind: type[Kind], parameters: Value, path: str | PathLike[str]) -> Kind:
     """Return a ranker with the parameters of a file, each of which must be one that `fit` would take."""
     if not isinstance(parameters, dict) or not parameters.keys() <= set(kind._get_param_names()):
         raise FormatError(path, f"the parameters are not those of {kind.__name__}")
@@ -109,7 +108,7 @@ def make_ranker(kind: type[Kind], parameters: Any, path: str | PathLike[str]) ->
     return ranker
 
 
-def _given_value(value: Any, path: str | PathLike[str]) -> Any:
+def _given_value(value: Value, path: str | PathLike[str]) -> Any:
     """Return a parameter, or a part of one, with rankers in the place of `Unfitted`."""
     if isinstance(value, Unfitted):
         return make_ranker(_ranker_named(value.ranker, path), value.parameters, path)
@@ -121,7 +120,7 @@ def _given_value(value: Any, path: str | PathLike[str]) -> Any:
     return value
 
 
-def _ranker_named(name: Any, path: str | PathLike[str]) -> Any:
+def _ranker_named(name: Value, path: str | PathLike[str]) -> Any:
     """Return a ranker of the library."""
     kind = RANKERS.get(name) if isinstance(name, str) else None
     if kind is None:

@@ -21,6 +21,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from podium._validation import Array, FormatError
+from podium.model_file.values import Value
 
 MOST_FEATURES = 2**31 - 1
 """Features of a model: they are numbered by int32."""
@@ -61,7 +62,7 @@ class Field(Protocol):
     def optional(self) -> bool:
         """Whether the file may lack it."""
 
-    def write(self, value: Any) -> Any:
+    def write(self, value: Any) -> Value:
         """Return the value as `write_model` takes it."""
 
     def read(self, value: Any, path: Path, sizes: dict[str, int]) -> Any:
@@ -85,13 +86,13 @@ class Scalar:
     """
 
     name: str
-    kind: type
+    kind: type[int] | type[float] | type[bool] | type[str]
     bounds: Bounds | None = None
-    choices: tuple[Any, ...] = ()
+    choices: tuple[float, ...] = ()
     attribute: str = ""
     optional: bool = False
 
-    def write(self, value: Any) -> Any:
+    def write(self, value: Any) -> Value:
         """Return the value as its kind."""
         return self.kind(value)
 
@@ -143,16 +144,16 @@ class Column:
     bounds: Bounds | None = FINITE
     size: str = ""
     width: int | str | None = None
-    choices: tuple[Any, ...] = ()
+    choices: tuple[float, ...] = ()
     ascending: bool = False
     attribute: str = ""
     optional: bool = False
 
-    def write(self, value: Any) -> Any:
+    def write(self, value: Any) -> Value:
         """Return values of any shape as one column."""
         return [str(one) for one in value] if self.dtype is str else np.asarray(value, self.dtype).ravel()
 
-    def read(self, value: Any, path: Path, sizes: dict[str, int]) -> Array:
+    def read(self, value: Value, path: Path, sizes: dict[str, int]) -> Array:
         """Return the column, or table, of a file."""
         column = self._of_its_kind(value, path, sizes)
         width = 1 if self.width is None else int(_resolve(self.width, sizes))
@@ -214,23 +215,23 @@ class Schema:
         """Return a schema of these fields and further ones."""
         return Schema(*self.fields, *fields, holds=self.holds)
 
-    def write(self, owner: object) -> dict[str, Any]:
+    def write(self, owner: object) -> dict[str, Value]:
         """Return what a file keeps of an object; optional fields that it lacks are left out."""
         given = [field for field in self.fields if not field.optional or hasattr(owner, _attribute(field))]
         return {field.name: field.write(getattr(owner, _attribute(field))) for field in given}
 
-    def write_rows(self, records: Sequence[object]) -> dict[str, Any]:
+    def write_rows(self, records: Sequence[object]) -> dict[str, Value]:
         """Return columns with an entry, or a row of numbers, for each record."""
         return {
             field.name: field.write([getattr(record, _attribute(field)) for record in records]) for field in self.fields
         }
 
-    def write_joined(self, parts: Sequence[object]) -> dict[str, Any]:
+    def write_joined(self, parts: Sequence[object]) -> dict[str, Value]:
         """Return columns in which the arrays of all parts stand one after the other."""
         arrays = {field: [getattr(part, _attribute(field)).ravel() for part in parts] for field in self.fields}
         return {field.name: field.write(np.concatenate([np.empty(0, bool), *own])) for field, own in arrays.items()}
 
-    def read(self, content: Any, path: Path, sizes: Mapping[str, int]) -> dict[str, Any]:
+    def read(self, content: Value, path: Path, sizes: Mapping[str, int]) -> dict[str, Any]:
         """Return the fields of a file by name, each checked; optional ones that it lacks are left out.
 
         Parameters
@@ -251,7 +252,7 @@ class Schema:
                 raise FormatError(path, self._lacks(field.name))
         return found
 
-    def restore(self, owner: object, content: Any, path: Path, sizes: Mapping[str, int]) -> None:
+    def restore(self, owner: object, content: Value, path: Path, sizes: Mapping[str, int]) -> None:
         """Give an object what a file keeps of it."""
         found = self.read(content, path, sizes)
         for field in self.fields:

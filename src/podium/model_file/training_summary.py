@@ -10,6 +10,7 @@ import numpy as np
 from podium._types import Features
 from podium._validation import Array, FormatError
 from podium.model_file.schema import Scalar, Schema
+from podium.model_file.values import Content, Value
 
 COUNTS = Schema(*(Scalar(name, int) for name in ("rows", "queries", "features", "grades", "pairs")))
 """What `training_summary_` says of the training data."""
@@ -20,7 +21,7 @@ class Evals:
 
     name, attribute, optional = "evals", "evals_result_", True
 
-    def write(self, value: Any) -> Any:
+    def write(self, value: dict[str, dict[str, list[float]]]) -> Value:
         """Return it as it is."""
         return value
 
@@ -49,12 +50,12 @@ def summary_of(features: Features, labels: Array | None, n_queries: int = 0, n_p
     return dict(zip(names, (features.shape[0], n_queries, features.shape[1], grades, n_pairs), strict=True))
 
 
-def training_content(ranker: Any) -> dict[str, Any]:
+def training_content(ranker: object) -> Content:
     """Return the summary of a training; what is imported has none."""
     return {**getattr(ranker, "training_summary_", {}), **FACTS.write(ranker)}
 
 
-def take_training(ranker: Any, training: Any, path: str | PathLike[str]) -> None:
+def take_training(ranker: Any, training: Value, path: str | PathLike[str]) -> None:
     """Give a ranker the summary that `training_content` returned, each value checked."""
     if not isinstance(training, dict):
         raise FormatError(path, "the summary of the training is not one")

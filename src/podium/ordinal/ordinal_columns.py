@@ -12,6 +12,7 @@ import numpy as np
 from podium._compiled import ROW
 from podium._validation import Array, FormatError, PodiumError
 from podium.model_file import NOT_NEGATIVE, POSITIVE, REAL, Column, Schema
+from podium.model_file.values import Value
 from podium.ordinal.grades import NUMBER_KINDS
 from podium.ordinal.ordinal_stump import OrdinalStump
 from podium.ordinal.vote_boosting import ROUNDING
@@ -51,7 +52,7 @@ class Labels:
 
     name, attribute, optional = "classes", "classes_", False
 
-    def write(self, value: Array) -> Any:
+    def write(self, value: Array) -> Value:
         """Return the labels; refuse those that a file cannot hold."""
         if value.dtype.kind in NUMBER_KINDS:
             return value
@@ -77,7 +78,7 @@ class Labels:
         return value if isinstance(value, np.ndarray) else np.array(values, kind)
 
 
-def _are_labels(values: Any, kind: str) -> bool:
+def _are_labels(values: Value, kind: str) -> bool:
     """Say whether values are the labels of two grades or more, each of its own; strings must not be vast."""
     if not isinstance(values, list) or len(values) < 2:
         return False
@@ -88,12 +89,12 @@ def _are_labels(values: Any, kind: str) -> bool:
     return all(map(_is_label, values)) and len(set(values)) == len(values) and kind in (*NUMBER_KINDS, *KINDS)
 
 
-def _is_label(value: Any) -> bool:
+def _is_label(value: object) -> bool:
     """Say whether a value is a text or a finite number."""
     return isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value))
 
 
-def stumps_from_columns(columns: Any, path: str | PathLike[str], sizes: dict[str, int]) -> list[OrdinalStump]:
+def stumps_from_columns(columns: Value, path: str | PathLike[str], sizes: dict[str, int]) -> list[OrdinalStump]:
     """Return the stumps that ``STUMPS.write_rows`` wrote, each value checked."""
     found = STUMPS.read(columns, path, sizes)
     tables = {name: column if column.ndim > 1 else column.tolist() for name, column in found.items()}

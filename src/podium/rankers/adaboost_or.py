@@ -20,6 +20,7 @@ from podium._compiled import threads_for
 from podium._types import MatrixLike, Seed
 from podium._validation import Array, PodiumError, check_seed
 from podium.model_file import Column, Scalar, Schema
+from podium.model_file.values import Content
 from podium.ordinal import (
     LEAST,
     BaseLearner,
@@ -37,6 +38,7 @@ from podium.ordinal.bounds import generalization_gaps, margin_bounds, stump_dime
 from podium.ordinal.ordinal_columns import VOTES
 from podium.rankers.base_rankers import AnyRankers, StumpRankers, fitted_stump, grades_by
 from podium.rankers.boosted_ordinal import BoostedOrdinalRanker
+from podium.rankers.estimator import Estimator
 from podium.rankers.ordinal_ranker import OrdinalRanker
 from podium.rankers.orstump import ORStump
 from podium.rankers.voting import VotingRanker, rankers_to_content
@@ -156,7 +158,7 @@ class AdaBoostOR(VotingRanker, BoostedOrdinalRanker[OrdinalRound]):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _run(self, data: OrdinalData, evals: list[OrdinalData], init_model: Any) -> None:
+    def _run(self, data: OrdinalData, evals: list[OrdinalData], init_model: Estimator | None) -> None:
         seed, weights = check_seed(self.random_state), StepWeights(cost_steps(data.costs), data.grades)
         boosting = VoteBoosting(data, weights, self._make_learner(data, seed))
         self._boost_grades(boosting, staged_medians, data, evals, init_model)
@@ -299,10 +301,10 @@ class AdaBoostOR(VotingRanker, BoostedOrdinalRanker[OrdinalRound]):
             raise PodiumError(f"dimension must be at least 2; got {found}.")
         return int(found)
 
-    def _rounds_to_content(self, rounds: Sequence[OrdinalRound]) -> dict[str, Any]:
+    def _rounds_to_content(self, rounds: Sequence[OrdinalRound]) -> Content:
         return {**rankers_to_content([round_.ranker for round_ in rounds]), **VOTES.write_rows(rounds)}
 
-    def _rounds_from_content(self, content: dict[str, Any], path: str | PathLike[str]) -> list[OrdinalRound]:
+    def _rounds_from_content(self, content: Content, path: str | PathLike[str]) -> list[OrdinalRound]:
         rankers = self._restore_rankers(content, path)
         votes = VOTES.read(content, path, {"n_rounds": len(rankers)})
         columns = zip(rankers, *(column.tolist() for column in votes.values()), strict=True)

@@ -18,6 +18,7 @@ from sklearn.utils._param_validation import HasMethods, Interval
 
 from podium._types import MatrixLike, Seed
 from podium._validation import Array, FormatError, PodiumError, check_seed
+from podium.model_file.values import Content
 from podium.ordinal import OrdinalData
 from podium.rankers.ordinal_ranker import OrdinalRanker
 from podium.rankers.orstump import ORStump
@@ -118,10 +119,10 @@ class BaggingOR(VotingRanker):
         for votes in self._vote_in_turn(self._check_rows(X), *self._voters()):
             yield self.classes_[votes.medians()]
 
-    def _learned(self) -> dict[str, Any]:
+    def _learned(self) -> Content:
         return {**super()._learned(), **rankers_to_content(self.estimators_)}
 
-    def _restore(self, content: dict[str, Any], path: str | PathLike[str]) -> None:
+    def _restore(self, content: Content, path: str | PathLike[str]) -> None:
         super()._restore(content, path)
         self.estimators_ = self._restore_rankers(content, path)
         if not self.estimators_:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from numbers import Integral
 from os import PathLike
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import Interval
@@ -28,7 +28,9 @@ from podium.binning.columns import DenseReader, SparseReader
 from podium.data import RankingData, feedback_of
 from podium.export import Linear
 from podium.model_file import Column, Scalar, Schema
+from podium.model_file.values import Content
 from podium.pairs import RankingLoss, average, lowest_first, spread
+from podium.rankers.estimator import Estimator
 from podium.rankers.ranker import Ranker
 
 NEIGHBORS = Schema(
@@ -46,7 +48,7 @@ class _Baseline(Ranker):
 
     _parameter_constraints: ClassVar[dict[str, list[object]]] = {}
 
-    def _learn(self, data: RankingData, evals: list[RankingData], init_model: Any = None) -> None:
+    def _learn(self, data: RankingData, evals: list[RankingData], init_model: Estimator | None = None) -> None:
         if evals or init_model is not None:
             raise PodiumError(
                 f"{type(self).__name__} does not learn in rounds, so eval_set and init_model must be None."
@@ -256,10 +258,10 @@ class NearestNeighbor(_Baseline):
         self.features_, self.defaults_, self.losses_ = features, defaults, losses
         self.feature_, self.default_, self.loss_ = int(features[0]), float(defaults[0]), float(losses[0])
 
-    def _learned(self) -> dict[str, Any]:
+    def _learned(self) -> Content:
         return {**super()._learned(), **(NEIGHBORS.write(self) if len(self.features_) > 1 else {})}
 
-    def _restore(self, content: dict[str, Any], path: str | PathLike[str]) -> None:
+    def _restore(self, content: Content, path: str | PathLike[str]) -> None:
         super()._restore(content, path)
         if self.n_neighbors == 1:
             return self._keep(np.array([self.feature_], ROW), np.array([self.default_]), np.array([self.loss_]))

@@ -27,6 +27,7 @@ from podium.boosting import (
     run,
 )
 from podium.model_file import Scalar, Schema
+from podium.model_file.values import Content
 from podium.pairs import CHANCE
 from podium.rankers.estimator import Estimator, Table
 
@@ -65,11 +66,11 @@ class Boosted(Estimator, Generic[AnyRound]):
     best_iteration_: int
 
     @abstractmethod
-    def _rounds_to_content(self, rounds: Sequence[AnyRound]) -> dict[str, Any]:
+    def _rounds_to_content(self, rounds: Sequence[AnyRound]) -> Content:
         """Return what a file keeps of rounds."""
 
     @abstractmethod
-    def _rounds_from_content(self, content: dict[str, Any], path: str | PathLike[str]) -> list[AnyRound]:
+    def _rounds_from_content(self, content: Content, path: str | PathLike[str]) -> list[AnyRound]:
         """Return the rounds of a file, each value checked."""
 
     @abstractmethod
@@ -80,16 +81,16 @@ class Boosted(Estimator, Generic[AnyRound]):
     def _keep(self, rounds: list[AnyRound], best_round: int) -> None:
         """Set what predictions need of the rounds, those of a fit or of a file."""
 
-    def _learned(self) -> dict[str, Any]:
+    def _learned(self) -> Content:
         return {**super()._learned(), **self._rounds_to_content(self.rounds_), **self._kept_of_rounds.write(self)}
 
-    def _restore(self, content: dict[str, Any], path: str | PathLike[str]) -> None:
+    def _restore(self, content: Content, path: str | PathLike[str]) -> None:
         super()._restore(content, path)
         rounds = self._rounds_from_content(content, path)
         self._kept_of_rounds.restore(self, content, path, self._sizes() | {"n_rounds": len(rounds)})
         self._keep(rounds, self.best_iteration_)
 
-    def _check_boosting(self, evals: Sequence[Any], init_model: Any) -> None:
+    def _check_boosting(self, evals: Sequence[Any], init_model: Estimator | None) -> None:
         """Refuse, before any work, what cannot be measured, written to, or gone on from."""
         if self.early_stopping_rounds is not None and not evals:
             raise PodiumError("early_stopping_rounds needs an eval_set to measure each round on.")
@@ -107,7 +108,7 @@ class Boosted(Estimator, Generic[AnyRound]):
                 f"got {self.n_estimators}."
             )
 
-    def _check_init_model(self, init_model: Any) -> None:
+    def _check_init_model(self, init_model: object) -> None:
         """Refuse a start from another kind of model."""
         if init_model is None:
             return
@@ -116,9 +117,9 @@ class Boosted(Estimator, Generic[AnyRound]):
             raise PodiumError(f"init_model must be a fitted {name}; got {type(init_model).__name__}.")
         check_is_fitted(init_model)
 
-    def _rounds_before(self, init_model: Any) -> list[AnyRound]:
+    def _rounds_before(self, init_model: Estimator | None) -> list[AnyRound]:
         """Return the rounds to go on from: those that `predict` of the earlier model uses."""
-        return [] if init_model is None else list(init_model.rounds_[: init_model.best_iteration_])
+        return list(init_model.rounds_[: init_model.best_iteration_]) if isinstance(init_model, Boosted) else []
 
     def _boost(
         self,

@@ -13,7 +13,7 @@ from podium._validation import Array, PodiumError
 from podium.boosting import Boosting, EvaluationSet, MonitoredRound, Staged
 from podium.ordinal import MeanCost, OrdinalData, mean_cost
 from podium.rankers.boosted import Boosted
-from podium.rankers.estimator import check_columns
+from podium.rankers.estimator import Estimator, check_columns
 from podium.rankers.ordinal_ranker import OrdinalRanker
 from podium.rankers.ranker import eval_sets, one_per_eval_set
 
@@ -32,7 +32,7 @@ class BoostedOrdinalRanker(OrdinalRanker, Boosted[AnyRound]):
         sample_weight: ArrayLike | None = None,
         eval_set: Sequence[tuple[MatrixLike, ArrayLike]] | None = None,
         eval_cost: Sequence[ArrayLike] | None = None,
-        init_model: Any = None,
+        init_model: Estimator | None = None,
     ) -> Self:
         """Learn to grade.
 
@@ -70,7 +70,7 @@ class BoostedOrdinalRanker(OrdinalRanker, Boosted[AnyRound]):
         self._run(data, [], None)
 
     @abstractmethod
-    def _run(self, data: OrdinalData, evals: list[OrdinalData], init_model: Any) -> None:
+    def _run(self, data: OrdinalData, evals: list[OrdinalData], init_model: Estimator | None) -> None:
         """Run the rounds on checked data and keep what was learned."""
 
     def _boost_grades(
@@ -79,7 +79,7 @@ class BoostedOrdinalRanker(OrdinalRanker, Boosted[AnyRound]):
         staged: Callable[[OrdinalData], Staged[AnyRound]],
         data: OrdinalData,
         evals: list[OrdinalData],
-        init_model: Any,
+        init_model: Estimator | None,
         why_nothing: Callable[[str], str] = lambda reason: reason,
     ) -> None:
         """Go through the rounds, with the evaluation sets measured by their mean cost; `staged` follows grades."""

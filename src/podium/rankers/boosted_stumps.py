@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 from os import PathLike
-from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -17,8 +16,10 @@ from podium.boosting import Boosting
 from podium.data import RankingData
 from podium.export import TreeSum
 from podium.export.ensemble import stump_tree
+from podium.model_file.values import Content
 from podium.pairs import Round
 from podium.rankers.boosted import Boosted, why_no_ranking
+from podium.rankers.estimator import Estimator
 from podium.rankers.ranker import Ranker
 from podium.stumps import AdditiveModel, Stump, rounds_from_columns, rounds_to_columns
 
@@ -29,7 +30,7 @@ class StumpRanker(Ranker, Boosted[Round]):
     n_jobs: int | None
 
     def _boost_pairs(
-        self, boosting: Boosting[Round], data: RankingData, evals: list[RankingData], init_model: Any
+        self, boosting: Boosting[Round], data: RankingData, evals: list[RankingData], init_model: Estimator | None
     ) -> None:
         """Go through the rounds, with the evaluation sets measured as `eval_metric` says."""
         sets, measures = self._evaluation_sets(evals, thread_count(self.n_jobs))
@@ -63,10 +64,10 @@ class StumpRanker(Ranker, Boosted[Round]):
             trees.append(stump_tree(round_.ranking, round_.alpha))
         return TreeSum(tuple(trees), 0.0, self.n_features_in_, self._names(), type(self).__name__)
 
-    def _rounds_to_content(self, rounds: Sequence[Round]) -> dict[str, Any]:
+    def _rounds_to_content(self, rounds: Sequence[Round]) -> Content:
         return {"rounds": rounds_to_columns(rounds)}
 
-    def _rounds_from_content(self, content: dict[str, Any], path: str | PathLike[str]) -> list[Round]:
+    def _rounds_from_content(self, content: Content, path: str | PathLike[str]) -> list[Round]:
         return rounds_from_columns(content.get("rounds"), path, self.n_features_in_)
 
 

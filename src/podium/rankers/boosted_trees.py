@@ -23,6 +23,7 @@ from podium.export import TreeSum
 from podium.losses import Loss
 from podium.model_file import Scalar, Schema
 from podium.model_file.saved_rankers import inner_ranker
+from podium.model_file.values import Content
 from podium.rankers.boosted import Boosted
 from podium.rankers.estimator import Estimator
 from podium.rankers.ranker import Ranker
@@ -51,7 +52,7 @@ class Start(NamedTuple):
     model: Estimator | None
     score: float
 
-    def content(self) -> dict[str, Any]:
+    def content(self) -> Content:
         """Return what a file keeps of it."""
         return {"base_score": self.score, "base_model": None if self.model is None else self.model.content()}
 
@@ -63,7 +64,7 @@ class Start(NamedTuple):
         return scores
 
 
-def start_of(init_model: Any, constant: float) -> Start:
+def start_of(init_model: Estimator | None, constant: float) -> Start:
     """Return the start of trees to go on from, of another ranker's scores, or a constant without either."""
     if isinstance(init_model, TreeRanker):
         return init_model._start
@@ -99,7 +100,7 @@ class TreeRanker(Ranker, Boosted[TreeRound]):
     def _make_loss(self, data: RankingData, threads: int, seed: int) -> Loss:
         """Return the loss of the training rows."""
 
-    def _learn(self, data: RankingData, evals: list[RankingData], init_model: Any) -> None:
+    def _learn(self, data: RankingData, evals: list[RankingData], init_model: Estimator | None) -> None:
         self._check_boosting(evals, init_model)
         threads, seed = thread_count(self.n_jobs), check_seed(self.random_state)
         n_features = data.features.shape[1]
@@ -120,7 +121,7 @@ class TreeRanker(Ranker, Boosted[TreeRound]):
         super()._describe(data)
         self._categories = data.categories
 
-    def _find_categories(self, X: MatrixLike, init_model: Any) -> Categories:
+    def _find_categories(self, X: MatrixLike, init_model: Estimator | None) -> Categories:
         before = None
         if isinstance(init_model, TreeRanker):
             check_is_fitted(init_model)
@@ -134,7 +135,7 @@ class TreeRanker(Ranker, Boosted[TreeRound]):
         names = getattr(self, "feature_names_in_", range(self.n_features_in_))
         return {} if self._categories is None else self._categories.arrays(names)
 
-    def _check_init_model(self, init_model: Any) -> None:
+    def _check_init_model(self, init_model: object) -> None:
         """Refuse what has no scores to go on from."""
         if init_model is None:
             return
@@ -142,7 +143,7 @@ class TreeRanker(Ranker, Boosted[TreeRound]):
             raise PodiumError(f"init_model must be a fitted ranker; got {type(init_model).__name__}.")
         check_is_fitted(init_model)
 
-    def _rounds_before(self, init_model: Any) -> list[TreeRound]:
+    def _rounds_before(self, init_model: Estimator | None) -> list[TreeRound]:
         """Return the trees to go on from, none after a ranker of another kind, whose scores are the start."""
         return super()._rounds_before(init_model if isinstance(init_model, TreeRanker) else None)
 
@@ -254,17 +255,17 @@ class TreeRanker(Ranker, Boosted[TreeRound]):
         names, categories = self._names(), {} if self._categories is None else self._categories.values
         return TreeSum(trees, float(self.base_score_), self.n_features_in_, names, type(self).__name__, categories)
 
-    def _rounds_to_content(self, rounds: Sequence[TreeRound]) -> dict[str, Any]:
+    def _rounds_to_content(self, rounds: Sequence[TreeRound]) -> Content:
         return {"trees": trees_to_columns([round_.ranking for round_ in rounds])}
 
-    def _rounds_from_content(self, content: dict[str, Any], path: str | PathLike[str]) -> list[TreeRound]:
+    def _rounds_from_content(self, content: Content, path: str | PathLike[str]) -> list[TreeRound]:
         known = {} if self._categories is None else self._categories.values
         return [TreeRound(tree) for tree in trees_from_columns(content.get("trees"), path, self.n_features_in_, known)]
 
-    def _learned(self) -> dict[str, Any]:
+    def _learned(self) -> Content:
         return {**super()._learned(), **self._start.content()}
 
-    def _restore(self, content: dict[str, Any], path: str | PathLike[str]) -> None:
+    def _restore(self, content: Content, path: str | PathLike[str]) -> None:
         super()._restore(content, path)
         if self._categories is not None:
             self._categories = replace(self._categories, names=self._names())
@@ -272,7 +273,9 @@ class TreeRanker(Ranker, Boosted[TreeRound]):
         self.base_model_ = None if inner is None else inner_ranker(inner, path, self.n_features_in_, "base model")
 
 
-def find_categories(X: MatrixLike, categorical_features: Any, init_model: Any, before: Categories | None) -> Categories:
+def find_categories(
+    X: MatrixLike, categorical_features: Any, init_model: Estimator | None, before: Categories | None
+) -> Categories:
     """Return the categories of X, or those that the trees to go on from mean by their sets.
 
     Parameters

@@ -23,6 +23,7 @@ from podium.export import Exported, export_model
 from podium.model_file import MOST_FEATURES, Column, Scalar, Schema, write_model
 from podium.model_file.saved_rankers import kept_parameters, make_ranker
 from podium.model_file.training_summary import take_training, training_content
+from podium.model_file.values import Content
 
 COLUMNS = Schema(
     Scalar("n_features", int, (1, MOST_FEATURES), attribute="n_features_in_"),
@@ -118,7 +119,7 @@ class Estimator(BaseEstimator, ABC):
         """Write the fitted ranker to a file, for `podium.load`; an old file stays whole if this fails."""
         write_model(path, self.content())
 
-    def content(self) -> dict[str, Any]:
+    def content(self) -> Content:
         """Return what a model file keeps of the fitted ranker, for `from_content`."""
         check_is_fitted(self)
         learned = self._learned()
@@ -131,7 +132,7 @@ class Estimator(BaseEstimator, ABC):
         }
 
     @classmethod
-    def from_content(cls, content: dict[str, Any], path: str | PathLike[str]) -> Self:
+    def from_content(cls, content: Content, path: str | PathLike[str]) -> Self:
         """Return the fitted ranker that a model file holds."""
         ranker = make_ranker(cls, content.get("parameters"), path)
         COLUMNS.restore(ranker, content, path, {})
@@ -144,11 +145,11 @@ class Estimator(BaseEstimator, ABC):
         """Return the bounds and sizes that fields of its file name."""
         return {"n_features": self.n_features_in_, "last_feature": self.n_features_in_ - 1}
 
-    def _learned(self) -> dict[str, Any]:
+    def _learned(self) -> Content:
         """Return what was learned, as `write_model` takes it: by default the fields of `_kept`."""
         return self._kept.write(self)
 
-    def _restore(self, content: dict[str, Any], path: str | PathLike[str]) -> None:
+    def _restore(self, content: Content, path: str | PathLike[str]) -> None:
         """Take back what `_learned` returned, each value checked."""
         self._kept.restore(self, content, path, self._sizes())
 

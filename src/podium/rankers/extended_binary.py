@@ -25,6 +25,7 @@ from podium._types import Features, MatrixLike, SparseMatrix
 from podium._validation import Array, FormatError, PodiumError
 from podium.model_file import Scalar, Schema
 from podium.model_file.saved_rankers import content_of, inner_ranker, require_builtin_ranker
+from podium.model_file.values import Content
 from podium.ordinal import OrdinalData, cost_steps, costs_of_steps
 from podium.rankers.ordinal_ranker import OrdinalRanker
 
@@ -178,10 +179,10 @@ class ExtendedBinary(OrdinalRanker):
         grades: Array = np.sum(self._values(features) > 0, axis=1)
         return grades
 
-    def _learned(self) -> dict[str, Any]:
+    def _learned(self) -> Content:
         return {**super()._learned(), "estimator": content_of(self.estimator_)}
 
-    def _restore(self, content: dict[str, Any], path: str | PathLike[str]) -> None:
+    def _restore(self, content: Content, path: str | PathLike[str]) -> None:
         super()._restore(content, path)
         self.rank_monotone_ = self.not_monotone_ == 0
         n_codes = len(self.classes_) - 1 if self.encoding == "one-hot" else 1

@@ -17,7 +17,9 @@ from podium.data import RankingData
 from podium.export.ensemble import Linear, TreeSum
 from podium.importing import ForeignColumns, Imported, Reading, read_foreign
 from podium.model_file import MOST_FEATURES, Column, Scalar, Schema
+from podium.model_file.values import Content
 from podium.rankers.boosted_trees import gain_shares
+from podium.rankers.estimator import Estimator
 from podium.rankers.ranker import Ranker
 from podium.trees import Forest, RegressionTree, trees_from_columns, trees_to_columns
 
@@ -117,7 +119,7 @@ class ImportedRanker(Ranker):
         """Set what scoring needs."""
         self.source_, self._reading = imported.source, imported.reading
 
-    def _learn(self, data: RankingData, evals: list[RankingData], init_model: Any) -> NoReturn:
+    def _learn(self, data: RankingData, evals: list[RankingData], init_model: Estimator | None) -> NoReturn:
         self._check_trainable()
 
     def _check_trainable(self) -> NoReturn:
@@ -133,10 +135,10 @@ class ImportedRanker(Ranker):
         """Score rows as the other program reads them."""
         raise TypeError(f"{type(self).__name__} must say how it scores.")
 
-    def _learned(self) -> dict[str, Any]:
+    def _learned(self) -> Content:
         return {**super()._learned(), "source": self.source_, "reading": READING.write(self._reading)}
 
-    def _origin(self, content: dict[str, Any], path: str | PathLike[str]) -> tuple[Reading, dict[str, str]]:
+    def _origin(self, content: Content, path: str | PathLike[str]) -> tuple[Reading, dict[str, str]]:
         """Return reading and source as a file of ours holds them."""
         source, reading = content.get("source"), content.get("reading")
         if not isinstance(source, dict) or not all(isinstance(text, str) for item in source.items() for text in item):
@@ -224,10 +226,10 @@ class ImportedTrees(ImportedRanker):
             )
         return TreeSum(tuple(self._used), self.base_score_, self.n_features_in_, self._names(), type(self).__name__)
 
-    def _learned(self) -> dict[str, Any]:
+    def _learned(self) -> Content:
         return {**super()._learned(), "trees": trees_to_columns(self.trees_)}
 
-    def _restore(self, content: dict[str, Any], path: str | PathLike[str]) -> None:
+    def _restore(self, content: Content, path: str | PathLike[str]) -> None:
         trees = trees_from_columns(content.get("trees"), path, self.n_features_in_)
         found = self._kept.read(content, path, {"n_trees": len(trees)})
         model = TreeSum(tuple(trees), found["base_score"], self.n_features_in_, None, type(self).__name__)
@@ -275,7 +277,7 @@ class ImportedLinear(ImportedRanker):
     def _exported(self) -> Linear:
         return replace(self._model, feature_names=self._names(), name=type(self).__name__)
 
-    def _restore(self, content: dict[str, Any], path: str | PathLike[str]) -> None:
+    def _restore(self, content: Content, path: str | PathLike[str]) -> None:
         found = self._kept.read(content, path, self._sizes())
         weights = found["coef"]
         model = Linear(weights, np.zeros(len(weights)), found["intercept"], None, type(self).__name__)

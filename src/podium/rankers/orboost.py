@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from numbers import Integral, Real
 from os import PathLike
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,6 +21,7 @@ from podium._types import Features, MatrixLike
 from podium._validation import Array, FormatError
 from podium.binning import bin_features
 from podium.model_file import REAL, Column, Schema
+from podium.model_file.values import Content
 from podium.ordinal import (
     MarginBoosting,
     OrdinalData,
@@ -33,6 +34,7 @@ from podium.ordinal.ordinal_columns import THRESHOLDS
 from podium.rankers.boosted import why_no_ranking
 from podium.rankers.boosted_ordinal import BoostedOrdinalRanker
 from podium.rankers.boosted_stumps import additive_model, importances
+from podium.rankers.estimator import Estimator
 from podium.rankers.ordinal_ranker import OrdinalRanker
 from podium.stumps import Stump, StumpLearner, rounds_from_columns, rounds_to_columns
 
@@ -140,7 +142,7 @@ class ORBoost(BoostedOrdinalRanker[ThresholdRound]):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _run(self, data: OrdinalData, evals: list[OrdinalData], init_model: Any) -> None:
+    def _run(self, data: OrdinalData, evals: list[OrdinalData], init_model: Estimator | None) -> None:
         data.require_two_grades()
         n_rows, n_features = data.features.shape
         threads = threads_for(self.n_jobs, n_rows * n_features)
@@ -183,10 +185,10 @@ class ORBoost(BoostedOrdinalRanker[ThresholdRound]):
         for round_, scores in zip(self.rounds_, staged, strict=True):
             yield self.classes_[np.searchsorted(round_.thresholds, scores, side="right")]
 
-    def _rounds_to_content(self, rounds: Sequence[ThresholdRound]) -> dict[str, Any]:
+    def _rounds_to_content(self, rounds: Sequence[ThresholdRound]) -> Content:
         return {"rounds": rounds_to_columns(rounds), **Schema(THRESHOLDS).write_rows(rounds)}
 
-    def _rounds_from_content(self, content: dict[str, Any], path: str | PathLike[str]) -> list[ThresholdRound]:
+    def _rounds_from_content(self, content: Content, path: str | PathLike[str]) -> list[ThresholdRound]:
         rounds = rounds_from_columns(content.get("rounds"), path, self.n_features_in_)
         if not all(isinstance(round_.ranking, Stump) for round_ in rounds):
             raise FormatError(path, "the rounds of ORBoost must be stumps")

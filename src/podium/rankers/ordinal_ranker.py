@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from os import PathLike
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,6 +18,7 @@ from podium._types import Features, MatrixLike
 from podium._validation import Array, FormatError, PodiumError, check_weight
 from podium.model_file import Scalar, Schema
 from podium.model_file.training_summary import summary_of
+from podium.model_file.values import Content
 from podium.ordinal import COSTS, OrdinalData, cost_matrix, grades_of, row_costs
 from podium.ordinal.ordinal_columns import Labels, grade_sizes
 from podium.rankers.estimator import Estimator
@@ -137,7 +138,7 @@ class OrdinalRanker(ClassifierMixin, Estimator):
     def _sizes(self) -> dict[str, int]:
         return super()._sizes() | (grade_sizes(len(self.classes_)) if hasattr(self, "classes_") else {})
 
-    def _restore(self, content: dict[str, Any], path: str | PathLike[str]) -> None:
+    def _restore(self, content: Content, path: str | PathLike[str]) -> None:
         super()._restore(content, path)
         if not isinstance(self.cost, str):
             try:

@@ -23,6 +23,7 @@ from podium._validation import Array, FormatError, PodiumError, check_queries, c
 from podium.data import canonical_order, hash_features, row_keys
 from podium.model_file import Scalar, Schema
 from podium.model_file.saved_rankers import content_of, inner_ranker
+from podium.model_file.values import Content
 from podium.ordinal import NUMBER_KINDS, OrdinalData, OrdinalStumpLearner, StepWeights, cost_steps
 from podium.ordinal.ordinal_columns import CUTS
 from podium.rankers.lambdamart import MART
@@ -180,10 +181,10 @@ class OrdinalThresholds(OrdinalRanker):
     def _grade(self, features: Features) -> Array:
         return np.searchsorted(self.thresholds_, self._score(features), side="right")
 
-    def _learned(self) -> dict[str, Any]:
+    def _learned(self) -> Content:
         return {**super()._learned(), "estimator": content_of(self.estimator_)}
 
-    def _restore(self, content: dict[str, Any], path: str | PathLike[str]) -> None:
+    def _restore(self, content: Content, path: str | PathLike[str]) -> None:
         super()._restore(content, path)
         self.estimator_ = inner_ranker(content.get("estimator"), path, self.n_features_in_, "estimator")
         if getattr(self.estimator_, "classes_", np.empty(0)).dtype.kind not in NUMBER_KINDS:

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from podium._compiled import threads_for
 from podium._types import Features
 from podium._validation import Array, FormatError
+from podium.model_file.values import Content
 from podium.ordinal import OrdinalData, OrdinalStump, OrdinalStumpLearner, StepWeights, cost_steps
 from podium.ordinal.ordinal_columns import STUMPS, stumps_from_columns
 from podium.rankers.ordinal_ranker import OrdinalRanker
@@ -95,10 +96,10 @@ class ORStump(OrdinalRanker):
     def _grade(self, features: Features) -> Array:
         return self.stump_.grades(features)
 
-    def _learned(self) -> dict[str, Any]:
+    def _learned(self) -> Content:
         return {**super()._learned(), **STUMPS.write_rows([self.stump_])}
 
-    def _restore(self, content: dict[str, Any], path: str | PathLike[str]) -> None:
+    def _restore(self, content: Content, path: str | PathLike[str]) -> None:
         super()._restore(content, path)
         stumps = stumps_from_columns(content, path, self._sizes())
         if len(stumps) != 1:

@@ -20,6 +20,7 @@ from podium.binning import bin_features, candidate_thresholds
 from podium.data import CONTRADICTIONS, PAIR_WEIGHTS, RankingData, feedback_of, warn_of_one_query
 from podium.pairs import LOG_LARGEST, RULES, Distribution, PairBoosting, WeakLearner, WeakResult
 from podium.rankers.boosted_stumps import StumpRanker
+from podium.rankers.estimator import Estimator
 from podium.stumps import Cumulative, FeatureLearner, OwnLearner, StumpLearner
 
 
@@ -171,7 +172,7 @@ class RankBoost(StumpRanker):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _learn(self, data: RankingData, evals: list[RankingData], init_model: Any) -> None:
+    def _learn(self, data: RankingData, evals: list[RankingData], init_model: Estimator | None) -> None:
         self._check_boosting(evals, init_model)
         self._check_weak()
         n_pairs = 0 if data.pairs is None else len(data.pairs.better)

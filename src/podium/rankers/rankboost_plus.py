@@ -24,6 +24,7 @@ from podium.data import CONTRADICTIONS, PAIR_WEIGHTS, RankingData, feedback_of, 
 from podium.pairs import Distribution
 from podium.plus import EfficientLearner, OptimalLearner, PlusBoosting, PlusDistribution, materialize_pairs
 from podium.rankers.boosted_stumps import StumpRanker
+from podium.rankers.estimator import Estimator
 
 SEARCHES = {"efficient": EfficientLearner, "optimal": OptimalLearner}
 
@@ -138,7 +139,7 @@ class RankBoostPlus(StumpRanker):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _learn(self, data: RankingData, evals: list[RankingData], init_model: Any) -> None:
+    def _learn(self, data: RankingData, evals: list[RankingData], init_model: Estimator | None) -> None:
         self._check_boosting(evals, init_model)
         rows = data.queries.rows
         pairs = materialize_pairs(feedback_of(data, self.pair_weight, self.contradictions), len(rows), self.max_pairs)

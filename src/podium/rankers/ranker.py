@@ -43,7 +43,7 @@ class Ranker(Estimator):
         eval_set: Sequence[tuple[MatrixLike, ArrayLike]] | None = None,
         eval_qid: Sequence[ArrayLike] | None = None,
         eval_group: Sequence[ArrayLike] | None = None,
-        init_model: Any = None,
+        init_model: Estimator | None = None,
     ) -> Self:
         """Learn to rank.
 
@@ -85,7 +85,7 @@ class Ranker(Estimator):
         evals = _check_evals(eval_set, eval_qid, eval_group, data)
         for number, one in enumerate(evals):
             _check_eval_queries(data, one, number, self._by_query)
-        if hasattr(init_model, "n_features_in_"):
+        if init_model is not None and hasattr(init_model, "n_features_in_"):
             check_columns(data, init_model.n_features_in_, names_of(init_model), "init_model must have")
         self._learn(data, evals, init_model)
         self._describe(data)
@@ -127,10 +127,10 @@ class Ranker(Estimator):
         return mean if measure.higher_is_better else -mean
 
     @abstractmethod
-    def _learn(self, data: RankingData, evals: list[RankingData], init_model: Any) -> None:
+    def _learn(self, data: RankingData, evals: list[RankingData], init_model: Estimator | None) -> None:
         """Learn from checked data."""
 
-    def _find_categories(self, X: MatrixLike, init_model: Any) -> Categories | None:
+    def _find_categories(self, X: MatrixLike, init_model: Estimator | None) -> Categories | None:
         """Return the categories of the columns that are categorical; None in a ranker of numbers alone."""
         return None
 

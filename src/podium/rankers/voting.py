@@ -17,6 +17,7 @@ from podium._compiled import thread_count
 from podium._types import Features
 from podium._validation import Array, FormatError, PodiumError
 from podium.model_file.saved_rankers import content_of, inner_ranker
+from podium.model_file.values import Content, Value
 from podium.ordinal import Votes, vote_of_stumps
 from podium.ordinal.ordinal_columns import STUMPS, stumps_from_columns
 from podium.rankers.base_rankers import fitted_stump, grades_by
@@ -74,7 +75,7 @@ class VotingRanker(OrdinalRanker):
         if not (isinstance(own, str) and own == "absolute"):
             raise PodiumError(f"Give cost to {name}, not to its estimator, whose costs come from it; got {own!r}.")
 
-    def _restore_rankers(self, content: dict[str, Any], path: str | PathLike[str]) -> list[Any]:
+    def _restore_rankers(self, content: Content, path: str | PathLike[str]) -> list[Any]:
         """Return the rankers that `rankers_to_content` wrote, each of which must give the grades of the vote."""
         kept = content.get("stumps")
         if not isinstance(kept, dict):
@@ -87,7 +88,7 @@ class VotingRanker(OrdinalRanker):
                 setattr(like, name, getattr(self, name))
         return [fitted_stump(like, stump) for stump in stumps]
 
-    def _restore_ranker(self, content: Any, path: str | PathLike[str]) -> OrdinalRanker:
+    def _restore_ranker(self, content: Value, path: str | PathLike[str]) -> OrdinalRanker:
         """Return one ranker of a file."""
         ranker = inner_ranker(content, path, self.n_features_in_, "ranker of a round")
         if not isinstance(ranker, OrdinalRanker) or ranker.classes_.tolist() != self.classes_.tolist():
@@ -95,7 +96,7 @@ class VotingRanker(OrdinalRanker):
         return ranker
 
 
-def rankers_to_content(rankers: list[Any]) -> dict[str, Any]:
+def rankers_to_content(rankers: list[Any]) -> Content:
     """Return what a file keeps of the rankers of a vote: stumps as columns, others each by itself."""
     if all(type(ranker) is ORStump for ranker in rankers):
         return {"stumps": STUMPS.write_rows([ranker.stump_ for ranker in rankers])}

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from os import PathLike
-from typing import Any
 
 import numpy as np
 
 from podium._validation import FormatError, PodiumError
 from podium.model_file import REAL, Column, Schema
+from podium.model_file.values import Content, Value
 from podium.pairs import Round
 from podium.stumps.scaled_feature import ScaledFeature
 from podium.stumps.stump import Stump
@@ -32,7 +32,7 @@ WEIGHTS = Schema(
 """What else a round has."""
 
 
-def rounds_to_columns(rounds: Sequence[Round]) -> dict[str, Any]:
+def rounds_to_columns(rounds: Sequence[Round]) -> Content:
     """Return the rounds as columns; their weak rankings must be of one kind."""
     kind = type(rounds[0].ranking) if rounds and type(rounds[0].ranking) in RANKINGS else Stump
     for number, round_ in enumerate(rounds):
@@ -44,7 +44,7 @@ def rounds_to_columns(rounds: Sequence[Round]) -> dict[str, Any]:
     return RANKINGS[kind].write_rows([round_.ranking for round_ in rounds]) | WEIGHTS.write_rows(rounds)
 
 
-def rounds_from_columns(columns: Any, path: str | PathLike[str], n_features: int) -> list[Round]:
+def rounds_from_columns(columns: Value, path: str | PathLike[str], n_features: int) -> list[Round]:
     """Return the rounds that `rounds_to_columns` wrote, each value checked."""
     kind = ScaledFeature if isinstance(columns, dict) and "threshold" not in columns and "low" in columns else Stump
     own = RANKINGS[kind].read(columns, path, {"last_feature": n_features - 1})

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from itertools import pairwise
 from os import PathLike
-from typing import Any
 
 import numpy as np
 
 from podium._validation import Array, FormatError
 from podium.data import MOST, Categories, category_order, is_category
 from podium.model_file import REAL, Column, Schema
+from podium.model_file.values import Content, Value
 from podium.trees.category_split import WORDS
 from podium.trees.regression_tree import RegressionTree
 from podium.trees.tree_shape import is_shape_of_trees
@@ -39,14 +39,14 @@ SET_OF = Column("set_of", np.int32, (-1, "n_splits"), "n_splits", optional=True)
 SETS = Column("sets", np.uint32, (0, 2**32 - 1), "n_sets", WORDS, optional=True)
 
 
-def trees_to_columns(trees: Sequence[RegressionTree]) -> dict[str, Any]:
+def trees_to_columns(trees: Sequence[RegressionTree]) -> Content:
     """Return trees as columns, one tree after the other; those of sets for trees with sets alone."""
     sets = Schema(SET_OF, SETS) if any(len(tree.sets) for tree in trees) else Schema()
     return SIZES.write_rows(trees) | Schema(*SPLITS.fields, *LEAVES.fields, *sets.fields).write_joined(trees)
 
 
 def trees_from_columns(
-    columns: Any, path: str | PathLike[str], n_features: int, categorical: Collection[int] | None = None
+    columns: Value, path: str | PathLike[str], n_features: int, categorical: Collection[int] | None = None
 ) -> list[RegressionTree]:
     """Return the trees that `trees_to_columns` wrote, each value checked.
 
@@ -69,7 +69,7 @@ def trees_from_columns(
 
 
 def _read_sets(
-    columns: dict[str, Any],
+    columns: Value,
     feature: Array,
     n_splits: Array,
     categorical: Collection[int] | None,
@@ -129,11 +129,11 @@ class CategoryLists:
 
     name, attribute, optional = "categories", "_categories", False
 
-    def write(self, value: Categories | None) -> list[Any]:
+    def write(self, value: Categories | None) -> Value:
         """Return the lists; none where no column is categorical."""
         return [] if value is None else [[column, list(values)] for column, values in value.values.items()]
 
-    def read(self, value: Any, path: str | PathLike[str], sizes: dict[str, int]) -> Categories:
+    def read(self, value: Value, path: str | PathLike[str], sizes: dict[str, int]) -> Categories:
         """Return the categories, each value checked; a file names columns elsewhere."""
         if not isinstance(value, list) or not all(_is_entry(one, sizes["n_features"]) for one in value):
             raise FormatError(path, "the categories must be lists of a column and its different values in their order")
@@ -143,7 +143,7 @@ class CategoryLists:
         return Categories({column: tuple(values) for column, values in value})
 
 
-def _is_entry(entry: Any, n_features: int) -> bool:
+def _is_entry(entry: Value, n_features: int) -> bool:
     """Say whether an entry is a column and its categories."""
     if not isinstance(entry, list) or len(entry) != 2 or not isinstance(entry[1], list):
         return False
