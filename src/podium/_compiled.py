@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numba import config, njit, types
@@ -21,6 +21,8 @@ from podium._linked_parts import linking_options
 from podium._notice import announce_compiling
 from podium._sources import stamped
 from podium._validation import PodiumError
+
+Result = TypeVar("Result")
 
 SCORE = np.float64
 """Scores, labels and weights: sums over millions of rows must not drift."""
@@ -124,7 +126,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_pool.cache_clear)  # threads do not live on in a process's copy
 
 
-def run_threads(function: Callable[..., Any], calls: Iterable[tuple[Any, ...]], n_threads: int) -> list[Any]:
+def run_threads(function: Callable[..., Result], calls: Iterable[tuple[Any, ...]], n_threads: int) -> list[Result]:
     """Call `function(*arguments)` for each tuple of `calls` and return the results in that order.
 
     Slow line: ``[function(*arguments) for arguments in calls]``. The calls must write to disjoint outputs;

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol, Self, TypeAlias
 
 import numpy as np
@@ -61,6 +61,21 @@ class Frame(Protocol):
     def __getitem__(self, name: Any) -> Any: ...
 
 
+class Learner(Protocol):
+    """An estimator as scikit-learn has them, of ours or of others."""
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return its parameters."""
+
+    def fit(self, X: Any, y: Any, *args: Any, **kwargs: Any) -> Any:
+        """Learn from rows."""
+
+    def predict(self, X: Any) -> Any:
+        """Return a prediction for each row."""
+
+
+Json: TypeAlias = "str | float | Sequence[Json] | Mapping[str, Json] | None"
+"""A value of JSON."""
 MatrixLike: TypeAlias = ArrayLike | SparseLike | Frame
 """Features as users may give them."""
 Features: TypeAlias = Array | SparseMatrix

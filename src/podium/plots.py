@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from podium._sparse import is_sparse
 from podium._types import MatrixLike
-from podium._validation import PodiumError, check_features
+from podium._validation import Array, PodiumError, check_features
+
+if TYPE_CHECKING:
+    from altair import Chart, ConcatChart, LayerChart
+
+    from podium.rankers import OrdinalRanker
 
 SCALES = ("linear", "log")
 GRID = 60
@@ -18,7 +25,7 @@ GRID = 60
 
 def plot_losses(
     losses: Mapping[str, Mapping[str, Iterable[float]]], *, scale: str = "linear", title: str = "Loss by round"
-) -> Any:
+) -> Chart:
     """Return a chart of losses or measures by round: a color for each ranker, a dash for each loss.
 
     Parameters
@@ -53,7 +60,7 @@ def plot_losses(
     if not rows:
         raise PodiumError("There is nothing to draw: losses holds no finite value.")
     alt = _altair()
-    return (
+    chart: Chart = (
         alt.Chart(alt.Data(values=rows), title=title)
         .mark_line()
         .encode(
@@ -64,11 +71,12 @@ def plot_losses(
             tooltip=["ranker:N", "loss:N", "round:Q", "value:Q"],
         )
     )
+    return chart
 
 
 def plot_decision_regions(
-    model: Any, X: MatrixLike, y: ArrayLike, stages: Sequence[int] = (1, 10, 100, 1000), *, columns: int = 2
-) -> Any:
+    model: OrdinalRanker, X: MatrixLike, y: ArrayLike, stages: Sequence[int] = (1, 10, 100, 1000), *, columns: int = 2
+) -> ConcatChart:
     """Return charts of the grades that a ranker of two features predicts, after so many rounds, with the rows on top.
 
     As Figure 2 of Lin and Li (2009). Regions lie behind the rows, both in the colors of their grades.
@@ -125,13 +133,14 @@ def plot_decision_regions(
         charts.append(_regions(cells, points, [str(label) for label in model.classes_.tolist()], names, title))
     if not charts:
         raise PodiumError(f"The model has fewer rounds than any of the stages; the first is {wanted[0]}.")
-    return _altair().concat(*charts, columns=columns)
+    concat: ConcatChart = _altair().concat(*charts, columns=columns)
+    return concat
 
 
-def _two_columns(model: Any, X: MatrixLike) -> tuple[Any, list[str]]:
+def _two_columns(model: OrdinalRanker, X: MatrixLike) -> tuple[Array, list[str]]:
     """Return X as an array of two columns and the names of its axes."""
     rows, names = check_features(X)
-    if rows.shape[1] != 2 or model.n_features_in_ != 2 or hasattr(rows, "indptr") or not np.isfinite(rows).all():
+    if rows.shape[1] != 2 or model.n_features_in_ != 2 or is_sparse(rows) or not np.isfinite(rows).all():
         raise PodiumError(
             f"Decision regions are drawn for two features, dense and finite; X has {rows.shape[1]} and the model "
             f"{model.n_features_in_}."
@@ -139,14 +148,14 @@ def _two_columns(model: Any, X: MatrixLike) -> tuple[Any, list[str]]:
     return rows, list(names or ("first feature", "second feature"))
 
 
-def _ranges(rows: Any) -> list[tuple[float, float, float]]:
+def _ranges(rows: Array) -> list[tuple[float, float, float]]:
     """Return the lowest and highest value of each feature and a margin."""
     low, high = rows.min(axis=0).astype(float), rows.max(axis=0).astype(float)
     margin = np.where(high > low, 0.02 * (high - low), 0.5)
     return list(zip(low.tolist(), high.tolist(), margin.tolist(), strict=True))
 
 
-def _predictions(model: Any, centers: Any, stages: list[int]) -> Iterable[tuple[str, Any]]:
+def _predictions(model: OrdinalRanker, centers: Array, stages: list[int]) -> Iterable[tuple[str, Array]]:
     """Yield a title and the predicted grades after each stage."""
     if not hasattr(model, "staged_predict"):
         yield type(model).__name__, model.predict(centers)
@@ -157,8 +166,8 @@ def _predictions(model: Any, centers: Any, stages: list[int]) -> Iterable[tuple[
 
 
 def _regions(
-    cells: list[dict[str, Any]], points: list[dict[str, Any]], grades: list[str], names: list[str], title: str
-) -> Any:
+    cells: list[dict[str, object]], points: list[dict[str, object]], grades: list[str], names: list[str], title: str
+) -> LayerChart:
     """Return one chart of regions and rows."""
     alt = _altair()
     color = alt.Color("grade:N", title="grade", sort=grades, scale=alt.Scale(domain=grades, scheme="viridis"))
@@ -178,10 +187,11 @@ def _regions(
         .mark_circle(size=18, opacity=1.0, stroke="white", strokeWidth=0.4)
         .encode(x="x:Q", y="y:Q", color=color, tooltip=["x:Q", "y:Q", "grade:N"])
     )
-    return (behind + rows).properties(width=250, height=250)
+    layers: LayerChart = (behind + rows).properties(width=250, height=250)
+    return layers
 
 
-def _altair() -> Any:
+def _altair() -> ModuleType:
     """Import Altair, or say how to get it."""
     try:
         import altair

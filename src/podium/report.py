@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import ArrayLike
 from rich.table import Table
 
 from podium._sparse import dense_rows, is_sparse
-from podium._types import Features, MatrixLike
+from podium._types import Features, Json, MatrixLike
 from podium._validation import Array, check_labels, check_queries
 from podium.data import FeedbackSummary, RankingData, summarize
 from podium.evaluation.results import plain_text, table_of
@@ -50,7 +51,7 @@ class DataReport:
     missing_share: float
     constant_features: list[str]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Json]:
         """Return the report as plain values, ready for JSON."""
         return asdict(self)
 
@@ -141,7 +142,7 @@ class TrainingReport:
     measured: dict[str, float]
     features: dict[str, float]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Json]:
         """Return the report as plain values, ready for JSON."""
         return asdict(self)
 
@@ -160,7 +161,7 @@ class TrainingReport:
         return table_of(self.ranker, None, rows)
 
 
-def training_report(model: Estimator, file: Any) -> TrainingReport:
+def training_report(model: Estimator, file: str | PathLike[str]) -> TrainingReport:
     """Report on a fitted ranker that was saved to a file."""
     importances = getattr(model, "feature_importances_", np.zeros(model.n_features_in_))
     names = getattr(model, "feature_names_in_", [str(j + 1) for j in range(model.n_features_in_)])

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from podium._frames import to_array
 from podium._validation import Array, PodiumError
 
 
-def check_monotone(constraints: Any, n_features: int) -> Array | None:
+def check_monotone(constraints: ArrayLike | None, n_features: int) -> Array | None:
     """Return 1, -1 or 0 for each feature, or None where none is constrained."""
     if constraints is None:
         return None

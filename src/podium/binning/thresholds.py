@@ -6,17 +6,21 @@ where the feature is above one of them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from podium._compiled import SCORE
 from podium._validation import Array, PodiumError, near_matches
 
+Thresholds: TypeAlias = Mapping[str, ArrayLike] | Mapping[int, ArrayLike] | Sequence[ArrayLike | None] | Array
+"""Thresholds as users may give them: by column, for each column, or one list for all."""
+
 
 def candidate_thresholds(
-    given: Any, n_features: int, names: tuple[str, ...] | None, dtype: Any
+    given: Thresholds | None, n_features: int, names: tuple[str, ...] | None, dtype: np.dtype[np.floating]
 ) -> list[Array | None] | None:
     """Return the thresholds of each feature, ascending; None for a feature, or for all of them, without any.
 
@@ -63,7 +67,7 @@ def uppers_of_given(values: Array, thresholds: Array) -> Array:
     return uppers
 
 
-def _column_number(column: Any, n_features: int, names: tuple[str, ...] | None) -> int:
+def _column_number(column: object, n_features: int, names: tuple[str, ...] | None) -> int:
     """Return the number of a column given by number or name."""
     if isinstance(column, str):
         if names is None or column not in names:
@@ -79,7 +83,7 @@ def _column_number(column: Any, n_features: int, names: tuple[str, ...] | None) 
     return int(column)
 
 
-def _check_values(values: Any, name: str, dtype: Any) -> Array:
+def _check_values(values: ArrayLike, name: str, dtype: np.dtype[np.floating]) -> Array:
     """Return the thresholds of one feature as distinct floats in ascending order."""
     try:
         numbers = np.asarray(values, SCORE)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -16,11 +16,18 @@ from podium.measures import Measure, measure_many
 SeenRound = TypeVar("SeenRound", contravariant=True)
 
 
+class Predictor(Protocol):
+    """What a round learned."""
+
+    def predict(self, X: Features) -> Array:
+        """Return the value of each row of a checked matrix."""
+
+
 class ScoredRound(Protocol):
     """A round that adds ``alpha * ranking.predict(X)`` to the scores."""
 
     @property
-    def ranking(self) -> Any:
+    def ranking(self) -> Predictor:
         """What the round learned, with a method `predict`."""
 
     @property
@@ -85,7 +92,7 @@ def evaluation_sets(
     evals: Sequence[RankingData],
     measures: Sequence[Measure],
     n_threads: int,
-    start: Callable[[Any], Array | float] = lambda _: 0.0,
+    start: Callable[[Features], Array | float] = lambda _: 0.0,
 ) -> list[EvaluationSet[ScoredRound]]:
     """Return sets with labels and queries, measured by the means of measures.
 

@@ -225,7 +225,7 @@ def compile_command(
     compile_kernels(jobs, quiet)
 
 
-def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
     """Print a warning as one line, without the place in the code that Python names."""
     print(f"podium: {' '.join(str(message).split())}", file=sys.stderr)
 

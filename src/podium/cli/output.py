@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from typing import Any
 
 from rich.console import Console
 
@@ -27,12 +26,12 @@ def show(result: Evaluation | Comparison | DataReport | TrainingReport, as_json:
         console.print(result.query_table())
 
 
-def show_lines(content: Mapping[str, Any], as_json: bool) -> None:
+def show_lines(content: Mapping[str, object], as_json: bool) -> None:
     """Print values by name, one a line or as JSON."""
     print(json.dumps(content, indent=2) if as_json else "\n".join(f"{key}: {text}" for key, text in content.items()))
 
 
-def _without_nan(content: Any) -> Any:
+def _without_nan(content: object) -> object:
     """Return nested content with None for NaN, which JSON cannot say."""
     if isinstance(content, dict):
         return {str(key): _without_nan(value) for key, value in content.items()}

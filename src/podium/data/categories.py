@@ -11,7 +11,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias, TypeGuard, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeGuard, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,9 +21,14 @@ from podium._sparse import is_sparse
 from podium._types import Features, Frame, MatrixLike, SparseLike, SparseMatrix
 from podium._validation import Array, KindError, PodiumError, check_features, check_sparse, is_null
 
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
 Category: TypeAlias = str | float
 """A text, or a finite number or truth value, which Python counts among the floats."""
-Chosen: TypeAlias = str | Iterable[str | int | bool] | None
+CategoricalFeatures: TypeAlias = str | Iterable[str | int | bool] | None
 """`categorical_features`: "from_dtype"; names, numbers or a mask of columns; or none."""
 Label = TypeVar("Label", bound=Hashable)
 
@@ -47,7 +52,7 @@ class Categories:
     names: tuple[Hashable, ...] | None = None
 
     @classmethod
-    def learn(cls, X: MatrixLike, categorical_features: Chosen) -> Categories:
+    def learn(cls, X: MatrixLike, categorical_features: CategoricalFeatures) -> Categories:
         """Find the categories of the columns that a ranker's parameter names.
 
         Parameters
@@ -94,9 +99,9 @@ class Categories:
             if place < n_columns:
                 yield column, place
 
-    def _codes(self, column: int, given: Any) -> Array:
+    def _codes(self, column: int, given: object) -> Array:
         """Return the codes of a column as floats."""
-        known = {value: float(code) for code, value in enumerate(self.values[column])}
+        known: dict[Hashable, float] = {value: float(code) for code, value in enumerate(self.values[column])}
         values, places = read_column(given)
         table = np.array([*(known.get(value, np.nan) for value in values), np.nan])
         return table[places]
@@ -107,7 +112,7 @@ def read_features(X: MatrixLike, categories: Categories | None) -> tuple[Feature
     return check_features(X if categories is None else categories.encode(X))
 
 
-def categorical_columns(X: MatrixLike, chosen: Chosen) -> list[int]:
+def categorical_columns(X: MatrixLike, chosen: CategoricalFeatures) -> list[int]:
     """Return the numbers of the columns of X that `categorical_features` means, ascending."""
     if chosen is None or (isinstance(chosen, str) and not is_frame(X)):
         return []
@@ -240,19 +245,19 @@ def _columns(X: MatrixLike) -> Columns:
     return DenseColumns(array)
 
 
-def read_column(column: Any) -> tuple[list[Any], Array]:
+def read_column(column: object) -> tuple[list[Hashable], Array]:
     """Return the values of a column, each once or more, and the place of each row's among them, -1 if missing."""
     values, places = READERS.get(category_kind(column) or "", _read_values)(column)
     null = np.array([is_null(value) for value in values] + [False], np.bool_)
     return values, np.where(null[places], -1, places)
 
 
-def _read_pandas(column: Any) -> tuple[list[Any], Array]:
+def _read_pandas(column: pd.Series) -> tuple[list[Hashable], Array]:
     """Read a pandas column of categories."""
     return column.cat.categories.tolist(), column.cat.codes.to_numpy().astype(np.int64)
 
 
-def _read_polars(column: Any) -> tuple[list[Any], Array]:
+def _read_polars(column: pl.Series) -> tuple[list[Hashable], Array]:
     """Read a polars column of categories, whose numbers may be any that its string cache gave them."""
     used = column.unique().drop_nulls()
     numbers = used.to_physical().to_numpy().astype(np.int64)
@@ -263,7 +268,7 @@ def _read_polars(column: Any) -> tuple[list[Any], Array]:
     return values, np.where(given < 0, -1, places)
 
 
-def _read_arrow(column: Any) -> tuple[list[Any], Array]:
+def _read_arrow(column: pa.ChunkedArray) -> tuple[list[Hashable], Array]:
     """Read an arrow column with dictionaries; its own `to_numpy` gives nulls the value of another entry."""
     if not hasattr(column, "unify_dictionaries"):  # pandas holds it
         return _read_values(column)
@@ -272,7 +277,7 @@ def _read_arrow(column: Any) -> tuple[list[Any], Array]:
     return joined.dictionary.to_pylist(), places
 
 
-def _read_values(column: Any) -> tuple[list[Any], Array]:
+def _read_values(column: object) -> tuple[list[Hashable], Array]:
     """Read a column of any values."""
     array = column_values(column)
     if array.dtype != object:
@@ -286,7 +291,7 @@ def _read_values(column: Any) -> tuple[list[Any], Array]:
     return list(numbers), np.array(places, np.int64)
 
 
-READERS: dict[str, Callable[[Any], tuple[list[Any], Array]]] = {
+READERS: dict[str, Callable[[Any], tuple[list[Hashable], Array]]] = {
     "CategoricalDtype": _read_pandas,
     "Categorical": _read_polars,
     "Enum": _read_polars,

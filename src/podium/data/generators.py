@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
 from podium._validation import PairArrays, PodiumError, check_choice
 from podium.readers import RankingTable
+
+if TYPE_CHECKING:
+    from sklearn.utils import Bunch
 
 _FAMILY = 8
 """Features that share a hidden quality, as the scores of one field by several formulas do."""
@@ -251,17 +254,17 @@ def load_continuous(name: str = "diabetes") -> RankingTable:
     return RankingTable(X, y, np.zeros(len(y), np.int64), None, list(bunch.feature_names))
 
 
-def _load_diabetes() -> Any:
+def _load_diabetes() -> Bunch:
     """scikit-learn's set, in the units of the measurements."""
     from sklearn.datasets import load_diabetes
 
     return load_diabetes(scaled=False)
 
 
-_CONTINUOUS: dict[str, Callable[[], Any]] = {"diabetes": _load_diabetes}
+_CONTINUOUS: dict[str, Callable[[], Bunch]] = {"diabetes": _load_diabetes}
 
 
-def _check_counts(least: int, **counts: Any) -> None:
+def _check_counts(least: int, **counts: object) -> None:
     """Refuse what is not an integer from `least`."""
     for name, count in counts.items():
         if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < least:

@@ -12,6 +12,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from podium._types import Json
 from podium._validation import Array, PodiumError
 from podium.measures import parse_measure
 
@@ -90,7 +91,7 @@ class Evaluation:
         """Return how many queries had nothing to measure."""
         return self.result(name).n_empty
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Json]:
         """Return everything but the per-query values as plain numbers, ready for JSON."""
         measures = {
             name: {"mean": r.mean, "low": r.low, "high": r.high, "empty_queries": r.n_empty}
@@ -167,7 +168,7 @@ class Comparison:
             raise PodiumError(f"{name!r} was not compared; compared were {', '.join(self.results)}.")
         return self.results[key]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Json]:
         """Return the comparison as plain numbers, ready for JSON."""
         return {"settings": self.settings, "measures": {n: asdict(r) for n, r in self.results.items()}}
 

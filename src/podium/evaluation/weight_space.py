@@ -8,10 +8,11 @@ from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from podium._compiled import ROW, SCORE, compiled, run_threads
 from podium._sparse import is_sparse
-from podium._types import Features, MatrixLike
+from podium._types import Features
 from podium._validation import Array, PodiumError, check_features, check_labels, check_scores
 
 
@@ -30,7 +31,7 @@ class WeightSpace(Protocol):
         """Return the scores of all rows, float64[m, n], at each of m vectors of weights."""
 
 
-def weight_space(model: Any, X: MatrixLike, weights: Any, n_rows: int, n_threads: int) -> WeightSpace:
+def weight_space(model: Any, X: Any, weights: Any, n_rows: int, n_threads: int) -> WeightSpace:
     """Return a ranker as a function of its weights; see `podium.local_optimality` for what it may be."""
     is_function = callable(model) and not hasattr(model, "parameters")
     if (X is None, weights is not None) != (is_function, is_function):
@@ -58,7 +59,7 @@ def is_linear(ranker: WeightSpace) -> bool:
 class _Function:
     """A function of the weights that returns the score of each row."""
 
-    def __init__(self, function: Callable[[Array], Any], weights: Array, n_rows: int) -> None:
+    def __init__(self, function: Callable[[Array], ArrayLike], weights: Array, n_rows: int) -> None:
         self.function, self.weights, self.n_rows = function, weights, n_rows
 
     def scores(self, weights: Array) -> Array:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from podium._types import Json
 from podium._validation import Array
 from podium.measures.pairwise import permutation_inversions
 
@@ -85,7 +86,7 @@ class ExportReport:
         """Whether every query keeps its order, ties included."""
         return self.changed_pairs == 0
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Json]:
         """Return the report as plain values, ready for JSON."""
         return {**asdict(self), "changed_pairs": self.changed_pairs, "same_order": self.same_order}
 

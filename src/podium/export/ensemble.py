@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
 from podium._compiled import ROW, SCORE
 from podium._validation import Array
 from podium.data import MOST
+from podium.data.categories import Category
 from podium.stumps import Stump
 from podium.trees import Forest, RegressionTree
 
@@ -42,7 +42,7 @@ class TreeSum:
     n_features: int
     feature_names: tuple[str, ...] | None
     name: str
-    categories: Mapping[int, tuple[Any, ...]] = field(default_factory=dict)
+    categories: Mapping[int, tuple[Category, ...]] = field(default_factory=dict)
 
     def score(self, features: Array) -> Array:
         """Return the score of each row of a checked matrix."""
@@ -58,7 +58,7 @@ class TreeSum:
             return self
         return replace(self, trees=(*self.trees, leaf_tree(self.base)), base=0.0)
 
-    def category_values(self, feature: int) -> tuple[Any, ...]:
+    def category_values(self, feature: int) -> tuple[Category, ...]:
         """Return the values of a categorical column, by code."""
         return self.categories.get(feature, CODES)
 

@@ -8,7 +8,7 @@ on one thread; on more it may add up parts of them in another order.
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from podium._version import __version__
 from podium.export.ensemble import Exported, Linear, TreeSum
 from podium.export.tree_text import Rules, feature_names, nearest_float32
 from podium.trees import RegressionTree
+
+if TYPE_CHECKING:
+    from onnx import NodeProto, TensorProto
 
 RULES = Rules(nearest_float32, np.float32, np.float32)
 OPSETS = {"": 17, "ai.onnx.ml": 3}
@@ -55,7 +58,7 @@ def rules(record: TreeSum) -> Rules:
     return RULES
 
 
-def _trees(record: TreeSum) -> Any:
+def _trees(record: TreeSum) -> NodeProto:
     """Return the node of all trees."""
     from onnx import helper
 
@@ -93,7 +96,7 @@ def _tree_columns(number: int, tree: RegressionTree) -> dict[str, Array]:
     }  # fmt: skip
 
 
-def _linear(record: Linear) -> tuple[list[Any], list[Any]]:
+def _linear(record: Linear) -> tuple[list[NodeProto], list[TensorProto]]:
     """Return the nodes of ``scores = where(isnan(X), missing, X) @ weights + intercept``, and its constants."""
     from onnx import helper, numpy_helper
 

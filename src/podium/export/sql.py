@@ -10,11 +10,12 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from decimal import Context, Decimal
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from podium._validation import Array, PodiumError
+from podium.data.categories import Category
 from podium.export import step_functions
 from podium.export.ensemble import Exported, Linear, TreeSum
 from podium.export.tree_text import Rules, feature_names, finite, other_way
@@ -140,7 +141,7 @@ def _conditions(record: TreeSum, tree: RegressionTree, names: list[str]) -> list
     return conditions
 
 
-def _membership(name: str, tree: RegressionTree, split: int, values: tuple[Any, ...]) -> str:
+def _membership(name: str, tree: RegressionTree, split: int, values: tuple[Category, ...]) -> str:
     """Return when a value that is not NULL goes left at a split by a set."""
     chosen = [_category(values[code]) for code in other_way(tree, split, len(values))]
     missing_left = bool(tree.missing_left[split])
@@ -149,7 +150,7 @@ def _membership(name: str, tree: RegressionTree, split: int, values: tuple[Any, 
     return f"{name} {'NOT IN' if missing_left else 'IN'} ({', '.join(chosen)})"
 
 
-def _category(value: Any) -> str:
+def _category(value: Category) -> str:
     """Return a category as both databases write it."""
     if isinstance(value, str):
         if "\0" in value:

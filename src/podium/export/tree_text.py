@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from podium._validation import Array, PodiumError
 from podium.data import MOST
-from podium.export.ensemble import TreeSum
+from podium.export.ensemble import Exported, TreeSum
 from podium.trees import RegressionTree
 
 LARGEST = np.finfo(np.float32).max
@@ -75,8 +74,8 @@ class Rules:
     """
 
     threshold: Callable[[Array], Array]
-    feature: Any
-    value: Any
+    feature: type[np.floating]
+    value: type[np.floating]
     strict: bool = False
     missing: str = "child"
 
@@ -178,6 +177,6 @@ def other_way(tree: RegressionTree, split: int, n_categories: int) -> list[int]:
     return codes
 
 
-def feature_names(record: Any) -> tuple[str, ...]:
+def feature_names(record: Exported) -> tuple[str, ...]:
     """Return the names of the features: their own, or f0, f1 and so on."""
     return record.feature_names or tuple(f"f{i}" for i in range(record.n_features))

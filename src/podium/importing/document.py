@@ -6,14 +6,16 @@ import json
 from os import PathLike
 from typing import Any
 
+from podium._types import Json
 from podium._validation import Array, FormatError
 from podium.importing.foreign_trees import to_numbers, to_whole_number, to_whole_numbers
 
 
-def read_json(data: bytes | str, path: str | PathLike[str]) -> Any:
+def read_json(data: bytes | str, path: str | PathLike[str]) -> Json:
     """Return the document of a JSON text."""
     try:
-        return json.loads(data)
+        document: Json = json.loads(data)
+        return document
     except json.JSONDecodeError as error:
         raise FormatError(path, f"this is no JSON: {error.msg}", error.lineno) from None
     except (ValueError, RecursionError):  # not UTF-8, a number of thousands of digits, thousands of brackets
@@ -25,7 +27,7 @@ class Part:
 
     Parameters
     ----------
-    content : Any
+    content : object
         What should be a table.
     place : str
         Names from the top, such as ``learner.objective``.
@@ -33,7 +35,7 @@ class Part:
         The file.
     """
 
-    def __init__(self, content: Any, place: str, path: str | PathLike[str]) -> None:
+    def __init__(self, content: object, place: str, path: str | PathLike[str]) -> None:
         if not isinstance(content, dict):
             raise FormatError(path, f"{place or 'the document'} must be a table of names and values")
         self.content, self.place, self.path = content, place, path
@@ -42,7 +44,7 @@ class Part:
         """Return the place of an entry."""
         return f"{self.place}.{name}".lstrip(".")
 
-    def get(self, name: str, default: Any = None) -> Any:
+    def get(self, name: str, default: Json = None) -> Any:
         """Return an entry; an error if there is none and no default."""
         value = self.content.get(name, default)
         if value is None:

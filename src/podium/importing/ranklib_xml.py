@@ -6,7 +6,6 @@ Left or right is a matter of the order in which the two <split> elements stand, 
 from __future__ import annotations
 
 from os import PathLike
-from typing import Any
 from xml.parsers import expat
 
 import numpy as np
@@ -91,7 +90,7 @@ class _Reader:
         """Return the error that names this line."""
         return FormatError(self.path, problem, self.parser.CurrentLineNumber)
 
-    def refuse_doctype(self, *_: Any) -> None:
+    def refuse_doctype(self, *_: object) -> None:
         """Refuse declarations: entities could make a small file large."""
         raise self.broken("a model has no document type")
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 from os import PathLike
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
-from podium._validation import FormatError
+from podium._validation import Array, FormatError
 
+Document: TypeAlias = "str | float | Array | list[Document] | dict[str, Document] | None"
+"""A document, or a value in it."""
 NUMBERS = {"i": "b", "U": "B", "I": "h", "l": "i", "L": "q", "d": "f", "D": "d"}
 """The struct letter of each kind of number, big-endian."""
 CONSTANTS = {"Z": None, "T": True, "F": False}
@@ -21,7 +23,7 @@ DEEPEST = 64
 """Levels of nesting; XGBoost's files have eight."""
 
 
-def read_ubjson(data: bytes, path: str | PathLike[str]) -> Any:
+def read_ubjson(data: bytes, path: str | PathLike[str]) -> Document:
     """Return the document that a UBJSON file holds."""
     reader = _Reader(data, path)
     document = reader.value(reader.kind(), 0)
@@ -60,7 +62,7 @@ class _Reader:
         self.at += found
         return found
 
-    def value(self, kind: str, depth: int) -> Any:
+    def value(self, kind: str, depth: int) -> Document:
         """Return the value of some kind that stands here."""
         if depth > DEEPEST:
             raise self.broken("values are nested too deeply")
@@ -68,17 +70,18 @@ class _Reader:
             return CONSTANTS[kind]
         if kind in NUMBERS:
             return self.number(kind)
-        read: dict[str, Callable[[], Any]] = {
+        read: dict[str, Callable[[], Document]] = {
             "S": self.text, "C": self.letter, "[": lambda: self.array(depth), "{": lambda: self.table(depth),
         }  # fmt: skip
         if kind not in read:
             raise self.broken(f"{kind!r} is no kind of value")
         return read[kind]()
 
-    def number(self, kind: str) -> Any:
+    def number(self, kind: str) -> float:
         """Return a number."""
         code = ">" + NUMBERS[kind]
-        return struct.unpack(code, self.take(struct.calcsize(code)))[0]
+        number: float = struct.unpack(code, self.take(struct.calcsize(code)))[0]
+        return number
 
     def size(self) -> int:
         """Return a length."""
@@ -99,7 +102,7 @@ class _Reader:
         """Return one character."""
         return self.take(1).decode("latin-1")
 
-    def array(self, depth: int) -> Any:
+    def array(self, depth: int) -> Document:
         """Return an array: of numpy where the file gives one kind for all, else a list."""
         kind = self.kind() if self.comes("$") else None
         size = self.size() if self.comes("#") else None
@@ -108,14 +111,14 @@ class _Reader:
             return np.frombuffer(self.take(size * dtype.itemsize), dtype)
         if kind is not None or (size or 0) > len(self.data) - self.at:
             raise self.broken("an array of one kind must be of numbers, and as long as it says")
-        found: list[Any] = []
+        found: list[Document] = []
         while len(found) != size if size is not None else not self.comes("]"):
             found.append(self.value(self.kind(), depth + 1))
         return found
 
-    def table(self, depth: int) -> dict[str, Any]:
+    def table(self, depth: int) -> dict[str, Document]:
         """Return names and values."""
-        found: dict[str, Any] = {}
+        found: dict[str, Document] = {}
         while not self.comes("}"):
             name = self.text()
             found[name] = self.value(self.kind(), depth + 1)

@@ -42,16 +42,16 @@ class _Found(NamedTuple):
     """The splits and leaves of a tree so far, as lists."""
 
     feature: list[int]
-    condition: list[Any]
+    condition: list[object]
     missing_left: list[bool]
     left: list[int]
     right: list[int]
-    gain: list[Any]
-    value: list[Any]
-    sets: dict[int, list[Any]]
+    gain: list[object]
+    value: list[object]
+    sets: dict[int, list[object]]
 
 
-def _read_tree(root: Any, place: str, path: str | PathLike[str], numbers: dict[str, int]) -> RegressionTree:
+def _read_tree(root: object, place: str, path: str | PathLike[str], numbers: dict[str, int]) -> RegressionTree:
     """Return a tree from nested nodes."""
     found = _Found([], [], [], [], [], [], [], {})
     to_visit = [(root, found.left, -1)]
@@ -78,7 +78,7 @@ class _Broken(Exception):
     """A node cannot be read; the message says why."""
 
 
-def _add_split(node: dict[str, Any], found: _Found, numbers: dict[str, int]) -> tuple[Any, Any]:
+def _add_split(node: dict[str, Any], found: _Found, numbers: dict[str, int]) -> tuple[object, object]:
     """Add a split, and return its children: where the condition holds, and where it does not."""
     try:
         condition, ways, children = (

@@ -6,12 +6,14 @@ All sorts are stable, and 0.0 ties with -0.0.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
 from podium._compiled import ROW, SCORE, compiled, compiled_part, even_chunks, inlined_part, run_threads
 from podium._validation import Array
+
+Result = TypeVar("Result")
 
 GRADES = 64
 """Whole labels below this are sorted by counting grades, at 2 to 5 ns a row."""
@@ -36,7 +38,7 @@ def sort_queries(values: Array, offsets: Array, n_threads: int = 1) -> tuple[Arr
     return order, in_order
 
 
-def by_query_threads(kernel: Callable[..., Any], offsets: Array, n_threads: int, *arguments: Any) -> list[Any]:
+def by_query_threads(kernel: Callable[..., Result], offsets: Array, n_threads: int, *arguments: object) -> list[Result]:
     """Call ``kernel(*arguments, first, last)`` on runs of whole queries; return what it returns for each run."""
     # Four runs a thread, so that one slow run does not leave the others waiting.
     chunks = even_chunks(offsets, 1 if n_threads == 1 else 4 * n_threads)

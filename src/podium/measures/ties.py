@@ -118,7 +118,7 @@ def ranked(labels: Array, scores: Array, offsets: Array, ties: str = "expected",
     order, in_rank_order = sort_queries(scores, offsets, n_threads)
     ends, n_blocks = np.empty(len(scores), ROW), np.empty(len(offsets) - 1, ROW)
     out = in_rank_order, order, ends, n_blocks
-    longest = by_query_threads(arrange_queries, offsets, n_threads, labels, offsets, LABEL_SIGNS[rule], *out)
+    longest: list[int] = by_query_threads(arrange_queries, offsets, n_threads, labels, offsets, LABEL_SIGNS[rule], *out)
     if rule != STABLE and max(longest, default=0) > COUNTING_LIMIT:
         _arrange_long_blocks(*out, offsets, LABEL_SIGNS[rule])
     if rule != EXPECTED:

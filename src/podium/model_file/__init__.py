@@ -12,6 +12,7 @@ from pathlib import Path
 from reprlib import repr as short
 from typing import NoReturn
 
+from podium._types import Json
 from podium._validation import FormatError
 from podium._version import __version__
 from podium.model_file.archive import pack, unpack
@@ -26,7 +27,7 @@ from podium.model_file.schema import (
     Scalar,
     Schema,
 )
-from podium.model_file.values import Content, Json, Unfitted, decode, encode
+from podium.model_file.values import Content, Unfitted, decode, encode
 from podium.model_file.writing import check_writable, write_bytes, write_text
 
 __all__ = [

@@ -55,10 +55,11 @@ def inner_ranker(content: Value, path: str | PathLike[str], n_features: int, nam
     return ranker
 
 
-def content_of(ranker: SavedRanker) -> Content:
+def content_of(ranker: Any) -> Content:
     """Return what a file keeps of a fitted ranker inside another; refuse what is not of the library."""
     require_builtin_ranker(ranker)
-    return ranker.content()
+    content: Content = ranker.content()
+    return content
 
 
 def require_builtin_ranker(ranker: object) -> None:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from podium._types import Json
 from podium._validation import Array, FormatError, PodiumError
 
 DEEPEST = 64
@@ -22,8 +23,6 @@ LONGEST_NAME = 100
 FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 
-Json: TypeAlias = "str | float | Sequence[Json] | Mapping[str, Json] | None"
-"""A value of JSON."""
 Value: TypeAlias = "str | float | np.generic | Array | Unfitted | Sequence[Value] | Mapping[Any, Value] | None"
 """What a model file holds: plain values, numpy's numbers and arrays, unfitted rankers, and lists and dicts of these."""
 Content: TypeAlias = Mapping[str, Value]

@@ -9,7 +9,6 @@ which is what inverts Eq. 2).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -94,7 +93,7 @@ def costs_of_steps(weights: Array, grades: Array) -> Array:
     return costs
 
 
-def _numbers(values: Any, name: str) -> Array:
+def _numbers(values: object, name: str) -> Array:
     """Return costs as a float64 matrix."""
     try:
         matrix = np.array(to_array(values, name), SCORE)
@@ -133,7 +132,7 @@ def _check_cost_vectors(costs: Array, grades: Array, classes: Array, name: str) 
         )
 
 
-def _place(row: Any, grades: Array, classes: Array, name: str) -> str:
+def _place(row: int, grades: Array, classes: Array, name: str) -> str:
     """Name a row of a cost matrix, or a row of the data."""
     label = classes.tolist()[grades[row]]
     return f"the row of grade {label!r}" if name == "cost" else f"row {row} (of grade {label!r})"

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
+from podium._types import Learner
 from podium._validation import Array
 from podium.boosting import Stop
 from podium.ordinal.mean_cost import mean_cost
@@ -36,7 +37,7 @@ class OrdinalRound:
         v_t = ½ ln((1 - ε_t) / ε_t), its vote.
     """
 
-    ranker: Any
+    ranker: Learner
     epsilon: float
     weight: float
 
@@ -62,10 +63,10 @@ class BaseLearner(Protocol):
     repeats: bool
     """Whether it would learn the same again from the same weights."""
 
-    def learn(self, weights: StepWeights) -> tuple[Any, Array]:
+    def learn(self, weights: StepWeights) -> tuple[Learner, Array]:
         """Return a base ranker for the current weights and the grades that it gives to the training rows."""
 
-    def replay(self, ranker: Any) -> Array:
+    def replay(self, ranker: Learner) -> Array:
         """Return the grades that an earlier base ranker gives to the training rows, as if it had just been learned."""
 
 
@@ -144,7 +145,7 @@ class StagedMedians:
         ``grade(ranker)`` returns the grades, from 0, that a base ranker gives to the rows.
     """
 
-    def __init__(self, n_rows: int, n_grades: int, grade: Callable[[Any], Array]) -> None:
+    def __init__(self, n_rows: int, n_grades: int, grade: Callable[[Learner], Array]) -> None:
         self.votes, self.grade = Votes(n_rows, n_grades), grade
 
     def add(self, round_: OrdinalRound) -> Array:

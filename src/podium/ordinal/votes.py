@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -90,12 +89,12 @@ def vote_of_stumps(
     return votes
 
 
-def _vote_on_rows(rows: Any, used: Array, model: tuple[Array, ...], votes_out: Array) -> None:
+def _vote_on_rows(rows: Array | sp.csr_array, used: Array, model: tuple[Array, ...], votes_out: Array) -> None:
     """Add the votes on some rows of a matrix."""
     _add_stump_votes(_used_columns(rows, used), *model, votes_out)
 
 
-def _used_columns(rows: Any, used: Array) -> Array:
+def _used_columns(rows: Array | sp.csr_array, used: Array) -> Array:
     """Return columns of some rows as a matrix by columns, cut to finite values, NaN where missing."""
     return np.ascontiguousarray(np.clip(dense_rows(rows[:, used]).T.astype(SCORE), -HUGE, HUGE))
 

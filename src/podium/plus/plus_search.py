@@ -57,7 +57,7 @@ class EfficientLearner:
         if len(self.members) < len(self.distribution.eta):
             self.members.append(ranking)
 
-    def search(self, potentials: Array, distribution: Any) -> WeakResult | None:
+    def search(self, potentials: Array, distribution: object) -> WeakResult | None:
         """Return the direction in which Ê2 falls steepest, or None where it falls in none."""
         if self.distribution.independent.size == self.distribution.graph.rank:
             self._exhaust()

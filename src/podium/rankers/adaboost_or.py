@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator, Sequence
 from numbers import Integral
 from os import PathLike
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,7 +17,7 @@ from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import check_is_fitted
 
 from podium._compiled import threads_for
-from podium._types import MatrixLike, Seed
+from podium._types import Learner, MatrixLike, Seed
 from podium._validation import Array, PodiumError, check_seed
 from podium.model_file import Column, Scalar, Schema
 from podium.model_file.values import Content
@@ -139,7 +139,7 @@ class AdaBoostOR(VotingRanker, BoostedOrdinalRanker[OrdinalRound]):
 
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: Learner | None = None,
         n_estimators: int = 1000,
         *,
         cost: str | ArrayLike = "absolute",
@@ -187,13 +187,13 @@ class AdaBoostOR(VotingRanker, BoostedOrdinalRanker[OrdinalRound]):
             return StumpRankers(self.estimator or ORStump(), data, threads_for(self.n_jobs, cells))
         return AnyRankers(self.estimator, data, seed)
 
-    def _voters(self) -> tuple[list[Any], Array]:
+    def _voters(self) -> tuple[Sequence[Learner], Array]:
         """Return the rounds' rankers and votes; where nothing was learned, the grade that would have cost least."""
         if self.best_iteration_ > 0:
             return self._story(self.best_iteration_)
         return [fitted_stump(ORStump(), constant_stump(self._constant_grade, len(self.classes_)))], np.ones(1)
 
-    def _story(self, n_rounds: int) -> tuple[list[Any], Array]:
+    def _story(self, n_rounds: int) -> tuple[Sequence[Learner], Array]:
         """Return the base rankers of the first rounds and their votes."""
         rounds = self.rounds_[:n_rounds]
         return [round_.ranker for round_ in rounds], np.array([round_.vote for round_ in rounds])

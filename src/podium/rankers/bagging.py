@@ -5,18 +5,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from numbers import Integral
 from os import PathLike
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils._param_validation import HasMethods, Interval
 
-from podium._types import MatrixLike, Seed
+from podium._types import Learner, MatrixLike, Seed
 from podium._validation import Array, FormatError, PodiumError, check_seed
 from podium.model_file.values import Content
 from podium.ordinal import OrdinalData
@@ -74,11 +74,11 @@ class BaggingOR(VotingRanker):
         "n_jobs": [Integral, None],
     }
 
-    estimators_: list[Any]
+    estimators_: Sequence[Learner]
 
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: Learner | None = None,
         n_estimators: int = 100,
         *,
         cost: str | ArrayLike = "absolute",
@@ -98,7 +98,7 @@ class BaggingOR(VotingRanker):
         estimators = [self._fitted(data, draw_rows(data, generator), generator) for _ in range(self.n_estimators)]
         self.estimators_, self.seed_ = estimators, seed
 
-    def _fitted(self, data: OrdinalData, drawn: Array, generator: np.random.Generator) -> Any:
+    def _fitted(self, data: OrdinalData, drawn: Array, generator: np.random.Generator) -> Learner:
         """Return a base ranker that has learned from drawn rows."""
         ranker = clone(ORStump() if self.estimator is None else self.estimator)
         if "random_state" in ranker.get_params(deep=False):
@@ -109,9 +109,10 @@ class BaggingOR(VotingRanker):
         # Another ranker would not know of a grade that was not drawn, so that it has all rows, these without costs.
         counts = np.bincount(drawn, minlength=len(data.grades))
         costs = data.costs / data.weight[:, None] * counts[:, None]
-        return ranker.fit(data.features, data.classes[data.grades], sample_cost=costs)
+        fitted: Learner = ranker.fit(data.features, data.classes[data.grades], sample_cost=costs)
+        return fitted
 
-    def _voters(self) -> tuple[list[Any], Array]:
+    def _voters(self) -> tuple[Sequence[Learner], Array]:
         return self.estimators_, np.ones(len(self.estimators_))
 
     def staged_predict(self, X: MatrixLike) -> Iterator[Array]:

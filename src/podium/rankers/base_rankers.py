@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from podium._types import Features
+from podium._types import Features, Learner
 from podium._validation import Array
 from podium.ordinal import OrdinalData, OrdinalStump, OrdinalStumpLearner, StepWeights, costs_of_steps, grades_of
 from podium.rankers.ordinal_ranker import OrdinalRanker
@@ -38,7 +37,7 @@ class StumpRankers:
         found = self.learner.search(weights)
         return fitted_stump(self.template, found.stump), found.grades
 
-    def replay(self, ranker: Any) -> Array:
+    def replay(self, ranker: Learner) -> Array:
         """Return the grades of an earlier stump."""
         return grades_by(ranker, self.data.features, self.data.classes)
 
@@ -57,12 +56,12 @@ class AnyRankers:
 
     repeats = False
 
-    def __init__(self, template: Any, data: OrdinalData, seed: int) -> None:
+    def __init__(self, template: Learner, data: OrdinalData, seed: int) -> None:
         self.template, self.data = template, data
         self.generator = check_random_state(seed)
         self.seeded = "random_state" in template.get_params(deep=False)
 
-    def learn(self, weights: StepWeights) -> tuple[Any, Array]:
+    def learn(self, weights: StepWeights) -> tuple[Learner, Array]:
         """Return a ranker fitted to the current cost vectors and its grades."""
         ranker = clone(self.template)
         if (seed := self._draw_seed()) is not None:
@@ -76,7 +75,7 @@ class AnyRankers:
             ranker.fit(data.features, data.classes[data.grades], sample_cost=costs)
         return ranker, grades_by(ranker, data.features, data.classes)
 
-    def replay(self, ranker: Any) -> Array:
+    def replay(self, ranker: Learner) -> Array:
         """Return the grades of an earlier ranker; its seed is drawn again, so that the next one has its own."""
         self._draw_seed()
         return grades_by(ranker, self.data.features, self.data.classes)
@@ -94,7 +93,7 @@ def fitted_stump(template: ORStump, stump: OrdinalStump) -> ORStump:
     return ranker
 
 
-def grades_by(ranker: Any, features: Features, classes: Array) -> Array:
+def grades_by(ranker: Learner, features: Features, classes: Array) -> Array:
     """Return the grades, from 0, that a fitted base ranker gives to the rows of a checked matrix."""
     if isinstance(ranker, OrdinalRanker):
         return ranker._grade(features)

@@ -90,7 +90,7 @@ class Boosted(Estimator, Generic[AnyRound]):
         self._kept_of_rounds.restore(self, content, path, self._sizes() | {"n_rounds": len(rounds)})
         self._keep(rounds, self.best_iteration_)
 
-    def _check_boosting(self, evals: Sequence[Any], init_model: Estimator | None) -> None:
+    def _check_boosting(self, evals: Sequence[object], init_model: Estimator | None) -> None:
         """Refuse, before any work, what cannot be measured, written to, or gone on from."""
         if self.early_stopping_rounds is not None and not evals:
             raise PodiumError("early_stopping_rounds needs an eval_set to measure each round on.")
@@ -129,7 +129,7 @@ class Boosted(Estimator, Generic[AnyRound]):
         before: list[AnyRound],
         data: TrainingData,
         why_nothing: Callable[[str], str],
-        start: Callable[[], Any] = lambda: None,
+        start: Callable[[], Content | None] = lambda: None,
     ) -> None:
         """Go through the rounds and keep what was learned.
 
@@ -163,7 +163,7 @@ class Boosted(Estimator, Generic[AnyRound]):
         self.evals_result_, self.stop_reason_ = monitor.history, monitor.reason
 
     def _open_checkpoint(
-        self, before: list[AnyRound], data: TrainingData, start: Callable[[], Any]
+        self, before: list[AnyRound], data: TrainingData, start: Callable[[], Content | None]
     ) -> Checkpoint[AnyRound] | None:
         """Return the file that keeps the rounds, if there is to be one."""
         if self.checkpoint is None:

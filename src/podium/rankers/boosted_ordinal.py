@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, Self, TypeVar
+from typing import Self, TypeVar
 
 from numpy.typing import ArrayLike
 
 from podium._types import MatrixLike
-from podium._validation import Array, PodiumError
+from podium._validation import PodiumError
 from podium.boosting import Boosting, EvaluationSet, MonitoredRound, Staged
 from podium.ordinal import MeanCost, OrdinalData, mean_cost
 from podium.rankers.boosted import Boosted
@@ -88,7 +88,7 @@ class BoostedOrdinalRanker(OrdinalRanker, Boosted[AnyRound]):
 
 
 def check_eval_sets(
-    data: OrdinalData, eval_set: Any, eval_cost: Any, cost: str | ArrayLike, own_costs: bool
+    data: OrdinalData, eval_set: object, eval_cost: object, cost: str | ArrayLike, own_costs: bool
 ) -> list[OrdinalData]:
     """Return the evaluation sets, checked, with the columns and grades of the training data.
 
@@ -114,7 +114,7 @@ def check_eval_sets(
 
 
 def _check_eval_set(
-    data: OrdinalData, X: MatrixLike, y: ArrayLike, cost: str | ArrayLike, costs: Array | None, number: int
+    data: OrdinalData, X: MatrixLike, y: ArrayLike, cost: str | ArrayLike, costs: ArrayLike | None, number: int
 ) -> OrdinalData:
     """Return one checked evaluation set."""
     found = OrdinalData.from_arrays(X, y, cost=cost, sample_cost=costs, classes=data.classes)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from os import PathLike
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,6 +19,7 @@ from podium._validation import Array, PodiumError, check_seed
 from podium.binning import as_blocks, bin_features, check_monotone
 from podium.boosting import Monitor, run
 from podium.data import Categories, RankingData, categorical_columns, warn_of_one_query
+from podium.data.categories import CategoricalFeatures
 from podium.export import TreeSum
 from podium.losses import Loss
 from podium.model_file import Scalar, Schema
@@ -90,8 +91,8 @@ class TreeRanker(Ranker, Boosted[TreeRound]):
     colsample_bytree: float
     max_bins: int
     quantized: bool
-    monotone_constraints: Any
-    categorical_features: Any
+    monotone_constraints: ArrayLike | None
+    categorical_features: CategoricalFeatures
     cat_smooth: float
     random_state: Seed
     n_jobs: int | None
@@ -129,7 +130,7 @@ class TreeRanker(Ranker, Boosted[TreeRound]):
         return find_categories(X, self.categorical_features, init_model, before)
 
     @property
-    def categories_(self) -> dict[Any, Array]:
+    def categories_(self) -> dict[str | int, Array]:
         """The categories of each categorical column, by its name or number; a category's code is its place."""
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", range(self.n_features_in_))
@@ -274,7 +275,7 @@ class TreeRanker(Ranker, Boosted[TreeRound]):
 
 
 def find_categories(
-    X: MatrixLike, categorical_features: Any, init_model: Estimator | None, before: Categories | None
+    X: MatrixLike, categorical_features: CategoricalFeatures, init_model: Estimator | None, before: Categories | None
 ) -> Categories:
     """Return the categories of X, or those that the trees to go on from mean by their sets.
 
@@ -302,7 +303,7 @@ def find_categories(
     return before
 
 
-def _check_monotone(constraints: Any, n_features: int, categories: Categories | None) -> Array | None:
+def _check_monotone(constraints: ArrayLike | None, n_features: int, categories: Categories | None) -> Array | None:
     """Return one of 1, -1 and 0 for each feature, or None; categories have no order to keep."""
     given = check_monotone(constraints, n_features)
     unordered = [] if categories is None or given is None else [one for one in categories.values if given[one] != 0]

@@ -101,7 +101,7 @@ class Estimator(BaseEstimator, ABC):
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
 
-    def _check_rows(self, X: MatrixLike) -> Any:
+    def _check_rows(self, X: MatrixLike) -> Features:
         """Return a matrix to be scored, with the columns that the fit had."""
         check_is_fitted(self)
         features, names = read_features(X, self._categories)
@@ -187,7 +187,7 @@ class Estimator(BaseEstimator, ABC):
         return tags
 
 
-def names_of(ranker: Any) -> list[str] | None:
+def names_of(ranker: object) -> list[str] | None:
     """Return the feature names that a fitted ranker has, if any."""
     names = getattr(ranker, "feature_names_in_", None)
     return None if names is None else names.tolist()

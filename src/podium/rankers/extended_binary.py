@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from podium._compiled import ROW, SCORE
 from podium._sparse import is_sparse
-from podium._types import Features, MatrixLike, SparseMatrix
+from podium._types import Features, Learner, MatrixLike, SparseMatrix
 from podium._validation import Array, FormatError, PodiumError
 from podium.model_file import Scalar, Schema
 from podium.model_file.saved_rankers import content_of, inner_ranker, require_builtin_ranker
@@ -125,7 +125,9 @@ class ExtendedBinary(OrdinalRanker):
 
     _kept: ClassVar[Schema] = OrdinalRanker._kept.extended(Scalar("not_monotone_", float))
 
-    def __init__(self, estimator: Any = None, *, encoding: str = "one-hot", cost: str | ArrayLike = "absolute") -> None:
+    def __init__(
+        self, estimator: Learner | None = None, *, encoding: str = "one-hot", cost: str | ArrayLike = "absolute"
+    ) -> None:
         self.estimator = estimator
         self.encoding = encoding
         self.cost = cost
@@ -158,13 +160,14 @@ class ExtendedBinary(OrdinalRanker):
             why = str(error).rstrip(".")
             raise PodiumError(f"{why}: ExtendedBinary needs an estimator of Podium, given in Python.") from None
 
-    def _given(self) -> Any:
+    def _given(self) -> Learner:
         """Return the classifier to clone."""
         if self.estimator is not None:
             return self.estimator
         from sklearn.ensemble import HistGradientBoostingClassifier  # here: it takes long to import
 
-        return HistGradientBoostingClassifier()
+        default: Learner = HistGradientBoostingClassifier()
+        return default
 
     def binary_values(self, X: MatrixLike) -> Array:
         """Return g(x, k), 1 or -1, of each row and threshold: shape (n_rows, K - 1)."""

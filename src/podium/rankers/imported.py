@@ -201,7 +201,7 @@ class ImportedTrees(ImportedRanker):
         return gain_shares(self._used, self.n_features_in_)
 
     @property
-    def _start(self) -> np.floating[Any]:
+    def _start(self) -> np.floating:
         """What the scores begin with, of the kind in which they are added up."""
         return np.float32(self.base_score_) if self._reading.float32 else SCORE(self.base_score_)
 

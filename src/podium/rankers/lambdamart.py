@@ -7,11 +7,13 @@ from numbers import Integral
 from os import PathLike
 from typing import Any, ClassVar
 
+from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from podium._types import Seed
-from podium._validation import PodiumError
-from podium.data import CONTRADICTIONS, Graded, RankingData, feedback_of
+from podium._validation import Array, PodiumError
+from podium.data import CONTRADICTIONS, Feedback, Graded, RankingData, feedback_of
+from podium.data.categories import CategoricalFeatures
 from podium.losses import (
     DELTAS,
     NORMALIZATIONS,
@@ -110,7 +112,7 @@ class LambdaMART(TreeRanker):
         max_bins: int = 255,
         quantized: bool = True,
         monotone_constraints: Sequence[int] | None = None,
-        categorical_features: Any = "from_dtype",
+        categorical_features: CategoricalFeatures = "from_dtype",
         cat_smooth: float = 50.0,
         early_stopping_rounds: int | None = None,
         eval_metric: str | Sequence[str] = "ndcg@10",
@@ -208,7 +210,7 @@ class MART(TreeRanker):
         self,
         n_estimators: int = 100,
         *,
-        loss: str | Callable[..., Any] = "squared",
+        loss: str | Callable[[Array, Feedback], tuple[ArrayLike, ArrayLike]] = "squared",
         sigma: float = 1.0,
         learning_rate: float = 0.1,
         max_leaves: int = 31,
@@ -223,7 +225,7 @@ class MART(TreeRanker):
         max_bins: int = 255,
         quantized: bool = True,
         monotone_constraints: Sequence[int] | None = None,
-        categorical_features: Any = "from_dtype",
+        categorical_features: CategoricalFeatures = "from_dtype",
         cat_smooth: float = 50.0,
         early_stopping_rounds: int | None = None,
         eval_metric: str | Sequence[str] = "ndcg@10",

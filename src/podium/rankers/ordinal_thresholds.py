@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from podium._compiled import ROW, SCORE
 from podium._frames import to_array
 from podium._sparse import take_rows
-from podium._types import Features, MatrixLike
+from podium._types import Features, Learner, MatrixLike
 from podium._validation import Array, FormatError, PodiumError, check_queries, check_scores, check_weight
 from podium.data import canonical_order, hash_features, row_keys
 from podium.model_file import Scalar, Schema
@@ -77,7 +77,7 @@ class OrdinalThresholds(OrdinalRanker):
     _kept: ClassVar[Schema] = OrdinalRanker._kept.extended(CUTS, Scalar("direction_", int, (-1, 1), choices=(1, -1)))
 
     def __init__(
-        self, estimator: Any = None, *, folds: int | str | None = 5, cost: str | ArrayLike = "absolute"
+        self, estimator: Learner | None = None, *, folds: int | str | None = 5, cost: str | ArrayLike = "absolute"
     ) -> None:
         self.estimator = estimator
         self.folds = folds
@@ -143,12 +143,13 @@ class OrdinalThresholds(OrdinalRanker):
         folds: Array = place % int(self.folds)
         return folds
 
-    def _learn_scores(self, data: OrdinalData, beside: dict[str, Array], folds: Array) -> tuple[Any, Array]:
+    def _learn_scores(self, data: OrdinalData, beside: dict[str, Array], folds: Array) -> tuple[Learner, Array]:
         """Return the fitted estimator and the scores to cut."""
         every = np.ones(len(folds), bool)
         if self.folds == "prefit":
-            check_is_fitted(self._given())
-            return self.estimator, self._scores_of(self.estimator, data.features)
+            given = self._given()
+            check_is_fitted(given)
+            return given, self._scores_of(given, data.features)
         estimator = self._fitted(data, beside, every)
         if self.folds is None:
             return estimator, self._scores_of(estimator, data.features)
@@ -158,19 +159,20 @@ class OrdinalThresholds(OrdinalRanker):
             scores[own] = self._scores_of(self._fitted(data, beside, ~own), take_rows(data.features, own))
         return estimator, scores
 
-    def _given(self) -> Any:
+    def _given(self) -> Learner:
         """Return the estimator to clone."""
         return MART() if self.estimator is None else self.estimator
 
-    def _fitted(self, data: OrdinalData, beside: dict[str, Array], rows: Array) -> Any:
+    def _fitted(self, data: OrdinalData, beside: dict[str, Array], rows: Array) -> Learner:
         """Return a clone of the estimator, fitted on some rows."""
         extra: dict[str, Any] = {name: values[rows] for name, values in beside.items()}
         if "qid" not in beside and has_fit_parameter(self._given(), "group"):
             extra["group"] = [int(rows.sum())]  # grades mean the same in all rows, so that one query is meant
-        return clone(self._given()).fit(take_rows(data.features, rows), 1 + data.grades[rows], **extra)
+        fitted: Learner = clone(self._given()).fit(take_rows(data.features, rows), 1 + data.grades[rows], **extra)
+        return fitted
 
     @staticmethod
-    def _scores_of(estimator: Any, features: Features) -> Array:
+    def _scores_of(estimator: Learner, features: Features) -> Array:
         """Return the scores that an estimator gives, checked."""
         return check_scores(estimator.predict(features), features.shape[0], "The scores of estimator")
 

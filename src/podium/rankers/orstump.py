@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from numbers import Integral
 from os import PathLike
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from numpy.typing import ArrayLike
+from sklearn.utils import Tags
 
 from podium._compiled import threads_for
 from podium._types import Features
@@ -106,7 +107,7 @@ class ORStump(OrdinalRanker):
             raise FormatError(path, f"one stump is expected; got {len(stumps)}")
         self._keep(stumps[0])
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = True  # one feature cannot part what needs two
         return tags

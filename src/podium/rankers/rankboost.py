@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from os import PathLike
 from typing import Any
@@ -17,6 +17,7 @@ from podium._magnitudes import check_within
 from podium._types import MatrixLike, PairsLike, QueryWeight
 from podium._validation import Array, PodiumError
 from podium.binning import bin_features, candidate_thresholds
+from podium.binning.thresholds import Thresholds
 from podium.data import CONTRADICTIONS, PAIR_WEIGHTS, RankingData, feedback_of, warn_of_one_query
 from podium.pairs import LOG_LARGEST, RULES, Distribution, PairBoosting, WeakLearner, WeakResult
 from podium.rankers.boosted_stumps import StumpRanker
@@ -140,11 +141,11 @@ class RankBoost(StumpRanker):
         undefined: str = "smooth",
         cumulative: bool = False,
         abstain: str | int = "learn",
-        weak: Any = "stump",
+        weak: str | WeakLearner | Callable[[RankingData], WeakLearner] = "stump",
         learning_rate: float = 1.0,
         max_bins: int | None = 255,
         monotone_constraints: Sequence[int] | None = None,
-        thresholds: Any = None,
+        thresholds: Thresholds | None = None,
         pair_weight: str = "pairs",
         contradictions: str = "keep",
         early_stopping_rounds: int | None = None,

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from numbers import Integral
 from os import PathLike
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -167,7 +166,7 @@ def slopes_of(Z: Array) -> Array:
     return slopes
 
 
-def slope_bound(delta: Any) -> Array:
+def slope_bound(delta: ArrayLike) -> Array:
     """Return the bound of RB+ Theorem 2 on the training ranking loss R̂2 after each round: exp(-½ Σ δ_t²).
 
     Parameters
@@ -180,7 +179,7 @@ def slope_bound(delta: Any) -> Array:
 
 
 def exponential_losses(
-    model: Any,
+    model: StumpRanker,
     X: MatrixLike,
     y: ArrayLike | None = None,
     *,

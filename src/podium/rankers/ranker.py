@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from podium._magnitudes import scaled_weight
-from podium._types import MatrixLike, PairsLike, QueryWeight
+from podium._types import Features, MatrixLike, PairsLike, QueryWeight
 from podium._validation import Array, PodiumError, check_labels, check_queries, check_weight
 from podium.boosting import EvaluationSet, ScoredRound, evaluation_sets
 from podium.data import Categories, RankingData, group_rows, warn_of_one_query
@@ -135,7 +135,7 @@ class Ranker(Estimator):
         return None
 
     def _evaluation_sets(
-        self, evals: list[RankingData], n_threads: int, start: Callable[[Any], Array | float] = lambda _: 0.0
+        self, evals: list[RankingData], n_threads: int, start: Callable[[Features], Array | float] = lambda _: 0.0
     ) -> tuple[list[EvaluationSet[ScoredRound]], list[Measure]]:
         """Return the evaluation sets, and the measures of `eval_metric`; `start` gives scores before the rounds."""
         measures = [parse_measure(name) for name in self._monitor_measures()]
@@ -155,7 +155,7 @@ class Ranker(Estimator):
             parse_measure(name)
 
 
-def _check_evals(eval_set: Any, eval_qid: Any, eval_group: Any, train: RankingData) -> list[RankingData]:
+def _check_evals(eval_set: object, eval_qid: object, eval_group: object, train: RankingData) -> list[RankingData]:
     """Check the evaluation sets and their columns."""
     sets = eval_sets(eval_set)
     ids, groups = (
@@ -192,15 +192,15 @@ def _check_eval_queries(train: RankingData, data: RankingData, number: int, by_q
         warn_of_one_query(data.labels, f"of eval_set[{number}] ", "eval_group=[..., [{}], ...]", 4)
 
 
-def eval_sets(eval_set: Any) -> list[tuple[Any, Any]]:
+def eval_sets(eval_set: object) -> list[tuple[MatrixLike, ArrayLike]]:
     """Return the evaluation sets as a list of (X, y)."""
-    sets = [] if eval_set is None else list(eval_set) if isinstance(eval_set, Iterable) else [eval_set]
+    sets: list[Any] = [] if eval_set is None else list(eval_set) if isinstance(eval_set, Iterable) else [eval_set]
     if isinstance(eval_set, tuple) or not all(isinstance(one, tuple | list) and len(one) == 2 for one in sets):
         raise PodiumError("eval_set must be a list of (X, y), such as [(X_valid, y_valid)].")
     return [(X, y) for X, y in sets]
 
 
-def one_per_eval_set(beside: Any, n_sets: int, name: str) -> list[Any]:
+def one_per_eval_set(beside: object, n_sets: int, name: str) -> list[ArrayLike | None]:
     """Return one entry per evaluation set."""
     if beside is None:
         return [None] * n_sets

@@ -6,19 +6,18 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from copy import copy
 from os import PathLike
-from typing import Any
 
 from sklearn.utils.validation import has_fit_parameter
 
 from podium._compiled import thread_count
-from podium._types import Features
+from podium._types import Features, Learner
 from podium._validation import Array, FormatError, PodiumError
 from podium.model_file.saved_rankers import content_of, inner_ranker
 from podium.model_file.values import Content, Value
-from podium.ordinal import Votes, vote_of_stumps
+from podium.ordinal import OrdinalStump, Votes, vote_of_stumps
 from podium.ordinal.ordinal_columns import STUMPS, stumps_from_columns
 from podium.rankers.base_rankers import fitted_stump, grades_by
 from podium.rankers.ordinal_ranker import OrdinalRanker
@@ -32,11 +31,11 @@ class VotingRanker(OrdinalRanker):
     ``_voters()`` and has the parameters ``estimator, n_jobs``.
     """
 
-    estimator: Any
+    estimator: Learner | None
     n_jobs: int | None
 
     @abstractmethod
-    def _voters(self) -> tuple[list[Any], Array]:
+    def _voters(self) -> tuple[Sequence[Learner], Array]:
         """Return the fitted rankers that `predict` asks, and the weight of each."""
 
     def _grade(self, features: Features) -> Array:
@@ -48,13 +47,13 @@ class VotingRanker(OrdinalRanker):
     def _votes(self, features: Features) -> Votes:
         """Return the votes of all rankers that count."""
         rankers, weights = self._voters()
-        if all(type(ranker) is ORStump for ranker in rankers):
-            stumps = [ranker.stump_ for ranker in rankers]
+        stumps = stumps_of(rankers)
+        if stumps is not None:
             return vote_of_stumps(stumps, weights, features, len(self.classes_), thread_count(self.n_jobs))
         *_, votes = self._vote_in_turn(features, rankers, weights)
         return votes
 
-    def _vote_in_turn(self, features: Features, rankers: list[Any], weights: Array) -> Iterator[Votes]:
+    def _vote_in_turn(self, features: Features, rankers: Sequence[Learner], weights: Array) -> Iterator[Votes]:
         """Yield the votes after each ranker: the same object, which grows."""
         votes = Votes(features.shape[0], len(self.classes_))
         for ranker, weight in zip(rankers, weights.tolist(), strict=True):
@@ -75,7 +74,7 @@ class VotingRanker(OrdinalRanker):
         if not (isinstance(own, str) and own == "absolute"):
             raise PodiumError(f"Give cost to {name}, not to its estimator, whose costs come from it; got {own!r}.")
 
-    def _restore_rankers(self, content: Content, path: str | PathLike[str]) -> list[Any]:
+    def _restore_rankers(self, content: Content, path: str | PathLike[str]) -> Sequence[OrdinalRanker]:
         """Return the rankers that `rankers_to_content` wrote, each of which must give the grades of the vote."""
         kept = content.get("stumps")
         if not isinstance(kept, dict):
@@ -96,8 +95,15 @@ class VotingRanker(OrdinalRanker):
         return ranker
 
 
-def rankers_to_content(rankers: list[Any]) -> Content:
+def stumps_of(rankers: Sequence[Learner]) -> list[OrdinalStump] | None:
+    """Return the stumps of rankers that are all ORStumps; None if one is not."""
+    stumps = [ranker.stump_ for ranker in rankers if type(ranker) is ORStump]
+    return stumps if len(stumps) == len(rankers) else None
+
+
+def rankers_to_content(rankers: Sequence[Learner]) -> Content:
     """Return what a file keeps of the rankers of a vote: stumps as columns, others each by itself."""
-    if all(type(ranker) is ORStump for ranker in rankers):
-        return {"stumps": STUMPS.write_rows([ranker.stump_ for ranker in rankers])}
+    stumps = stumps_of(rankers)
+    if stumps is not None:
+        return {"stumps": STUMPS.write_rows(stumps)}
     return {"rankers": [content_of(ranker) for ranker in rankers]}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import mmap
 from collections import deque
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -111,7 +111,7 @@ def read_letor(
     return RankingTable(X, label, qid, docid, None)
 
 
-def _check(n_features: Any, sparse: Any) -> None:
+def _check(n_features: object, sparse: object) -> None:
     """Refuse parameters that cannot be meant."""
     if n_features is not None and not (isinstance(n_features, Integral) and 1 <= int(n_features) <= LARGEST_FEATURE):
         raise PodiumError(f"n_features must be None or an integer from 1 to {LARGEST_FEATURE}; got {n_features!r}.")
@@ -126,7 +126,7 @@ class _Store:
     copied from, where malloc would keep it, so that the result and its source are not both there in full.
     """
 
-    def __init__(self, n_entries: int, dtype: np.dtype[Any]) -> None:
+    def __init__(self, n_entries: int, dtype: np.dtype[np.floating]) -> None:
         self.column = _mapped(n_entries, np.dtype(COLUMN))
         self.value = _mapped(n_entries, dtype)
         self.used = 0
@@ -137,7 +137,7 @@ class _Store:
         return np.concatenate(self.ends)
 
 
-def _mapped(size: int, dtype: np.dtype[Any]) -> np.ndarray:
+def _mapped(size: int, dtype: np.dtype[np.generic]) -> np.ndarray:
     """``np.zeros(size, dtype)``, in pages of its own."""
     return np.frombuffer(mmap.mmap(-1, size * dtype.itemsize), dtype)
 
@@ -145,7 +145,7 @@ def _mapped(size: int, dtype: np.dtype[Any]) -> np.ndarray:
 class _Rows:
     """Rows read so far."""
 
-    def __init__(self, path: PathLike, dtype: np.dtype[Any], largest: int) -> None:
+    def __init__(self, path: PathLike, dtype: np.dtype[np.floating], largest: int) -> None:
         self.path, self.dtype, self.largest = path, dtype, largest
         self.n_rows = self.n_entries = self.n_lines = self.highest = 0
         self.has_qid: bool | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from podium._validation import PodiumError
 
@@ -44,7 +45,7 @@ class RankingTable(NamedTuple):
     feature_names: list[str] | None
 
 
-def check_dtype(dtype: Any) -> np.dtype[Any]:
+def check_dtype(dtype: DTypeLike) -> np.dtype[np.floating]:
     """Return the type of `X`, float64 or float32."""
     try:
         floats: np.dtype[Any] = np.dtype(dtype)

@@ -7,7 +7,8 @@ import io
 import re
 from collections.abc import Iterable, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from types import ModuleType
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from podium.readers.ranking_table import RankingTable, check_dtype
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
+    from pyarrow import Schema, Table
 
 _NOT_A_NUMBER = re.compile(r"In CSV column #(\d+): Row #(\d+): CSV conversion error to \w+: invalid value (.*)")
 _ROW_NUMBER = re.compile(r"(?:CSV parse error: )?Row #(\d+): ")
@@ -143,7 +145,7 @@ def read_parquet(
     return _ranking_table(path, table, roles, arrow, floats)
 
 
-def _pyarrow(module: str) -> Any:
+def _pyarrow(module: str) -> ModuleType:
     """Import a part of pyarrow, which not every installation has."""
     try:
         return import_module(module)
@@ -210,7 +212,7 @@ def _csv_names(path: PathLike, delimiter: str) -> list[str]:
     return names
 
 
-def _read_csv(path: PathLike, roles: _Roles, delimiter: str) -> Any:
+def _read_csv(path: PathLike, roles: _Roles, delimiter: str) -> Table:
     """Read the columns of a CSV file that have a role, as an arrow table."""
     arrow, reader = _pyarrow("pyarrow"), _pyarrow("pyarrow.csv")
     types = {name: arrow.float64() for name in roles.numbers()}
@@ -242,7 +244,7 @@ def _advice(name: str, roles: _Roles) -> str:
     return "" if name == roles.label else "; leave it out of features"
 
 
-def _refuse_text_columns(path: PathLike, schema: Any, roles: _Roles, arrow: Any) -> None:
+def _refuse_text_columns(path: PathLike, schema: Schema, roles: _Roles, arrow: ModuleType) -> None:
     """Raise for a feature or label column that does not hold numbers."""
     kinds = arrow.types
     for name in roles.numbers():
@@ -253,7 +255,9 @@ def _refuse_text_columns(path: PathLike, schema: Any, roles: _Roles, arrow: Any)
             raise FormatError(path, problem)
 
 
-def _ranking_table(path: PathLike, table: Any, roles: _Roles, arrow: Any, dtype: np.dtype[Any]) -> RankingTable:
+def _ranking_table(
+    path: PathLike, table: Table, roles: _Roles, arrow: ModuleType, dtype: np.dtype[np.floating]
+) -> RankingTable:
     """Make numpy arrays of an arrow table."""
     if table.num_rows == 0:
         raise FormatError(path, "the file has no rows, only names of columns")
@@ -267,7 +271,7 @@ def _ranking_table(path: PathLike, table: Any, roles: _Roles, arrow: Any, dtype:
     return RankingTable(X, y, qid, docid, roles.features)
 
 
-def _labels(path: PathLike, name: str, table: Any, arrow: Any) -> np.ndarray:
+def _labels(path: PathLike, name: str, table: Table, arrow: ModuleType) -> np.ndarray:
     """Label of each row, a finite number."""
     y = _matrix(table, [name], arrow, np.dtype(SCORE))[:, 0].copy()
     bad = np.flatnonzero(~np.isfinite(y))
@@ -277,7 +281,7 @@ def _labels(path: PathLike, name: str, table: Any, arrow: Any) -> np.ndarray:
     return y
 
 
-def _matrix(table: Any, names: list[str], arrow: Any, dtype: np.dtype[Any]) -> np.ndarray:
+def _matrix(table: Table, names: list[str], arrow: ModuleType, dtype: np.dtype[np.floating]) -> np.ndarray:
     """``np.column_stack([table[name] for name in names])`` with NaN for nulls, batch by batch."""
     X = np.empty((table.num_rows, len(names)), dtype)
     start = 0
@@ -289,7 +293,7 @@ def _matrix(table: Any, names: list[str], arrow: Any, dtype: np.dtype[Any]) -> n
     return X
 
 
-def _queries(path: PathLike, name: str, table: Any, arrow: Any) -> np.ndarray:
+def _queries(path: PathLike, name: str, table: Table, arrow: ModuleType) -> np.ndarray:
     """Query of each row as int64 if all are integers, else as str."""
     texts = table.column(name).cast(arrow.string()).to_pylist()
     for row, text in enumerate(texts):
@@ -303,7 +307,7 @@ def _queries(path: PathLike, name: str, table: Any, arrow: Any) -> np.ndarray:
     return numbers if numbers.astype(np.str_).tolist() == texts else np.array(texts, np.str_)
 
 
-def _documents(name: str, table: Any, arrow: Any) -> np.ndarray:
+def _documents(name: str, table: Table, arrow: ModuleType) -> np.ndarray:
     """Document of each row as str; an object array with None where some have none."""
     texts = [text or None for text in table.column(name).cast(arrow.string()).to_pylist()]
     return np.array(texts, object if None in texts else np.str_)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -82,7 +82,7 @@ def _block_sums(bins: BlockBins, whole: Array, above: Array, missing: Array, n_t
     run_threads(_sum_half_block, calls, n_threads)
 
 
-def _sum_half_block(*arguments: Any) -> None:
+def _sum_half_block(*arguments: object) -> None:
     """Call the kernel with a histogram to fill."""
     _half_block_sums(*arguments, np.zeros((8, 256), np.int64))
 

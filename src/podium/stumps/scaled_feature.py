@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from podium._compiled import SCORE, compiled
 from podium._sparse import is_sparse
@@ -76,7 +76,7 @@ class FeatureLearner:
     """
 
     def __init__(
-        self, X: Features, rows: Array, *, abstain: str | int = "learn", monotone_constraints: Any = None
+        self, X: Features, rows: Array, *, abstain: str | int = "learn", monotone_constraints: ArrayLike | None = None
     ) -> None:
         self.X, self.rows = X, rows
         self.abstains = lookup(ABSTAINS, abstain, "abstain")

@@ -7,11 +7,12 @@ variants: .3 (``criterion="r"``), .2 (``"z"``), and .cum (a `Cumulative`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from podium._compiled import SCORE, compiled, inlined_part
 from podium._types import Features
@@ -58,7 +59,7 @@ class Stump:
         return values
 
 
-def column_of(X: Features, feature: int) -> tuple[Any, Array]:
+def column_of(X: Features, feature: int) -> tuple[slice | Array, Array]:
     """Return the rows that are stored of one column of X, as an index, and their values."""
     if isinstance(X, np.ndarray):
         return slice(None), X[:, feature]
@@ -133,7 +134,7 @@ class StumpLearner:
         *,
         criterion: str = "r",
         abstain: str | int = "learn",
-        monotone_constraints: Sequence[int] | None = None,
+        monotone_constraints: ArrayLike | None = None,
         cumulative: Cumulative | None = None,
         n_threads: int = 1,
     ) -> None:
@@ -208,11 +209,16 @@ class CrossingGains:
         return np.rint((np.sqrt(minus) - np.sqrt(plus)) / Z_TIE) * Z_TIE
 
 
-CRITERIA: dict[Any, Callable[[Bins, int], Any]] = {"r": PotentialGains, "z": CrossingGains}
-ABSTAINS: dict[Any, Array] = {"learn": np.array([0, 1]), 0: np.array([0]), 1: np.array([1])}
+Item = TypeVar("Item")
+
+CRITERIA: dict[str, Callable[[Bins, int], Callable[[Array, Distribution], Array]]] = {
+    "r": PotentialGains,
+    "z": CrossingGains,
+}
+ABSTAINS: dict[str | int, Array] = {"learn": np.array([0, 1]), 0: np.array([0]), 1: np.array([1])}
 
 
-def lookup(table: dict[Any, Any], key: Any, name: str) -> Any:
+def lookup(table: Mapping[Any, Item], key: object, name: str) -> Item:
     """Return ``table[key]`` or say which keys there are."""
     if not isinstance(key, str | int) or key not in table:
         keys = ", ".join(repr(known) for known in table)
@@ -220,7 +226,7 @@ def lookup(table: dict[Any, Any], key: Any, name: str) -> Any:
     return table[key]
 
 
-def allowed_signs(constraints: Sequence[int] | None, n_features: int) -> Array:
+def allowed_signs(constraints: ArrayLike | None, n_features: int) -> Array:
     """Return, for each feature, whether α > 0 and whether α < 0 is allowed: shape (n_features, 2)."""
     signs = check_monotone(constraints, n_features)
     if signs is None:

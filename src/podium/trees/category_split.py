@@ -62,7 +62,7 @@ class CategorySplits:
         limits : Limits
         """
         found, sets = np.recarray(len(nodes), SPLIT), np.empty((len(nodes), WORDS), np.uint32)
-        calls: list[Any] = [
+        calls: list[tuple[Any, ...]] = [
             (*node, *self._terms, limits, out, words) for node, out, words in zip(nodes, found, sets, strict=True)
         ]
         run_threads(search_category_splits, calls, self.n_threads)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -143,7 +143,7 @@ class Forest:
         """Join trees."""
         n_leaves = np.array([tree.n_leaves for tree in trees], ROW)
 
-        def joined(name: str, dtype: Any) -> Array:
+        def joined(name: str, dtype: type[np.generic]) -> Array:
             """One column of all trees."""
             return np.concatenate([np.empty(0, dtype), *(getattr(tree, name) for tree in trees)]).astype(dtype)
 
@@ -161,7 +161,7 @@ class Forest:
         """The thresholds for features of float32."""
         return rounded_down(self.threshold)
 
-    def score(self, features: Features, n_threads: int = 1, start: float | np.floating[Any] = 0.0) -> Array:
+    def score(self, features: Features, n_threads: int = 1, start: float | np.floating = 0.0) -> Array:
         """Return the sum of all trees for each row of a checked matrix.
 
         It begins with `start` and is of its kind: with a float32 it is rounded after each tree, as in programs
@@ -182,7 +182,7 @@ def _add_trees(forest: Forest, features: Features, n_threads: int, scores: Array
     run_threads(_score_rows, calls, n_threads)
 
 
-def _score_rows(forest: Forest, rows: Any, scores_out: Array) -> None:
+def _score_rows(forest: Forest, rows: Array | sp.csr_array, scores_out: Array) -> None:
     """Score the rows of one task."""
     dense = dense_rows(rows)
     thresholds = forest.threshold32 if dense.dtype == np.float32 else forest.threshold
