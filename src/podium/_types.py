@@ -84,5 +84,5 @@ PairsLike: TypeAlias = tuple[ArrayLike, ArrayLike] | tuple[ArrayLike, ArrayLike,
 """Explicit pairs as users may give them: better rows, worse rows and, if given, weights."""
 QueryWeight: TypeAlias = ArrayLike | Mapping[Any, float]
 """Weights of queries: by id, or one per row or query."""
-Seed: TypeAlias = int | np.random.RandomState | None
+Seed: TypeAlias = int | np.integer | np.random.RandomState | None
 """A `random_state` as scikit-learn has it."""

@@ -292,7 +292,7 @@ def _check_column(values: ArrayLike, n_rows: int, name: str) -> Array:
     return np.ascontiguousarray(column, np.float64)
 
 
-def _check_group(group: ArrayLike | None, n_rows: int) -> Array:
+def _check_group(group: ArrayLike, n_rows: int) -> Array:
     """Return query sizes that sum to the number of rows."""
     sizes = to_array(group, "group")
     if sizes.ndim != 1 or not np.issubdtype(sizes.dtype, np.integer):
@@ -319,7 +319,7 @@ def _qid_length_message(ids: Array, n_rows: int) -> str:
     return f"qid must have one id per row: {n_rows} expected, {ids.size if ids.ndim == 1 else ids.shape} given."
 
 
-def _ids_as_given(qid: ArrayLike | None) -> Array:
+def _ids_as_given(qid: ArrayLike) -> Array:
     """Return ids as an array that keeps each as it is: numpy would make one kind of 1 and "1"."""
     ids = to_array(qid, "qid")
     if isinstance(qid, list | tuple) and ids.ndim == 1 and len({type(value) for value in qid}) > 1:

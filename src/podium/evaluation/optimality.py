@@ -117,7 +117,7 @@ class LocalOptimality:
 
 def local_optimality(
     model: Any,
-    X: MatrixLike,
+    X: MatrixLike | None,
     y: ArrayLike,
     *,
     qid: ArrayLike | None = None,

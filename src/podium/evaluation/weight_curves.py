@@ -115,7 +115,7 @@ class WeightCurves:
 
 def weight_curves(
     model: Any,
-    X: MatrixLike,
+    X: MatrixLike | None,
     y: ArrayLike,
     *,
     qid: ArrayLike | None = None,

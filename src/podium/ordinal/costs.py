@@ -51,7 +51,7 @@ def cost_matrix(cost: str | ArrayLike, classes: Array) -> Array:
     return matrix
 
 
-def row_costs(sample_cost: ArrayLike | None, grades: Array, classes: Array) -> Array:
+def row_costs(sample_cost: ArrayLike, grades: Array, classes: Array) -> Array:
     """Return one checked cost vector per row as an n × K array.
 
     Parameters

@@ -31,7 +31,7 @@ class BoostedOrdinalRanker(OrdinalRanker, Boosted[AnyRound]):
         sample_cost: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         eval_set: Sequence[tuple[MatrixLike, ArrayLike]] | None = None,
-        eval_cost: Sequence[ArrayLike] | None = None,
+        eval_cost: Sequence[ArrayLike | None] | None = None,
         init_model: Estimator | None = None,
     ) -> Self:
         """Learn to grade.

@@ -41,8 +41,8 @@ class Ranker(Estimator):
         sample_weight: ArrayLike | None = None,
         query_weight: QueryWeight | None = None,
         eval_set: Sequence[tuple[MatrixLike, ArrayLike]] | None = None,
-        eval_qid: Sequence[ArrayLike] | None = None,
-        eval_group: Sequence[ArrayLike] | None = None,
+        eval_qid: Sequence[ArrayLike | None] | None = None,
+        eval_group: Sequence[ArrayLike | None] | None = None,
         init_model: Estimator | None = None,
     ) -> Self:
         """Learn to rank.
