@@ -164,7 +164,7 @@ KERNELS = {
 @pytest.mark.parametrize(("form", "criterion"), KERNELS)
 def test_every_kernel_has_several_tasks_and_threads_that_change_no_bit(form, criterion, tasks, monkeypatch):
     monkeypatch.setattr("podium.stumps.block_walk.SMALL", 8)
-    monkeypatch.setattr("podium.pairs.explicit_part.CHUNK", 9)
+    monkeypatch.setattr("podium.pairs.explicit_part.PAIRS_PER_CHUNK", 9)
     rng = np.random.default_rng(0)
     X = make_features(rng, 40, 37)
     feedback = FeedbackSum((graded_of(rng, [4, 12, 7, 9, 8], 3), pairs_of(rng, 40)))

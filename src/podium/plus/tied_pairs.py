@@ -21,9 +21,6 @@ GROUP = 8
 """Rankers in a group: the bits of a byte, whose 256 patterns make a histogram that stays in the first-level cache."""
 FLOOR = 1e-290
 """Least share of a pair; slower denormal numbers are kept away as well."""
-CHUNK = 1_000_000
-"""Pairs a chunk holds at least; chunks are summed apart and added up in order, so threads change no bit."""
-MAX_CHUNKS = 16
 ROUNDING = 1e-12
 """A sum of all shares this near to 1 is 1 but for rounding: Z_t is then what it was expected to be."""
 
@@ -52,7 +49,7 @@ class TieWeights:
     def __init__(self, order: PairOrder, n_rows: int, n_threads: int = 1) -> None:
         self.order, self.n_rows, self.n_threads = order, n_rows, n_threads
         self.shares = order.weight / order.weight.sum()
-        self._chunks = _chunks_of(order.start)
+        self._chunks = order.chunks()
         self.total, self.better, self.worse = 1.0, np.zeros(n_rows, SCORE), np.zeros(n_rows, SCORE)
         self.move(np.zeros(n_rows, np.bool_), 0.0, np.zeros((0, n_rows), np.uint8), np.ones((0, 256), SCORE), 1.0)
 
@@ -118,13 +115,6 @@ class TieWeights:
     @property
     def _pairs(self) -> tuple[Array, Array, Array]:
         return self.order.better, self.order.start, self.order.worse
-
-
-def _chunks_of(start: Array) -> list[tuple[int, int]]:
-    """Split the better rows into runs of about equally many pairs, by their number alone."""
-    n_chunks = max(1, min(MAX_CHUNKS, int(start[-1]) // CHUNK))
-    cuts = np.unique(np.searchsorted(start, np.linspace(0, start[-1], n_chunks + 1)))
-    return list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))
 
 
 def pack_bits(values: Array) -> Array:

@@ -10,12 +10,11 @@ gradient is then some 26 multiples and a mean curvature 7, where a scale by the 
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from podium._compiled import INDEX, compiled, linked_part, prefetch, run_threads, threads_for
+from podium._compiled import INDEX, compiled, even_ranges, linked_part, prefetch, run_threads, threads_for
 from podium._validation import Array
 from podium.binning import BlockBins
 from podium.stumps import half_blocks
@@ -125,13 +124,10 @@ def pack_gradients(
     if whole:
         scales[1] = 2.0 ** np.floor(np.log2(scales[1]))
     n_threads = threads_for(n_threads, 16 * n)  # a row takes as long as 16 cells
-    bounds = np.linspace(0, n, n_threads + 1).astype(np.int64).tolist()
+    runs = even_ranges(n, n_threads)
     while True:
         layout = SumLayout(*bits, *(1.0 / scales).tolist())
-        calls = [
-            (gradient, curvature, keys, a, b, *scales.tolist(), layout, np.uint64(salt), planes)
-            for a, b in pairwise(bounds)
-        ]
+        calls = [(gradient, curvature, keys, *run, *scales.tolist(), layout, np.uint64(salt), planes) for run in runs]
         totals = np.sum(run_threads(_pack_rows, calls, n_threads), axis=0)
         if np.all(totals <= largest):
             return Packed(planes, layout)
@@ -186,7 +182,7 @@ def as_lines(bins: BlockBins, n_threads: int = 1) -> Array:
     room = np.zeros(n_rows * sum(lengths) + LINE, np.uint64)
     words = room[-room.ctypes.data // 8 % LINE :][: n_rows * sum(lengths)]
     n_threads = threads_for(n_threads, n_rows * n_words)
-    parts = [slice(a, b) for a, b in pairwise(np.linspace(0, n_rows, n_threads + 1).astype(np.int64))]
+    parts = [slice(*run) for run in even_ranges(n_rows, n_threads)]
     run_threads(_fill_lines, [(half_blocks(bins), lengths, part, n_words, words) for part in parts], n_threads)
     return words
 
