@@ -19,7 +19,7 @@ import scipy.sparse as sp
 from podium._frames import category_kind, column_values, frame_names, is_frame, plain_array
 from podium._validation import Array, KindError, PodiumError, check_features, is_null
 
-MOST = 255
+MAX_CATEGORIES = 255
 """Most categories of a column: codes of training rows are bytes, one of which says that a value is missing."""
 
 
@@ -283,12 +283,12 @@ def _learn_column(values: list[Any], places: Array, title: str) -> tuple[Any, ..
     for value in rows:
         check_category(value, title)
     known = sorted(rows, key=category_order)
-    if len(known) <= MOST:
+    if len(known) <= MAX_CATEGORIES:
         return tuple(known)
-    kept = set(sorted(known, key=lambda value: -rows[value])[:MOST])
+    kept = set(sorted(known, key=lambda value: -rows[value])[:MAX_CATEGORIES])
     lost = sum(count for value, count in rows.items() if value not in kept)
     warnings.warn(
-        f"{title} has {len(known)} categories; the {MOST} most frequent are kept, and the others are missing "
+        f"{title} has {len(known)} categories; the {MAX_CATEGORIES} most frequent are kept, and the others are missing "
         f"({lost} of {len(places)} rows).",
         stacklevel=6,  # the caller of fit,
     )

@@ -16,7 +16,7 @@ from podium._compiled import ROW, SCORE, compiled, compiled_argument_part, compi
 from podium._validation import Array, NoPairsError, PodiumError
 from podium.measures.conventions import Rules
 from podium.measures.measure import Definition, Kernel
-from podium.measures.sorting import BY_GRADES, GRADES, sort_descending
+from podium.measures.sorting import BY_GRADES, MAX_GRADES, sort_descending
 from podium.measures.ties import Ranking
 
 QUADRATIC_LIMIT = 400
@@ -162,7 +162,7 @@ def inversions(values: Array, places: Array) -> float:
 @inlined_part
 def grade_inversions(grades: Array) -> int:
     """Inversions of integers below 64: ``lower[g]`` counts the rows so far with a grade below g."""
-    lower, n_grades, count = np.empty(GRADES, ROW), 0, 0
+    lower, n_grades, count = np.empty(MAX_GRADES, ROW), 0, 0
     for i in range(len(grades)):
         n_grades = int(grades[i]) + 1 if grades[i] >= n_grades else n_grades
     for grade in range(n_grades):

@@ -14,7 +14,7 @@ from podium._compiled import ROW, SCORE, compiled, compiled_part, even_chunks, r
 from podium._validation import Array
 from podium.data import Pairs
 
-WIDE = 600.0
+WIDEST_SCORES = 600.0
 """Widest range of scores for one exponential a row; beyond it each pair gets its own, shifted by the largest."""
 PAIRS_PER_CHUNK = 1_000_000
 """Least pairs of a chunk. Each chunk sums apart, then the chunks are added up in order, so that the
@@ -106,7 +106,7 @@ class PairsPart:
     def _exponentials(self, scores: Array) -> tuple[Array, Array, float]:
         """Return exp(s - c), exp(c - s) and 0; or two empty arrays and the largest exponent of any pair."""
         low, high = scores.min(initial=0.0), scores.max(initial=0.0)
-        if high - low > WIDE:
+        if high - low > WIDEST_SCORES:
             order = self.order
             return np.empty(0), np.empty(0), float(_largest_pair(order.better, order.start, order.worse, scores))
         rise = np.exp(scores - (0.5 * low + 0.5 * high))

@@ -17,7 +17,7 @@ from podium._compiled import SCORE, compiled, run_threads
 from podium._validation import Array
 from podium.pairs import PairOrder
 
-GROUP = 8
+RANKERS_PER_GROUP = 8
 """Rankers in a group: the bits of a byte, whose 256 patterns make a histogram that stays in the first-level cache."""
 FLOOR = 1e-290
 """Least share of a pair; slower denormal numbers are kept away as well."""
@@ -97,7 +97,7 @@ class TieWeights:
 
     def tied(self, patterns: Array) -> Array:
         """Return ε⁰ (RB+ Eq. 8) of the rankers of each group, shape (n_groups, 8)."""
-        tied = np.zeros((len(patterns), GROUP), SCORE)
+        tied = np.zeros((len(patterns), RANKERS_PER_GROUP), SCORE)
         calls = [(*self._pairs, pattern, self.shares, out) for pattern, out in zip(patterns, tied, strict=True)]
         run_threads(_tied_shares, calls, self.n_threads)
         return tied / self.total
@@ -119,11 +119,11 @@ class TieWeights:
 
 def pack_bits(values: Array) -> Array:
     """Return {0, 1}-valued rankings, one a row of `values`, as bits: shape (n_groups, n_rows), uint8."""
-    n_groups = -(-len(values) // GROUP)
-    padded = np.zeros((n_groups * GROUP, values.shape[1]), np.uint8)
+    n_groups = -(-len(values) // RANKERS_PER_GROUP)
+    padded = np.zeros((n_groups * RANKERS_PER_GROUP, values.shape[1]), np.uint8)
     padded[: len(values)] = values
-    bits = np.uint8(1) << np.arange(GROUP, dtype=np.uint8)
-    by_group = padded.reshape(n_groups, GROUP, values.shape[1])
+    bits = np.uint8(1) << np.arange(RANKERS_PER_GROUP, dtype=np.uint8)
+    by_group = padded.reshape(n_groups, RANKERS_PER_GROUP, values.shape[1])
     patterns: Array = (by_group * bits[:, None]).sum(axis=1, dtype=np.uint8)
     return patterns
 
@@ -139,11 +139,11 @@ def tie_tables(of_tie: Array) -> Array:
     -------
     ndarray of float64, shape (n_groups, 256, ...)
     """
-    n_groups = -(-len(of_tie) // GROUP)
-    padded = np.zeros((n_groups * GROUP, *of_tie.shape[1:]), SCORE)
+    n_groups = -(-len(of_tie) // RANKERS_PER_GROUP)
+    padded = np.zeros((n_groups * RANKERS_PER_GROUP, *of_tie.shape[1:]), SCORE)
     padded[: len(of_tie)] = of_tie
-    zero = (np.arange(256)[:, None] >> np.arange(GROUP)) & 1 == 0
-    by_group = padded.reshape(n_groups, GROUP, *of_tie.shape[1:])
+    zero = (np.arange(256)[:, None] >> np.arange(RANKERS_PER_GROUP)) & 1 == 0
+    by_group = padded.reshape(n_groups, RANKERS_PER_GROUP, *of_tie.shape[1:])
     tables: Array = np.einsum("pb,gb...->gp...", zero.astype(SCORE), by_group)
     return tables
 
@@ -209,7 +209,7 @@ def _tied_shares(better: Array, start: Array, worse: Array, pattern: Array, shar
             sums[p & 3, own ^ pattern[worse[p]]] += shares[p]
     for code in range(256):
         share = sums[0, code] + sums[1, code] + sums[2, code] + sums[3, code]
-        for k in range(GROUP):
+        for k in range(RANKERS_PER_GROUP):
             if (code >> k) & 1 == 0:
                 tied_out[k] += share
 

@@ -20,12 +20,12 @@ import numpy as np
 
 from podium._compiled import compiled, compiled_part, run_threads
 from podium._validation import Array
-from podium.trees.histogram import BINS, WORD, Packed, SumLayout
+from podium.trees.histogram import BINS, FEATURES_PER_WORD, Packed, SumLayout
 from podium.trees.split import SPLIT, Limits, Record, Split, Sums
 
-WORDS = 8
+WORDS_PER_SET = 8
 """Words of 32 bits in a set."""
-TINY = 1e-300
+LEAST_CURVATURE = 1e-300
 """Least sum of curvatures of a side where none is asked for: without any, a side has no value."""
 
 
@@ -61,7 +61,7 @@ class CategorySplits:
             As in `search_splits`.
         limits : Limits
         """
-        found, sets = np.recarray(len(nodes), SPLIT), np.empty((len(nodes), WORDS), np.uint32)
+        found, sets = np.recarray(len(nodes), SPLIT), np.empty((len(nodes), WORDS_PER_SET), np.uint32)
         calls: list[Any] = [
             (*node, *self._terms, limits, out, words) for node, out, words in zip(nodes, found, sets, strict=True)
         ]
@@ -111,7 +111,11 @@ def search_category_splits(
     split_out.gain = -1.0
     for feature in features:
         size = _category_sums(  # 1
-            histogram[:, feature // WORD, feature % WORD], n_categories[feature], layout, sums, codes
+            histogram[:, feature // FEATURES_PER_WORD, feature % FEATURES_PER_WORD],
+            n_categories[feature],
+            layout,
+            sums,
+            codes,
         )
         _draw_to_mean(sums[:, 1 : size + 1], smoothing)
         _sort_by_mean(sums[:, 1 : size + 1], codes[1 : size + 1])
@@ -197,7 +201,7 @@ def _fill_candidates(sums: Array, size: int, missing_left: bool, left_out: Array
 def _fill_gains(left: Array, whole: Sums, limits: Limits, lowest: float, highest: float, gains_out: Array) -> None:
     """Fall of the loss by each set with values held within bounds, -1 where a limit forbids it."""
     G, H, ridge = whole.gradient, whole.curvature, limits.reg_lambda
-    least, weight = max(limits.min_child_samples, 1), max(limits.min_child_weight, TINY)
+    least, weight = max(limits.min_child_samples, 1), max(limits.min_child_weight, LEAST_CURVATURE)
     base = G * G / (H + ridge) if H + ridge > 0.0 else 0.0
     for i in range(left.shape[1]):
         g, h, n = left[0, i], left[1, i], left[2, i]
