@@ -242,7 +242,7 @@ def test_sqlite_reads_every_number_as_it_is(seed):
 
 @pytest.mark.parametrize("values", [(1, True), ("a", True), ("a", 1), (1.5, "a"), (True, 0.5)], ids=str)
 def test_categories_of_two_kinds_are_refused_by_sql(values, tmp_path):
-    with pytest.raises(PodiumError, match="texts, numbers or truth values mixed"):
+    with pytest.raises(PodiumError, match="strings, numbers or truth values mixed"):
         exported(trees_of(by_set([0]), categories={0: values}), tmp_path, "sql")
 
 

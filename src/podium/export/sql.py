@@ -50,7 +50,7 @@ def check(record: Exported) -> None:
         if len(kinds) > 1:
             raise PodiumError(
                 f"A column of a database has one type, but the categories of {feature_names(record)[column]!r} are "
-                "texts, numbers or truth values mixed; make texts of all before the fit."
+                "strings, numbers or truth values mixed; make strings of all before the fit."
             )
 
 

@@ -145,7 +145,7 @@ def radix_pass(keys: Array, rows: Array, shift: int, places: Array, keys_out: Ar
 
 @compiled_part
 def descending_keys(values: Array, keys_out: Array, rows_out: Array, counts_out: Array) -> None:
-    """Whole numbers that ascend as the values descend, zeros alike; rows 0, 1, …; counts of each byte."""
+    """Integers that ascend as the values descend, zeros alike; rows 0, 1, …; counts of each byte."""
     bits, sign = values.view(np.uint64), np.uint64(1) << np.uint64(63)
     for i in range(len(counts_out)):
         counts_out[i] = 0

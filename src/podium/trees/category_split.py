@@ -6,9 +6,9 @@ part of them against the others. The best of all sets is among the latter where 
 grouping for maximum homogeneity"), so that k categories need k candidates, not 2^(k-1).
 
 The best of so many sets is in part the best by chance: a column of noise with 200 categories would be split before
-any number. So the mean gradient of each category is first drawn to that of the node, as if the category had
-`smoothing` more rows, each like the node's average: G' = H (m + (G/H - m) H/(H + s h)), with the node's means m of
-G/H and h of the curvature of a row. The gain is that of the drawn sums; leaf values come from the gradients as they
+any number. So the mean gradient of each category is shrunk towards that of the node by `smoothing`
+pseudo-rows, each like the node's average: G' = H (m + (G/H - m) H/(H + s h)), with the node's means m of
+G/H and h of the curvature of a row. The gain is that of the shrunk sums; leaf values come from the gradients as they
 are. On made data this is worth more than LightGBM's rules for the same purpose (see benchmarks/README.md).
 """
 
@@ -117,7 +117,7 @@ def search_category_splits(
             sums,
             codes,
         )
-        _draw_to_mean(sums[:, 1 : size + 1], smoothing)
+        _shrink_to_mean(sums[:, 1 : size + 1], smoothing)
         _sort_by_mean(sums[:, 1 : size + 1], codes[1 : size + 1])
         whole = Sums(sums[0, : size + 1].sum(), sums[1, : size + 1].sum(), sums[2, : size + 1].sum())
         missing = sums[2, 0]
@@ -154,7 +154,7 @@ def _category_sums(cells: Array, n_categories: int, layout: SumLayout, sums_out:
 
 
 @compiled_part
-def _draw_to_mean(sums: Array, smoothing: float) -> None:
+def _shrink_to_mean(sums: Array, smoothing: float) -> None:
     """Do ``G[:] = H * (m + (G / H - m) * H / (H + smoothing * H.sum() / rows.sum()))`` for m = G.sum() / H.sum()."""
     H = sums[1].sum()
     if H <= 0.0 or smoothing == 0.0:
