@@ -3,7 +3,8 @@
     python benchmarks/start.py [--repeat 5] [--warm]
 
 Each figure is the best of several new processes; a fresh install is one with an empty compilation cache, which
-`--warm` leaves out. Beside the seconds on the clock stands the processor time, which other programs change less.
+`--warm` leaves out. Of each call there are the seconds of the whole process with its imports and their processor time,
+which other programs change less; the first call alone; and a second call in the same process.
 """
 
 import argparse
@@ -29,27 +30,33 @@ rng = np.random.default_rng(0)
 X, y, qid = rng.random((1000, 10)), rng.integers(0, 5, 1000), np.repeat(np.arange(10), 100)
 """
 CALLS = {
-    "evaluate": "from podium import evaluate\nevaluate(y, X[:, 0], qid=qid)",
-    "evaluate, ndcg@10 alone": "from podium import evaluate\nevaluate(y, X[:, 0], qid=qid, measures=['ndcg@10'])",
-    "RankBoost": "from podium import RankBoost\nRankBoost(3).fit(X, y, qid=qid)",
-    "LambdaMART": "from podium import LambdaMART\nLambdaMART(3).fit(X, y, qid=qid)",
+    "evaluate": ("evaluate", "evaluate(y, X[:, 0], qid=qid)"),
+    "evaluate, ndcg@10 alone": ("evaluate", "evaluate(y, X[:, 0], qid=qid, measures=['ndcg@10'])"),
+    "RankBoost": ("RankBoost", "RankBoost(3).fit(X, y, qid=qid)"),
+    "LambdaMART": ("LambdaMART", "LambdaMART(3).fit(X, y, qid=qid)"),
 }
+"""What is imported, and the call."""
 TIMED = """
 import time
-start = time.perf_counter()
-{code}
+times = [time.perf_counter()]
+{imports}
+times.append(time.perf_counter())
+{call}
+times.append(time.perf_counter())
+processor = time.process_time()
+{call}
+times.append(time.perf_counter())
 import sys
-print(time.perf_counter() - start, time.process_time(), file=sys.stderr)
+print(times[2] - times[0], processor, times[2] - times[1], times[3] - times[2], file=sys.stderr)
 """
 
 
-def seconds(code: str, cache: str | None) -> tuple[float, float]:
-    """Run code in a new process, with a compilation cache of its own if given; return its wall and processor time."""
-    command = [sys.executable, "-c", TIMED.format(code=code)]
+def seconds(imports: str, call: str, cache: str | None) -> list[float]:
+    """Run code in a new process, with a compilation cache of its own if given; return the seconds of a table's row."""
+    command = [sys.executable, "-c", TIMED.format(imports=imports, call=call)]
     environment = {**os.environ, "PODIUM_QUIET": "1", **({} if cache is None else {"NUMBA_CACHE_DIR": cache})}
     said = subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stderr
-    wall, processor = map(float, said.split()[-2:])
-    return wall, processor
+    return [float(number) for number in said.split()[-4:]]
 
 
 def main() -> None:
@@ -57,20 +64,22 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--warm", action="store_true", help="leave out the fresh install")
     args = parser.parse_args()
-    table = Table("start", "seconds", "processor", title="Cold starts (best of new processes)", title_justify="left")
+    columns = "start", "process", "processor time", "first call", "second call"
+    table = Table(*columns, title="Cold starts (seconds, best of new processes)", title_justify="left")
 
-    def add(name: str, code: str, cache: str | None, repeat: int) -> None:
-        wall, processor = map(min, zip(*(seconds(code, cache) for _ in range(repeat)), strict=True))
-        table.add_row(name, f"{wall:.2f}", f"{processor:.2f}")
+    def add(name: str, imports: str, call: str, cache: str | None, repeat: int) -> None:
+        best = map(min, zip(*(seconds(imports, call, cache) for _ in range(repeat)), strict=True))
+        table.add_row(name, *(f"{one:.2f}" for one in best))
 
-    add("podium --help", HELP, None, args.repeat)
-    add("import podium", "import podium", None, args.repeat)
-    for name, call in CALLS.items():
+    add("podium --help", HELP, "", None, args.repeat)
+    add("import podium", "import podium", "", None, args.repeat)
+    for name, (imported, call) in CALLS.items():
+        imports = f"{DATA}from podium import {imported}"
         with tempfile.TemporaryDirectory() as folder:
             cache = None if args.warm else folder
             if not args.warm:
-                add(f"first {name}, fresh install", DATA + call, cache, 1)
-            add(f"first {name}, new process", DATA + call, cache, args.repeat)
+                add(f"first {name}, fresh install", imports, call, cache, 1)
+            add(f"first {name}, new process", imports, call, cache, args.repeat)
     Console().print(table)
 
 

@@ -133,8 +133,8 @@ def test_weight_two_gives_the_bins_of_the_row_twice():
 
 @pytest.mark.plain
 def test_few_values_are_all_found_among_more_rows_than_the_sample(monkeypatch):
-    monkeypatch.setattr(cuts, "MANY", 1000)
-    monkeypatch.setattr(cuts, "SAMPLE", 100)
+    monkeypatch.setattr(cuts, "MAX_ROWS_SORTED", 1000)
+    monkeypatch.setattr(cuts, "SAMPLE_ROWS", 100)
     x = np.zeros((2000, 1))
     x[1, 0], x[7, 0] = 1.0, 2.0  # not in the sample of every 20th row
     assert bin_features(x).cuts.n_bins[0] == 3
@@ -143,8 +143,8 @@ def test_few_values_are_all_found_among_more_rows_than_the_sample(monkeypatch):
 def test_quantiles_of_a_sample_are_near_those_of_all_rows(monkeypatch):
     x = np.random.default_rng(0).standard_normal((20_000, 1))
     exact = bin_features(x, max_bins=20).cuts.thresholds[1:-1]
-    monkeypatch.setattr(cuts, "MANY", 10_000)
-    monkeypatch.setattr(cuts, "SAMPLE", 4_000)
+    monkeypatch.setattr(cuts, "MAX_ROWS_SORTED", 10_000)
+    monkeypatch.setattr(cuts, "SAMPLE_ROWS", 4_000)
     sampled = bin_features(x, max_bins=20)
     assert sampled.cuts.n_bins[0] == 20
     assert np.abs(sampled.cuts.thresholds[1:-1] - exact).max() < 0.1

@@ -74,8 +74,8 @@ def test_weights_belong_to_the_rows_in_the_order_asked_for(form, seed):
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("n_values", [7, 60])
 def test_beyond_many_rows_bins_are_those_of_evenly_spaced_rows(monkeypatch, n_rows, weighted, n_values):
-    monkeypatch.setattr(cuts, "MANY", 50)
-    monkeypatch.setattr(cuts, "SAMPLE", 40)
+    monkeypatch.setattr(cuts, "MAX_ROWS_SORTED", 50)
+    monkeypatch.setattr(cuts, "SAMPLE_ROWS", 40)
     rng = np.random.default_rng(n_rows)
     values = rng.integers(0, n_values, n_rows).astype(float)
     weights = rng.choice([0.5, 1.0, 2.0, 8.0], n_rows) if weighted else np.ones(n_rows)

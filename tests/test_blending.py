@@ -151,7 +151,7 @@ def test_how_many_gaps_are_measured_at_a_time_changes_nothing(cells, monkeypatch
     (one, two), y, qid = tied(8, 2, 6, 7)
     function, rules = twin_of("pair_loss", y)
     middles, means = plain.curve(one, two, y, np.array([0, 6, 12]), function, **rules)
-    monkeypatch.setattr(line, "CELLS", cells)
+    monkeypatch.setattr(line, "SCORES_AT_ONCE", cells)
     curve = blend_curve(one, two, y, qid=qid, measure="pair_loss")
     np.testing.assert_allclose(at(curve, middles), means, rtol=0, atol=1e-12)
 

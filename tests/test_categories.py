@@ -20,7 +20,7 @@ from podium import (
     VectorSimilarity,
     load,
 )
-from podium.data.categories import MOST, Categories, categorical_columns
+from podium.data.categories import MAX_CATEGORIES, Categories, categorical_columns
 
 pandas = peer("pandas")
 polars = peer("polars")
@@ -179,7 +179,7 @@ def test_of_too_many_categories_the_most_frequent_are_kept():
     values = np.concatenate([np.arange(300), np.arange(40, 300), np.full(5, 3)]).astype(float)[:, None]
     with pytest.warns(UserWarning, match=r"Column 0 of X has 300 categories; the 255 .* \(51 of 565 rows\)"):
         kept = Categories.learn(values, [0]).values[0]
-    assert len(kept) == MOST
+    assert len(kept) == MAX_CATEGORIES
     assert kept == (3.0, *range(40, 294))
 
 
@@ -189,7 +189,7 @@ def test_a_fit_with_many_categories_points_to_the_callers_line(made):
     with pytest.warns(UserWarning, match="290 categories") as caught:
         model = LambdaMART(**SMALL, categorical_features=[0]).fit(X, np.tile(y, 2), qid=np.tile(qid, 2))
     assert caught[0].filename == __file__
-    assert len(model.categories_[0]) == MOST
+    assert len(model.categories_[0]) == MAX_CATEGORIES
 
 
 @each_ranker

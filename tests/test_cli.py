@@ -91,7 +91,7 @@ def test_a_csv_file_of_grades_needs_no_queries(run, tmp_path):
 
 
 def test_one_query_is_said_by_an_empty_qid_and_warned_of_otherwise(run, tmp_path, monkeypatch):
-    monkeypatch.setattr(ranking_data, "MANY_ROWS", 3)
+    monkeypatch.setattr(ranking_data, "MAX_ROWS_UNWARNED", 3)
     (tmp_path / "plain.txt").write_text("1 1:3\n0 1:2\n0 1:1\n1 1:4\n0 1:5\n")
     warnings.simplefilter("always")
     command = ["evaluate", "plain.txt", "--feature", "1", "-m", "pair_loss"]

@@ -320,7 +320,7 @@ def test_an_undefined_mean_is_null_in_json(content, tmp_path):
 
 
 def test_warnings_are_lines_of_error_output(run, monkeypatch, tmp_path):
-    monkeypatch.setattr("podium.data.ranking_data.MANY_ROWS", 3)
+    monkeypatch.setattr("podium.data.ranking_data.MAX_ROWS_UNWARNED", 3)
     (tmp_path / "plain.txt").write_text(PLAIN.replace("\n2 ", "\n1 ").replace("2 1:0.5", "1 1:0.5"))
     warnings.simplefilter("always")
     code, out, err = run("evaluate", "plain.txt", "scores", "-m", "mrr")

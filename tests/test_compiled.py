@@ -15,6 +15,7 @@ from podium._compiled import (
     atomic_store,
     compiled,
     even_chunks,
+    even_ranges,
     give_way,
     prefetch,
     processors,
@@ -196,6 +197,15 @@ def test_chunks_cover_every_query_once(n_chunks):
     assert [q for start, stop in chunks for q in range(start, stop)] == list(range(6))
     assert len(chunks) <= n_chunks
     assert all(start < stop for start, stop in chunks)
+
+
+@pytest.mark.parametrize(("n_items", "n_ranges"), [(10, 3), (2, 8), (0, 4), (7, 7)])
+def test_ranges_cover_every_number_once_and_differ_by_one_at_most(n_items, n_ranges):
+    ranges = even_ranges(n_items, n_ranges)
+    assert [one for start, stop in ranges for one in range(start, stop)] == list(range(n_items))
+    sizes = [stop - start for start, stop in ranges]
+    assert len(sizes) == n_ranges
+    assert max(sizes) - min(sizes) <= 1
 
 
 @pytest.mark.parametrize("n_chunks", [2, 3, 7])

@@ -138,7 +138,7 @@ def test_blocks_of_cells_change_no_hash(monkeypatch, block):
     X = np.random.default_rng(0).normal(size=(23, 7))
     X[3, 2] = np.nan
     expected = hash_features(X)
-    monkeypatch.setattr(ranking_data, "HASH_BLOCK", block)
+    monkeypatch.setattr(ranking_data, "CELLS_PER_HASH_BLOCK", block)
     np.testing.assert_array_equal(hash_features(X), expected)
     np.testing.assert_array_equal(hash_features(np.asfortranarray(X)), expected)
     rows, columns = np.nonzero(~np.isnan(X))
@@ -220,7 +220,7 @@ def test_numbers_to_compute_with_lie_within_the_largest(value):
     ("n_rows", "n_labels", "warned"), [(10, 3, False), (11, 3, True), (12, 6, False), (12, 5, True)]
 )
 def test_more_than_many_rows_with_fewer_labels_than_half_are_warned_of(monkeypatch, n_rows, n_labels, warned):
-    monkeypatch.setattr(ranking_data, "MANY_ROWS", 10)
+    monkeypatch.setattr(ranking_data, "MAX_ROWS_UNWARNED", 10)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         warn_of_one_query(np.arange(n_rows) % n_labels, "of eval_set[0] ", "group=[{}]")

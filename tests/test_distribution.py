@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from podium._validation import NoPairsError, PodiumError
 from podium.data.feedback import FeedbackSum, Graded, Pairs
 from podium.pairs.distribution import Distribution
-from podium.pairs.explicit_part import CHUNK
+from podium.pairs.explicit_part import PAIRS_PER_CHUNK
 from profiles import examples
 from reference import rankboost as twin
 
@@ -243,7 +243,7 @@ def test_thread_count_changes_no_bit_of_graded_feedback(size):
 
 @pytest.mark.parametrize("size", [0.1, 1e4])
 def test_thread_count_changes_no_bit_of_explicit_pairs(size, monkeypatch):
-    monkeypatch.setattr("podium.pairs.explicit_part.CHUNK", 500)
+    monkeypatch.setattr("podium.pairs.explicit_part.PAIRS_PER_CHUNK", 500)
     rng = np.random.default_rng(3)
     feedback = Pairs(rng.integers(0, 50, 3000), rng.integers(50, 99, 3000), rng.random(3000))
     answers = []
@@ -252,7 +252,7 @@ def test_thread_count_changes_no_bit_of_explicit_pairs(size, monkeypatch):
         Z = distribution.update(steps(99, size, 1))
         answers.append((Z, distribution.potentials().tobytes()))
     assert answers[0] == answers[1]
-    assert CHUNK > 500
+    assert PAIRS_PER_CHUNK > 500
 
 
 @pytest.mark.parametrize("size", [0.1, 1e4])
@@ -260,7 +260,7 @@ def test_chunks_of_pairs_add_up(size, monkeypatch):
     rng = np.random.default_rng(3)
     feedback = Pairs(rng.integers(0, 50, 3000), rng.integers(50, 99, 3000), rng.random(3000))
     whole = Distribution(feedback, 99)
-    monkeypatch.setattr("podium.pairs.explicit_part.CHUNK", 500)
+    monkeypatch.setattr("podium.pairs.explicit_part.PAIRS_PER_CHUNK", 500)
     chunked = Distribution(feedback, 99)
     assert chunked.update(steps(99, size, 1)) == pytest.approx(whole.update(steps(99, size, 1)), rel=1e-12)
     np.testing.assert_allclose(chunked.potentials(), whole.potentials(), atol=1e-14)

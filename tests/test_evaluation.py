@@ -204,7 +204,7 @@ def test_more_queries_than_the_limit_take_the_normal_limit(measure, monkeypatch)
     """Mean ± z √Σ w² (x - mean)² / Σ w over the queries that have a value, of a mean and of a difference."""
     y, one, two, qid = pooled()
     drawn = evaluate(y, one, qid=qid, measures=measure, confidence=0.9)
-    monkeypatch.setattr(resampling, "MANY_QUERIES", 5)
+    monkeypatch.setattr(resampling, "MAX_RESAMPLED_QUERIES", 5)
     normal = evaluate(y, one, qid=qid, measures=measure, confidence=0.9)
     found = normal.result(measure)
     known = ~np.isnan(found.values)

@@ -157,7 +157,7 @@ def test_codes_are_the_values_of_columns_without_others(tmp_path):
 
 @pytest.mark.parametrize(
     ("values", "reason"),
-    [((1, "a"), "the categories of 'site' are texts, numbers or truth values mixed"), (("a\0b",), "null character")],
+    [((1, "a"), "the categories of 'site' are strings, numbers or truth values mixed"), (("a\0b",), "null character")],
     ids=["mixed", "null"],
 )
 def test_categories_that_sql_cannot_compare(tmp_path, values, reason):

@@ -14,7 +14,7 @@ from podium import MART, LambdaMART, NearestNeighbor, PodiumError, PreferenceReg
 from podium._compiled import JIT_DISABLED
 from podium.export import FORMATS, TreeSum, export_model
 from podium.export.ensemble import leaf_tree, split_tree
-from podium.export.sql import DEEPEST
+from podium.export.sql import MAX_LEVELS
 from podium.trees.regression_tree import RegressionTree
 from reference import exports as read
 
@@ -198,7 +198,7 @@ def test_a_model_must_be_fitted_and_have_trees(tmp_path):
 
 
 def test_trees_too_deep_for_sql_are_refused(tmp_path):
-    n = DEEPEST + 1
+    n = MAX_LEVELS + 1
     left, right = np.append(np.arange(1, n), -1).astype(np.int32), -np.arange(2, n + 2, dtype=np.int32)[::-1].copy()
     whole = np.zeros(n, np.int32)
     chain = RegressionTree(

@@ -11,7 +11,7 @@ from podium import PodiumError, import_model
 from podium.export import FORMATS, Linear, TreeSum, certify, export_model, sql
 from podium.export.certificate import compare_scores
 from podium.export.ensemble import leaf_tree, split_tree
-from podium.export.sql import DEEPEST, pairwise_sum
+from podium.export.sql import MAX_LEVELS, pairwise_sum
 from podium.export.tree_text import LARGEST
 from podium.trees.regression_tree import RegressionTree
 from reference import exports as read
@@ -208,8 +208,8 @@ def chain(depth):
 
 
 def test_the_deepest_tree_is_written_to_sql(monkeypatch, tmp_path):
-    assert DEEPEST < 1000
-    monkeypatch.setattr("podium.export.sql.DEEPEST", 5)
+    assert MAX_LEVELS < 1000
+    monkeypatch.setattr("podium.export.sql.MAX_LEVELS", 5)
     record, X = trees_of(chain(5)), np.arange(8.0)[:, None]
     assert sqlite_scores(sql.write(record), X) == record.score(X).tolist()
     exported(record, tmp_path, "sql")
@@ -242,7 +242,7 @@ def test_sqlite_reads_every_number_as_it_is(seed):
 
 @pytest.mark.parametrize("values", [(1, True), ("a", True), ("a", 1), (1.5, "a"), (True, 0.5)], ids=str)
 def test_categories_of_two_kinds_are_refused_by_sql(values, tmp_path):
-    with pytest.raises(PodiumError, match="texts, numbers or truth values mixed"):
+    with pytest.raises(PodiumError, match="strings, numbers or truth values mixed"):
         exported(trees_of(by_set([0]), categories={0: values}), tmp_path, "sql")
 
 

@@ -124,10 +124,10 @@ def test_whole_scores_and_labels_around_the_last_grade_are_sorted(n, highest):
     found = ranked(labels, scores, np.array([0, n]), "stable")
     np.testing.assert_array_equal(found.order, np.argsort(-scores, kind="stable"))
     best, places = np.full(n, -7.0), np.full(n, -7)
-    assert sorting.best_grades(labels, np.array([0, n]), best, places, 0, 1) == (highest < sorting.GRADES)
+    assert sorting.best_grades(labels, np.array([0, n]), best, places, 0, 1) == (highest < sorting.MAX_GRADES)
     ranking = ranked(labels, -np.arange(n), np.array([0, n]))
     np.testing.assert_array_equal(ranking.best, -np.sort(-labels))
-    if highest >= sorting.GRADES:
+    if highest >= sorting.MAX_GRADES:
         np.testing.assert_array_equal(ranking.best_places, np.argsort(-labels, kind="stable"))
     else:
         np.testing.assert_array_equal(best, ranking.best)
@@ -297,7 +297,7 @@ def test_ranknets_cost_weighs_queries_by_pairs_in_any_order_of_labels_and_refuse
 
 @pytest.mark.parametrize("full", [1.5, 10.0, 1e300])
 def test_how_often_a_logarithm_is_taken_does_not_change_ranknets_cost(full, monkeypatch):
-    monkeypatch.setattr(ranknet, "FULL", full)
+    monkeypatch.setattr(ranknet, "LARGEST_PRODUCT", full)
     labels, scores = [0.0, 2.0, 1.0, 1.0, 0.0, 2.0], [1.0, 2.0, 2.0, 0.0, 3.0, -1.0]
     assert math.isclose(value("ranknet", labels, scores), twin.ranknet(labels, scores), rel_tol=1e-12)
 

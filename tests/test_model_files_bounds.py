@@ -44,9 +44,9 @@ def test_the_longest_document_is_read_and_a_longer_one_refused(tmp_path, monkeyp
     path = tmp_path / "model"
     write_model(path, {"a": 1})
     length = len(text_of(path))
-    monkeypatch.setattr("podium.model_file.MOST_TEXT", length)
+    monkeypatch.setattr("podium.model_file.MAX_DOCUMENT_BYTES", length)
     assert read_model(path)["a"] == 1
-    monkeypatch.setattr("podium.model_file.MOST_TEXT", length - 1)
+    monkeypatch.setattr("podium.model_file.MAX_DOCUMENT_BYTES", length - 1)
     with pytest.raises(FormatError, match="its JSON document is too large"):
         read_model(path)
 

@@ -309,7 +309,7 @@ def test_damaged_and_hostile_files_are_refused(case, trees, tmp_path):
 
 def test_a_document_longer_than_the_limit_is_refused(trees, tmp_path, monkeypatch):
     trees.save(tmp_path / "model")
-    monkeypatch.setattr("podium.model_file.MOST_TEXT", 500)
+    monkeypatch.setattr("podium.model_file.MAX_DOCUMENT_BYTES", 500)
     with pytest.raises(FormatError, match="its JSON document is too large"):
         load(tmp_path / "model")
 

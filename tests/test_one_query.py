@@ -27,7 +27,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:overflow encountered in scalar"),  # hashes wrap around on purpose
 ]
 
-N, MANY_ROWS = 40, ranking_data.MANY_ROWS
+N, MAX_ROWS_UNWARNED = 40, ranking_data.MAX_ROWS_UNWARNED
 rng = np.random.default_rng(0)
 X, y, amounts = rng.normal(size=(N, 2)), rng.integers(0, 3, N).astype(float), rng.normal(size=N)
 BY_QUERY = {
@@ -42,12 +42,12 @@ BY_ROW = {"MART": MART(2, min_child_samples=2), "PreferenceRegression": Preferen
 
 @pytest.fixture(autouse=True)
 def few_rows_are_many():
-    with patch.object(ranking_data, "MANY_ROWS", N - 1):
+    with patch.object(ranking_data, "MAX_ROWS_UNWARNED", N - 1):
         yield
 
 
 def test_a_thousand_rows_are_not_yet_many():
-    with patch.object(ranking_data, "MANY_ROWS", MANY_ROWS):
+    with patch.object(ranking_data, "MAX_ROWS_UNWARNED", MAX_ROWS_UNWARNED):
         grades = np.arange(1001) % 3
         evaluate(grades[1:], grades[1:], measures="pair_loss", n_resamples=0)
         with pytest.warns(UserWarning, match="All 1001 rows are one query"):

@@ -236,7 +236,7 @@ def test_how_many_directions_are_measured_at_a_time_changes_nothing(cells, measu
         most.append(len(weights))
         return inner(ranker, weights)
 
-    monkeypatch.setattr(sys.modules["podium.evaluation.optimality"], "CELLS", cells)
+    monkeypatch.setattr(sys.modules["podium.evaluation.optimality"], "SCORES_AT_ONCE", cells)
     monkeypatch.setattr(_Linear, "scores", scores)
     parts = local_optimality(linear([1, 1, 0]), X, y, qid=qid, measure=measure, n_directions=11, radii=[0.1, 0.4])
     np.testing.assert_array_equal(parts.values, whole.values)
@@ -247,7 +247,7 @@ def test_how_many_directions_are_measured_at_a_time_changes_nothing(cells, measu
 def test_many_weights_bound_the_directions_at_a_time_too(monkeypatch):
     X, y, qid = data(n_queries=1, size=4, n_features=50)
     most = []
-    monkeypatch.setattr(sys.modules["podium.evaluation.optimality"], "CELLS", 100)
+    monkeypatch.setattr(sys.modules["podium.evaluation.optimality"], "SCORES_AT_ONCE", 100)
     inner = _Linear.scores
     monkeypatch.setattr(_Linear, "scores", lambda self, weights: [most.append(len(weights)), inner(self, weights)][1])
     local_optimality(linear(np.ones(50)), X, y, qid=qid, n_directions=6, radii=[0.1])

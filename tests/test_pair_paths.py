@@ -97,7 +97,7 @@ def test_chunks_of_pairs_change_nothing_but_rounding(kind, span, monkeypatch):
     step = span * np.random.default_rng(5).random(40)
     answers = []
     for chunk in (10**6, 200, 50, 9, 1):
-        monkeypatch.setattr("podium.pairs.explicit_part.CHUNK", chunk)
+        monkeypatch.setattr("podium.pairs.explicit_part.PAIRS_PER_CHUNK", chunk)
         distribution = Distribution(feedback, 40)
         answers.append([distribution.update(step), *np.concatenate(distribution.masses())])
         np.testing.assert_allclose(answers[-1], answers[0], rtol=1e-9, atol=1e-13)
@@ -105,11 +105,11 @@ def test_chunks_of_pairs_change_nothing_but_rounding(kind, span, monkeypatch):
 
 @pytest.mark.parametrize(("chunk", "most"), [(10**6, 1), (100, 2), (20, 12), (1, 16)])
 def test_pairs_are_cut_into_at_most_sixteen_runs_of_a_size_that_threads_do_not_change(chunk, most, monkeypatch):
-    monkeypatch.setattr("podium.pairs.explicit_part.CHUNK", chunk)
+    monkeypatch.setattr("podium.pairs.explicit_part.PAIRS_PER_CHUNK", chunk)
     rng = np.random.default_rng(0)
     pairs = Pairs(rng.integers(0, 60, 259), rng.integers(60, 80, 259), rng.random(259))
-    runs = PairsPart(pairs, 80)._chunks()
-    assert runs == PairsPart(pairs, 80, n_threads=3)._chunks()
+    runs = PairsPart(pairs, 80).order.chunks()
+    assert runs == PairsPart(pairs, 80, n_threads=3).order.chunks()
     assert len(runs) == most
     n_better = len(np.unique(pairs.better))
     assert [row for first, last in runs for row in range(first, last)] == list(range(n_better))

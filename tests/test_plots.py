@@ -60,7 +60,7 @@ GRID = 8
 
 @pytest.fixture(autouse=True)
 def few_cells(monkeypatch):
-    monkeypatch.setattr(plots, "GRID", GRID)
+    monkeypatch.setattr(plots, "CELLS_PER_SIDE", GRID)
 
 
 @pytest.fixture(scope="module")

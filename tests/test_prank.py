@@ -42,7 +42,7 @@ def test_the_perceptron_equals_its_plain_form(single, seed):
 def test_draws_in_batches_are_the_draws_at_once(draws, monkeypatch):
     rows, grades, costs = sample(2)
     whole = pocket_perceptron(rows, grades, costs, False, 8, 2)
-    monkeypatch.setattr("podium.ordinal.perceptron.DRAWS", draws)
+    monkeypatch.setattr("podium.ordinal.perceptron.DRAWS_AT_ONCE", draws)
     found = pocket_perceptron(rows, grades, costs, False, 8, 2)
     assert (found.weights.tolist(), found.thresholds.tolist()) == (whole.weights.tolist(), whole.thresholds.tolist())
 

@@ -205,7 +205,7 @@ def test_a_feature_twice_changes_nothing(taste):
 @both
 def test_row_order_and_threads_change_no_bit(search, taste, monkeypatch):
     monkeypatch.setattr("podium._compiled.CELLS_WORTH_THREADS", 0)
-    monkeypatch.setattr("podium.plus.tied_pairs.CHUNK", 100)
+    monkeypatch.setattr("podium.pairs.explicit_part.PAIRS_PER_CHUNK", 100)
     rng = np.random.default_rng(0)
     shuffled = rng.permutation(len(taste.X))
     place = np.argsort(shuffled)

@@ -30,7 +30,7 @@ def write(tmp_path):
 
 def in_blocks(size, reader, path, **options):
     """Read with blocks of few bytes and stores of few entries."""
-    with patch.object(line_blocks, "BLOCK_BYTES", size), patch.object(letor, "STORE_ENTRIES", 1):
+    with patch.object(line_blocks, "BLOCK_BYTES", size), patch.object(letor, "ENTRIES_PER_STORE", 1):
         return reader(path, **options)
 
 
@@ -104,7 +104,7 @@ def test_rows_of_all_stores_and_blocks_stand_in_their_order(write, sparse, size)
     X = np.where(rng.random((60, 12)) < 0.4, rng.integers(1, 99, (60, 12)), 0).astype(float)
     X[7] = 0.0
     lines = [f"{i % 3} " + " ".join(f"{j + 1}:{x:g}" for j, x in enumerate(row) if x) for i, row in enumerate(X)]
-    with patch.object(letor, "STORE_ENTRIES", 50), patch.object(line_blocks, "BLOCK_BYTES", size):
+    with patch.object(letor, "ENTRIES_PER_STORE", 50), patch.object(line_blocks, "BLOCK_BYTES", size):
         table = read_letor(write("\n".join(lines)), sparse=sparse)
     found = table.X.toarray() if sparse else table.X
     np.testing.assert_array_equal(found, X[:, : found.shape[1]])

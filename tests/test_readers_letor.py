@@ -67,7 +67,7 @@ def write(tmp_path):
 
 
 def read_in_pieces(path, block_bytes, **options):
-    with patch.object(line_blocks, "BLOCK_BYTES", block_bytes), patch.object(letor, "STORE_ENTRIES", 7):
+    with patch.object(line_blocks, "BLOCK_BYTES", block_bytes), patch.object(letor, "ENTRIES_PER_STORE", 7):
         return read_letor(path, **options)
 
 

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from podium import RankBoost, export_report
-from podium.report import SHOWN, describe, training_report
+from podium.report import MAX_LISTED, describe, training_report
 
 pytestmark = pytest.mark.plain
 
@@ -45,31 +45,31 @@ def test_a_data_set_is_counted(make):
     assert report.to_dict()["query_sizes"] == (2, 3, 4)
 
 
-@pytest.mark.parametrize("n_labels", [SHOWN - 1, SHOWN, SHOWN + 1, 99, 100, 101])
+@pytest.mark.parametrize("n_labels", [MAX_LISTED - 1, MAX_LISTED, MAX_LISTED + 1, 99, 100, 101])
 def test_labels_are_listed_up_to_a_hundred_and_shown_while_they_are_few(n_labels):
     y = np.arange(float(n_labels))
     report = describe(y[:, None], y)
     assert report.labels == (dict.fromkeys(y[::-1], 1) if n_labels <= 100 else {})
     shown = lines_of(report)["labels"]
-    if n_labels <= SHOWN:
+    if n_labels <= MAX_LISTED:
         assert shown.split(", ")[-1] == "0: 1"
     else:
         assert shown == f"{n_labels} different, 0 to {n_labels - 1}, median {(n_labels - 1) / 2:g}"
 
 
-@pytest.mark.parametrize("n_constant", [0, SHOWN - 1, SHOWN, SHOWN + 1])
+@pytest.mark.parametrize("n_constant", [0, MAX_LISTED - 1, MAX_LISTED, MAX_LISTED + 1])
 def test_constant_features_are_named_while_they_are_few(n_constant):
     X = np.c_[np.ones((3, n_constant)), np.arange(3.0)]
-    names = ", ".join(str(j + 1) for j in range(min(n_constant, SHOWN)))
-    rest = ", …" if n_constant > SHOWN else ""
+    names = ", ".join(str(j + 1) for j in range(min(n_constant, MAX_LISTED)))
+    rest = ", …" if n_constant > MAX_LISTED else ""
     shown = lines_of(describe(X, [0, 1, 2]))["constant features"]
     assert shown == (f"{n_constant} ({names}{rest})" if n_constant else "none")
 
 
 def test_a_fit_is_reported_by_the_round_that_predictions_use():
     model = SimpleNamespace(
-        n_features_in_=SHOWN + 3,
-        feature_importances_=np.r_[0.0, np.arange(SHOWN + 2) / 100],
+        n_features_in_=MAX_LISTED + 3,
+        feature_importances_=np.r_[0.0, np.arange(MAX_LISTED + 2) / 100],
         best_iteration_=2,
         rounds_=[None] * 4,
         stop_reason_="no better",
@@ -78,11 +78,11 @@ def test_a_fit_is_reported_by_the_round_that_predictions_use():
     report = training_report(model, "m.podium")
     assert report.measured == {"validation_0 map": 0.5}
     assert (report.rounds, report.best_round, report.stopped) == (4, 2, "no better")
-    assert list(report.features) == [str(j) for j in range(SHOWN + 3, 3, -1)]
-    assert report.features[str(SHOWN + 3)] == (SHOWN + 1) / 100
-    model.feature_importances_ = np.r_[0.25, np.zeros(SHOWN + 1), 0.75]
-    model.feature_names_in_ = [f"f{j}" for j in range(SHOWN + 3)]
-    assert training_report(model, "m").features == {f"f{SHOWN + 2}": 0.75, "f0": 0.25}
+    assert list(report.features) == [str(j) for j in range(MAX_LISTED + 3, 3, -1)]
+    assert report.features[str(MAX_LISTED + 3)] == (MAX_LISTED + 1) / 100
+    model.feature_importances_ = np.r_[0.25, np.zeros(MAX_LISTED + 1), 0.75]
+    model.feature_names_in_ = [f"f{j}" for j in range(MAX_LISTED + 3)]
+    assert training_report(model, "m").features == {f"f{MAX_LISTED + 2}": 0.75, "f0": 0.25}
 
 
 def test_an_export_is_compared_within_queries():

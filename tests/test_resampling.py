@@ -80,7 +80,7 @@ def weighted(n, seed=0):
 @pytest.mark.parametrize("confidence", [0.5, 0.9, 0.99])
 def test_the_normal_limit_of_an_interval_is_the_delta_method(confidence, monkeypatch):
     """Mean ± z √Σ w² (x - mean)² / Σ w, from the 101st query on if the limit is 100."""
-    monkeypatch.setattr(resampling, "MANY_QUERIES", 100)
+    monkeypatch.setattr(resampling, "MAX_RESAMPLED_QUERIES", 100)
     values, weights = weighted(101)
     mean = np.average(values, weights=weights)
     half = norm.ppf((1 + confidence) / 2) * math.sqrt(((weights * (values - mean)) ** 2).sum()) / weights.sum()
@@ -95,7 +95,7 @@ def test_the_normal_limit_of_an_interval_is_the_delta_method(confidence, monkeyp
 def test_resampled_and_normal_intervals_of_weighted_means_agree(confidence, monkeypatch):
     values, weights = weighted(400)
     drawn = bootstrap_interval(values, weights, confidence, 4000, 0)
-    monkeypatch.setattr(resampling, "MANY_QUERIES", 399)
+    monkeypatch.setattr(resampling, "MAX_RESAMPLED_QUERIES", 399)
     normal = bootstrap_interval(values, weights, confidence, 4000, 0)
     np.testing.assert_allclose(drawn, normal, atol=0.05 * (normal[1] - normal[0]))
 
@@ -103,7 +103,7 @@ def test_resampled_and_normal_intervals_of_weighted_means_agree(confidence, monk
 @pytest.mark.parametrize("shift", [0.0, 0.1, -0.1, 0.3])
 def test_the_normal_limit_of_a_p_value_is_that_of_random_signs(shift, monkeypatch):
     """The sum of random signs times |d| has variance Σ d²; both tails count."""
-    monkeypatch.setattr(resampling, "MANY_QUERIES", 100)
+    monkeypatch.setattr(resampling, "MAX_RESAMPLED_QUERIES", 100)
     differences = np.random.default_rng(2).standard_normal(101) + shift
     expected = 2 * norm.sf(abs(differences.sum()) / math.sqrt((differences**2).sum()))
     zeros = np.zeros(500)  # say nothing and count for nothing

@@ -74,7 +74,7 @@ def test_nodes_around_the_sizes_that_choose_a_way_have_the_right_weights(form, b
 @pytest.mark.parametrize("by_difference", [False, True])
 @pytest.mark.parametrize("small", [4, 256])
 def test_score_windows_of_wide_queries_have_the_right_weights(form, by_difference, small, monkeypatch):
-    monkeypatch.setattr("podium.stumps.block_walk.SMALL", small)
+    monkeypatch.setattr("podium.stumps.block_walk.MAX_STORED_ROWS", small)
     rng = np.random.default_rng(0)
     X = make_features(rng, 13, 2)
     for span in (250.0, 2000.0):
@@ -84,7 +84,7 @@ def test_score_windows_of_wide_queries_have_the_right_weights(form, by_differenc
 @pytest.mark.parametrize("small", [0, 6, 7, 20])
 @pytest.mark.parametrize("n_features", [1, 4, 5, 8, 9, 17])
 def test_any_number_of_features_is_walked_or_summed_by_code(small, n_features, monkeypatch):
-    monkeypatch.setattr("podium.stumps.block_walk.SMALL", small)
+    monkeypatch.setattr("podium.stumps.block_walk.MAX_STORED_ROWS", small)
     rng = np.random.default_rng(n_features)
     X = make_features(rng, 13, n_features, n_values=3)
     for by_difference in (False, True):
@@ -163,8 +163,8 @@ KERNELS = {
 
 @pytest.mark.parametrize(("form", "criterion"), KERNELS)
 def test_every_kernel_has_several_tasks_and_threads_that_change_no_bit(form, criterion, tasks, monkeypatch):
-    monkeypatch.setattr("podium.stumps.block_walk.SMALL", 8)
-    monkeypatch.setattr("podium.pairs.explicit_part.CHUNK", 9)
+    monkeypatch.setattr("podium.stumps.block_walk.MAX_STORED_ROWS", 8)
+    monkeypatch.setattr("podium.pairs.explicit_part.PAIRS_PER_CHUNK", 9)
     rng = np.random.default_rng(0)
     X = make_features(rng, 40, 37)
     feedback = FeedbackSum((graded_of(rng, [4, 12, 7, 9, 8], 3), pairs_of(rng, 40)))

@@ -33,7 +33,7 @@ def sides_of(order):
 @pytest.mark.parametrize("chunk", [10**6, 12, 1])
 @pytest.mark.parametrize("n_rankings", [1, 8, 9, 17])
 def test_moved_weights_are_products_of_factors_in_chunks_of_any_size(chunk, n_rankings, monkeypatch):
-    monkeypatch.setattr("podium.plus.tied_pairs.CHUNK", chunk)
+    monkeypatch.setattr("podium.pairs.explicit_part.PAIRS_PER_CHUNK", chunk)
     rng = np.random.default_rng(n_rankings)
     order = PairOrder.of(make_pairs(0), 14)
     weights, (better, worse) = TieWeights(order, 14), sides_of(order)
@@ -57,7 +57,7 @@ def test_moved_weights_are_products_of_factors_in_chunks_of_any_size(chunk, n_ra
 
 @pytest.mark.parametrize(("chunk", "most"), [(10**6, 1), (30, 1), (25, 2), (20, 2), (1, 16)])
 def test_tied_pairs_are_cut_into_at_most_sixteen_runs(chunk, most, monkeypatch):
-    monkeypatch.setattr("podium.plus.tied_pairs.CHUNK", chunk)
+    monkeypatch.setattr("podium.pairs.explicit_part.PAIRS_PER_CHUNK", chunk)
     order = PairOrder.of(make_pairs(0, n_rows=40), 40)
     runs = TieWeights(order, 40)._chunks
     assert len(runs) == most
@@ -74,7 +74,7 @@ def test_chunks_of_ties_are_tasks_of_threads(monkeypatch):
         tasks[function.__name__] = len(calls), n_threads
         return run_threads(function, calls, n_threads)
 
-    monkeypatch.setattr("podium.plus.tied_pairs.CHUNK", 9)
+    monkeypatch.setattr("podium.pairs.explicit_part.PAIRS_PER_CHUNK", 9)
     monkeypatch.setattr("podium.plus.tied_pairs.run_threads", run)
     order = PairOrder.of(make_pairs(0), 14)
     rankings, answers = np.random.default_rng(0).integers(0, 2, (9, 14)), []

@@ -5,7 +5,7 @@ import pytest
 
 from podium import RankBoost
 from podium._validation import FormatError, PodiumError
-from podium.data.categories import MOST, Categories
+from podium.data.categories import MAX_CATEGORIES, Categories
 from podium.rankers.boosted_trees import find_categories
 from podium.trees.tree_columns import CategoryLists
 
@@ -13,11 +13,12 @@ pytestmark = pytest.mark.plain
 
 
 def test_files_hold_at_most_the_categories_that_bins_can():
-    for n in (0, 1, MOST):
+    for n in (0, 1, MAX_CATEGORIES):
         found = CategoryLists().read([[1, list(range(n))]], "model", {"n_features": 3})
         assert CategoryLists().write(found) == [[1, list(range(n))]]
     for wrong in (
-        [[1, list(range(MOST + 1))]], [[3, [0]]], [[-1, [0]]], [[True, [0]]], [[0, [1, 0]]], [[0, [1, 1]]], [[0]], {},
+        [[1, list(range(MAX_CATEGORIES + 1))]], [[3, [0]]], [[-1, [0]]], [[True, [0]]], [[0, [1, 0]]], [[0, [1, 1]]],
+        [[0]], {},
     ):  # fmt: skip
         with pytest.raises(FormatError, match="the categories must be lists"):
             CategoryLists().read(wrong, "model", {"n_features": 3})

@@ -16,7 +16,7 @@ from podium.binning import as_blocks, bin_features
 from podium.trees.division import lead
 from podium.trees.grower import TreeGrower
 from podium.trees.growth_state import WORK
-from podium.trees.histogram import FETCHED, as_lines, pack_gradients
+from podium.trees.histogram import FETCH_SHAPE, as_lines, pack_gradients
 from podium.trees.regression_tree import Forest, RegressionTree
 from podium.trees.split import Limits
 from profiles import examples
@@ -133,7 +133,7 @@ def test_histograms_equal_the_twin_and_differences_are_the_other_child(n_feature
     words, used = as_lines(bins), np.ones(-(-n_features // 8), bool)
     codes = np.concatenate(list(bins.codes), axis=1)[:, :n_features]
     parts = [np.sort(part).astype(np.uint32) for part in np.split(rng.permutation(40), [15])]
-    found, scratch = [np.full((len(used), 8, 256), -7) for _ in range(3)], np.empty(FETCHED, np.uint64)
+    found, scratch = [np.full((len(used), 8, 256), -7) for _ in range(3)], np.empty(FETCH_SHAPE, np.uint64)
     for rows, out in zip((*parts, np.arange(40, dtype=np.uint32)), found, strict=True):
         for first, last in pairwise(sorted({0, min(6, len(used)), len(used)})):
             fill(words, used, rows, packed.planes[0][rows], first, last, 40, scratch, out)

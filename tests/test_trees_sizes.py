@@ -12,7 +12,7 @@ from podium.trees.category_split import CategorySplits
 from podium.trees.division import _next_leaf, _take_best
 from podium.trees.grower import TreeGrower
 from podium.trees.growth_state import GROWTH, LEAF, TASK, GrowingTree
-from podium.trees.histogram import AHEAD, FETCHED, as_lines, pack_gradients
+from podium.trees.histogram import FETCH_SHAPE, ROWS_PER_FETCH, as_lines, pack_gradients
 from podium.trees.regression_tree import Forest, rounded_down, staged_scores
 from podium.trees.split import SPLIT, Limits
 from reference import trees as twin
@@ -62,7 +62,7 @@ def keys_of(n):
 
 @pytest.mark.parametrize(("n", "n_planes"), [(100, 1), (101, 2)])
 def test_many_rows_have_an_integer_for_gradients_and_one_for_curvatures(n, n_planes, monkeypatch):
-    monkeypatch.setattr("podium.trees.histogram.LARGE", 100)
+    monkeypatch.setattr("podium.trees.histogram.MAX_ROWS_PACKED", 100)
     rng = np.random.default_rng(0)
     gradient, curvature = rng.normal(size=n), rng.random(n)
     packed = pack_gradients(gradient, curvature, keys_of(n), 3)
@@ -79,7 +79,7 @@ def test_many_rows_have_an_integer_for_gradients_and_one_for_curvatures(n, n_pla
 def test_a_tree_of_two_integers_a_row_is_that_of_one(monkeypatch):
     X, gradient, curvature = table(1, missing=0.0)
     packed = grow(X, gradient, curvature, max_leaves=5)
-    monkeypatch.setattr("podium.trees.histogram.LARGE", 59)
+    monkeypatch.setattr("podium.trees.histogram.MAX_ROWS_PACKED", 59)
     two = grow(X, gradient, curvature, max_leaves=5)
     np.testing.assert_array_equal(two.rows, packed.rows)
     np.testing.assert_allclose(two.tree.gain, packed.tree.gain, rtol=1e-4)
@@ -90,7 +90,7 @@ def test_a_tree_of_two_integers_a_row_is_that_of_one(monkeypatch):
 @pytest.mark.parametrize("spread", [0.0, -50.0])
 def test_sums_are_packed_anew_where_rounding_makes_them_overflow(spread, sign, monkeypatch):
     """Without anything kept free for the rounding, it takes half of all sums beyond the highest number."""
-    monkeypatch.setattr("podium.trees.histogram.SPREAD", spread)
+    monkeypatch.setattr("podium.trees.histogram.ROUNDING_SLACK_UNITS", spread)
     rng = np.random.default_rng(0)
     gradient, curvature = sign * rng.random(40), rng.random(40)
     for salt in range(12):
@@ -115,14 +115,14 @@ def test_threads_change_no_bit_of_packed_values_and_lines(monkeypatch):
     np.testing.assert_array_equal(one[1], three[1])
 
 
-@pytest.mark.parametrize("n_rows", [AHEAD, AHEAD + 1, 2 * AHEAD + 20])
+@pytest.mark.parametrize("n_rows", [ROWS_PER_FETCH, ROWS_PER_FETCH + 1, 2 * ROWS_PER_FETCH + 20])
 @pytest.mark.parametrize("n_features", [3, 67])
 def test_histograms_of_more_rows_than_are_fetched_together_equal_the_twin(n_features, n_rows):
     X, gradient, curvature = table(3, 40, n_features)
     bins, packed = bin_features(X), pack_gradients(gradient, curvature, keys_of(40), 0)
     rows = np.random.default_rng(5).integers(0, 40, n_rows, np.uint32)  # each of few rows many times
     n_words = -(-n_features // 8)
-    found, scratch = np.full((n_words, 8, 256), -7), np.empty(FETCHED, np.uint64)
+    found, scratch = np.full((n_words, 8, 256), -7), np.empty(FETCH_SHAPE, np.uint64)
     every = np.ones(n_words, bool)
     fill(as_lines(bins), every, rows, packed.planes[0][rows], 0, n_words, 40, scratch, found)
     codes = np.concatenate(list(bins.codes), axis=1)[:, :n_features]
@@ -137,7 +137,7 @@ def test_only_histograms_of_used_words_in_the_range_are_filled_and_subtracted(fi
     X, gradient, curvature = table(4, 30, 150)
     bins, packed = bin_features(X), pack_gradients(gradient, curvature, keys_of(30), 0)
     rows, used = np.arange(0, 30, 2, dtype=np.uint32), np.random.default_rng(6).random(19) < 0.5
-    found, scratch = np.full((19, 8, 256), -7), np.empty(FETCHED, np.uint64)
+    found, scratch = np.full((19, 8, 256), -7), np.empty(FETCH_SHAPE, np.uint64)
     fill(as_lines(bins), used, rows, packed.planes[0][rows], first, last, 30, scratch, found)
     codes = np.concatenate(list(bins.codes), axis=1)
     codes = np.pad(codes, ((0, 0), (0, 152 - codes.shape[1]))) if codes.shape[1] < 152 else codes[:, :152]

@@ -108,7 +108,7 @@ def test_the_best_move_is_the_best_seen_and_none_where_nothing_is_better(measure
 def test_how_many_moves_are_measured_at_a_time_changes_nothing(cells, monkeypatch):
     X, y, qid = data()
     whole = weight_curves(linear([1.0, 0.2, -1.0]), X, y, qid=qid, n_moves=3)
-    monkeypatch.setattr(sys.modules["podium.evaluation.weight_curves"], "CELLS", cells)
+    monkeypatch.setattr(sys.modules["podium.evaluation.weight_curves"], "SCORES_AT_ONCE", cells)
     seen = []
     parts = weight_curves(lambda w: [seen.append(w), X @ w][1], None, y, qid=qid, weights=[1.0, 0.2, -1.0], n_moves=3)
     np.testing.assert_allclose(parts.values, whole.values, atol=1e-12)

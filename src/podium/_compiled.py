@@ -197,6 +197,11 @@ def even_chunks(offsets: np.ndarray, n_chunks: int) -> list[tuple[int, int]]:
     return [(start, stop) for start, stop in pairwise(cuts) if start < stop]
 
 
+def even_ranges(n_items: int, n_ranges: int) -> list[tuple[int, int]]:
+    """Split numbers below `n_items` into runs of about equal length: (first, past the last); some may be empty."""
+    return list(pairwise(np.linspace(0, n_items, n_ranges + 1).astype(ROW).tolist()))
+
+
 if JIT_DISABLED:
 
     def prefetch(array: np.ndarray, index: Any) -> None:

@@ -355,7 +355,7 @@ def _check_objects(ids: Array) -> None:
             hash(value)
         except TypeError:
             raise PodiumError(
-                f"qid must hold numbers, texts or other fixed ids; row {row} has {_shown(value)}."
+                f"qid must hold numbers, strings or other fixed ids; row {row} has {_shown(value)}."
             ) from None
     _refuse_missing(ids, [is_null(value) for value in ids.tolist()])
 

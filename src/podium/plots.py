@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from podium.rankers import OrdinalRanker
 
 SCALES = ("linear", "log")
-GRID = 60
+CELLS_PER_SIDE = 60
 """Cells a side of decision regions: enough for a chart of 250 pixels, few enough for a file of one megabyte."""
 
 
@@ -111,7 +111,7 @@ def plot_decision_regions(
     wanted = sorted({int(stage) for stage in stages})
     if not wanted or wanted[0] < 1:
         raise PodiumError(f"stages must be numbers of rounds, at least one and from 1 on; got {list(stages)!r}.")
-    edges = [np.linspace(low - pad, high + pad, GRID + 1) for low, high, pad in _ranges(rows)]
+    edges = [np.linspace(low - pad, high + pad, CELLS_PER_SIDE + 1) for low, high, pad in _ranges(rows)]
     corners = np.array(np.meshgrid(*(edge[:-1] for edge in edges), indexing="ij")).reshape(2, -1).T
     size = np.array([edge[1] - edge[0] for edge in edges])
     points = [

@@ -18,7 +18,7 @@ from podium.evaluation.results import plain_text, table_of
 from podium.export import ExportReport, certify
 from podium.rankers import Estimator
 
-SHOWN = 8
+MAX_LISTED = 8
 """Labels and feature names listed before the rest is only counted."""
 
 
@@ -79,7 +79,7 @@ class DataReport:
 
     def _label_text(self) -> str:
         """Return labels with their counts, or their range where they are many."""
-        if 0 < len(self.labels) <= SHOWN:
+        if 0 < len(self.labels) <= MAX_LISTED:
             return ", ".join(f"{label:g}: {count:,}" for label, count in self.labels.items())
         low, middle, high = self.label_range
         return f"{self.feedback.n_labels:,} different, {low:g} to {high:g}, median {middle:g}"
@@ -165,7 +165,7 @@ def training_report(model: Estimator, file: str | PathLike[str]) -> TrainingRepo
     """Report on a fitted ranker that was saved to a file."""
     importances = getattr(model, "feature_importances_", np.zeros(model.n_features_in_))
     names = getattr(model, "feature_names_in_", [str(j + 1) for j in range(model.n_features_in_)])
-    top = [j for j in np.argsort(-importances, kind="stable")[:SHOWN] if importances[j] > 0]
+    top = [j for j in np.argsort(-importances, kind="stable")[:MAX_LISTED] if importances[j] > 0]
     best = getattr(model, "best_iteration_", None)
     history = getattr(model, "evals_result_", {})
     return TrainingReport(
@@ -234,5 +234,5 @@ def _named(names: list[str]) -> str:
     """Return a count with the first names."""
     if not names:
         return "none"
-    rest = ", …" if len(names) > SHOWN else ""
-    return f"{len(names)} ({', '.join(names[:SHOWN])}{rest})"
+    rest = ", …" if len(names) > MAX_LISTED else ""
+    return f"{len(names)} ({', '.join(names[:MAX_LISTED])}{rest})"

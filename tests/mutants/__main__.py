@@ -6,6 +6,7 @@ import argparse
 import fcntl
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -37,6 +38,7 @@ A negative code, of a process that a signal ended, is noticed too.
 
 def main() -> int:
     """Run both phases and print the table."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # the phase ends with this process
     given = _arguments()
     faults = _chosen(given)
     WORK.mkdir(exist_ok=True)

@@ -9,9 +9,9 @@ import numpy as np
 from podium._compiled import ROW, SCORE, compiled
 from podium._validation import Array
 
-MANY = 200_000
+MAX_ROWS_SORTED = 200_000
 """Rows beyond which quantiles come from a sample: sorting all rows would cost more than it improves the bins."""
-SAMPLE = 2**17
+SAMPLE_ROWS = 2**17
 """Rows in the sample: 255 bins then hold about 514 of them each, give or take 23."""
 
 
@@ -79,11 +79,11 @@ def bin_uppers(values: Array, weight: Array | None, max_bins: int | None) -> Arr
     weight : ndarray of float64 or None
         Weight of each value; None is 1 for all.
     max_bins : int or None
-        If there are more distinct values, bins of about equal weight, found from a sample of `SAMPLE` evenly
-        spaced rows where there are more than `MANY`. None keeps every distinct value, however many.
+        If there are more distinct values, bins of about equal weight, found from a sample of `SAMPLE_ROWS` evenly
+        spaced rows where there are more than `MAX_ROWS_SORTED`. None keeps every distinct value, however many.
     """
-    if max_bins is not None and len(values) > MANY:
-        sample = np.arange(SAMPLE, dtype=ROW) * len(values) // SAMPLE
+    if max_bins is not None and len(values) > MAX_ROWS_SORTED:
+        sample = np.arange(SAMPLE_ROWS, dtype=ROW) * len(values) // SAMPLE_ROWS
         uppers, exact = _sorted_uppers(values[sample], None if weight is None else weight[sample], max_bins)
         if not exact:
             return uppers

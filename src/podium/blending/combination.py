@@ -17,10 +17,10 @@ from podium._validation import Array, PodiumError, check_labels, check_queries, 
 from podium.blending.line import Curve, LineObjective
 from podium.data import group_rows, warn_of_one_query
 
-NARROW = 1e-12
+NARROWEST_GAP = 1e-12
 """Gaps up to this width are not taken: scores of 16 digits do not keep an order there."""
 
-SAME = 1e-9
+MEAN_TIE = 1e-9
 """Means that differ by no more are taken as equal."""
 
 
@@ -215,7 +215,7 @@ class _Search:
             found = self.step(weights, number % len(weights))
             better = self.good(found)
             idle += 1
-            if better > good + SAME:
+            if better > good + MEAN_TIE:
                 weights, good, idle = found, better, 1
             number += 1
         return weights, good
@@ -250,10 +250,10 @@ def _normalized(weights: Array) -> Array:
 def _best_point(curve: Curve, sign: float) -> tuple[float, float]:
     """Return the best value and its α: an end, or the middle of the widest of the best gaps."""
     widths = np.diff(curve.edges)
-    good = np.where(widths > NARROW, sign * curve.values, -np.inf)
+    good = np.where(widths > NARROWEST_GAP, sign * curve.values, -np.inf)
     ends = sign * np.array(curve.ends)
-    if ends.max() >= good.max() - SAME:
+    if ends.max() >= good.max() - MEAN_TIE:
         return float(ends.max()), float(np.argmax(ends))
-    near = np.flatnonzero(good >= good.max() - SAME)
+    near = np.flatnonzero(good >= good.max() - MEAN_TIE)
     place = near[np.argmax(widths[near])]
     return float(good[place]), float(curve.edges[place] + curve.edges[place + 1]) / 2

@@ -25,10 +25,10 @@ from podium.measures.ties import ranked
 RULES = ("ties", "empty", "gain", "relevant", "max_grade")
 """Options of measures that replace those of the convention."""
 
-CELLS = 2**20
+SCORES_AT_ONCE = 2**20
 """Scores measured at a time, where a query is measured anew in each gap."""
 
-NOISE = 1e-14
+VALUE_ROUNDING = 1e-14
 """Changes of a query's value up to this are rounding."""
 
 
@@ -137,7 +137,7 @@ def _changes_by_measuring(objective: LineObjective, one: Array, two: Array) -> l
         cut = crossings(one[own], two[own])
         values = _gap_values(objective, one[own], two[own], objective.labels[own], cut)
         changes = np.diff(values)
-        real = np.abs(changes) > NOISE
+        real = np.abs(changes) > VALUE_ROUNDING
         found.append(Changes(values[0], cut[real], changes[real]))
     return found
 
@@ -146,7 +146,7 @@ def _gap_values(objective: LineObjective, one: Array, two: Array, labels: Array,
     """Return the measure of one query in each gap."""
     edges = np.concatenate([[0.0], cut, [1.0]])
     alphas = (edges[1:] + edges[:-1]) / 2
-    found, step = [], max(1, CELLS // len(one))
+    found, step = [], max(1, SCORES_AT_ONCE // len(one))
     for start in range(0, len(alphas), step):
         part = alphas[start : start + step, None]
         offsets = np.arange(len(part) + 1, dtype=ROW) * len(one)
@@ -246,7 +246,7 @@ def sweep_query(
         change = swap_lines(p, starts, rate, extra, keep, add, units, limit, order, place, carry)
         for q in range(max(p - 1, 0), min(p + 2, n - 1)):
             set_leaf(tree, size + q, crossing(one, two, order[q], order[q + 1]))
-        if abs(change) <= NOISE:
+        if abs(change) <= VALUE_ROUNDING:
             continue
         if count > 0 and alphas[count - 1] == now:
             changes[count - 1] += change

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from podium.data.categories import MOST, Categories, categorical_columns, category_order, is_category, read_features
+from podium.data.categories import (
+    MAX_CATEGORIES,
+    Categories,
+    categorical_columns,
+    category_order,
+    is_category,
+    read_features,
+)
 from podium.data.feedback import (
     CONTRADICTIONS,
     PAIR_WEIGHTS,
@@ -27,7 +34,7 @@ from podium.data.ranking_data import (
 
 __all__ = [
     "CONTRADICTIONS",
-    "MOST",
+    "MAX_CATEGORIES",
     "PAIR_WEIGHTS",
     "Categories",
     "Feedback",

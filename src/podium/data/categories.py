@@ -32,7 +32,7 @@ CategoricalFeatures: TypeAlias = str | Iterable[str | int | bool] | None
 """`categorical_features`: "from_dtype"; names, numbers or a mask of columns; or none."""
 Label = TypeVar("Label", bound=Hashable)
 
-MOST = 255
+MAX_CATEGORIES = 255
 """Most categories of a column: codes of training rows are bytes, one of which says that a value is missing."""
 
 
@@ -310,12 +310,12 @@ def _learn_column(values: list[Any], places: Array, title: str) -> tuple[Categor
     for value in rows:
         check_category(value, title)
     known = sorted(rows, key=category_order)
-    if len(known) <= MOST:
+    if len(known) <= MAX_CATEGORIES:
         return tuple(known)
-    kept = set(sorted(known, key=lambda value: -rows[value])[:MOST])
+    kept = set(sorted(known, key=lambda value: -rows[value])[:MAX_CATEGORIES])
     lost = sum(count for value, count in rows.items() if value not in kept)
     warnings.warn(
-        f"{title} has {len(known)} categories; the {MOST} most frequent are kept, and the others are missing "
+        f"{title} has {len(known)} categories; the {MAX_CATEGORIES} most frequent are kept, and the others are missing "
         f"({lost} of {len(places)} rows).",
         stacklevel=6,  # the caller of fit,
     )

@@ -28,10 +28,10 @@ from podium._validation import (
 )
 from podium.data.categories import Categories, read_features
 
-HASH_BLOCK = 2**15
+CELLS_PER_HASH_BLOCK = 2**15
 """Cells converted to float64 and hashed at a time: a block and its copies stay in the second-level cache."""
 
-MANY_ROWS = 1000
+MAX_ROWS_UNWARNED = 1000
 """Rows up to which graded labels may be one query without a word."""
 
 MULTIPLIER = np.uint64(0xBF58476D1CE4E5B9)
@@ -210,7 +210,7 @@ def warn_of_one_query(labels: Array | None, what: str, advice: str, stacklevel: 
     stacklevel : int
         As `warnings.warn` has it; 3 is the caller of the caller.
     """
-    if labels is None or len(labels) <= MANY_ROWS or 2 * len(np.unique(labels)) >= len(labels):
+    if labels is None or len(labels) <= MAX_ROWS_UNWARNED or 2 * len(np.unique(labels)) >= len(labels):
         return
     warnings.warn(
         f"All {len(labels)} rows {what}are one query, because neither qid nor group was given; give them, or say "
@@ -277,7 +277,7 @@ def hash_features(features: Features) -> Array:
         columns = np.repeat(np.arange(features.shape[1]), np.diff(features.indptr))
         np.add.at(keys, features.indices, _cell_keys(features.data, column_keys[columns]))
         return _mixed(keys)
-    step = max(1, HASH_BLOCK // features.shape[1])
+    step = max(1, CELLS_PER_HASH_BLOCK // features.shape[1])
     for start in range(0, len(keys), step):
         cells = _cell_keys(features[start : start + step], column_keys)
         np.sum(cells, axis=1, out=keys[start : start + step])

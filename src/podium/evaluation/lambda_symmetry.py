@@ -29,7 +29,7 @@ from podium.losses.lambdas import NORMALIZATIONS
 LONGEST_STEP = 0.05
 """Step of finite differences where scores lie far apart: λ in single precision is then known to 0.0001 of its size."""
 
-NEARLY = 1e-6
+SWAP_DISTANCE = 1e-6
 """Distance of two rows before and after they change places."""
 
 
@@ -216,7 +216,7 @@ def _largest_jump(
     """Let each two neighbours meet and pass, and return the largest part of a jump of λ that is not along e_a - e_b."""
     largest, where = 0.0, (0, 0)
     for a, b in neighbours:
-        middle, apart = (scores[a] + scores[b]) / 2, NEARLY * max(1.0, abs(scores[a]))
+        middle, apart = (scores[a] + scores[b]) / 2, SWAP_DISTANCE * max(1.0, abs(scores[a]))
         before, after = scores.copy(), scores.copy()
         before[[a, b]], after[[a, b]] = [middle + apart, middle - apart], [middle - apart, middle + apart]
         jump = function(after) - function(before)

@@ -29,7 +29,7 @@ from podium.measures import Measure, QueryValues, measure_queries, parse_measure
 
 MEASURE_OPTIONS = tuple(name for name in COMPARE_OPTIONS if name != "n_jobs")
 
-CELLS = 2**20
+SCORES_AT_ONCE = 2**20
 """Scores, and weights, held at a time: a bound on memory."""
 
 CURVE_POINTS = 21
@@ -270,7 +270,7 @@ class Trial:
         """Return the mean at each share of each direction."""
         n_weights = len(self.ranker.weights)
         values = np.empty((n_directions, len(shares)))
-        step = max(1, CELLS // (len(shares) * max(len(self.labels), n_weights)))
+        step = max(1, SCORES_AT_ONCE // (len(shares) * max(len(self.labels), n_weights)))
         for start in range(0, n_directions, step):
             some = range(start, min(start + step, n_directions))
             drawn = np.array([random_direction(seed, number, n_weights) for number in some])

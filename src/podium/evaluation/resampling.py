@@ -13,7 +13,7 @@ import numpy as np
 
 from podium._validation import Array
 
-MANY_QUERIES = 20_000
+MAX_RESAMPLED_QUERIES = 20_000
 """Queries beyond which resampling is left to its normal limit: the two differ by less than the fourth digit."""
 RESAMPLE_CELLS = 2**20
 """Numbers drawn at a time when resampling queries: a bound on memory, not on the number of resamples."""
@@ -25,14 +25,14 @@ def bootstrap_interval(
     """Return the percentile interval of the weighted mean over resampled queries.
 
     Values are sorted first, so that the interval does not depend on the order of the queries. Of more than
-    `MANY_QUERIES`, the normal approximation, from which resampling then does not differ in the digits shown.
+    `MAX_RESAMPLED_QUERIES`, the normal approximation, from which resampling then does not differ in the digits shown.
     """
     known = ~np.isnan(values) & (weights > 0)
     order = np.lexsort((weights[known], values[known]))
     values, weights = values[known][order], weights[known][order]
     if len(values) == 0 or n_resamples == 0:
         return math.nan, math.nan
-    if len(values) > MANY_QUERIES:
+    if len(values) > MAX_RESAMPLED_QUERIES:
         mean = float(np.sum(values * weights) / np.sum(weights))
         error = float(np.sqrt(np.sum(np.square(weights * (values - mean)))) / np.sum(weights))
         half = NormalDist().inv_cdf((1 + confidence) / 2) * error
@@ -50,14 +50,14 @@ def randomisation_p_value(differences: Array, n_resamples: int, random_state: in
     """Return the two-sided p-value of a mean difference under random flips of the signs.
 
     All 2^n sign vectors where they are few enough, otherwise `n_resamples` random ones, with the observed
-    one counted in (so that p is never 0). Of more than `MANY_QUERIES`, their normal limit.
+    one counted in (so that p is never 0). Of more than `MAX_RESAMPLED_QUERIES`, their normal limit.
     """
     moved = np.sort(np.abs(differences[differences != 0]))
     if n_resamples == 0:
         return math.nan
     if len(moved) == 0:
         return 1.0
-    if len(moved) > MANY_QUERIES:
+    if len(moved) > MAX_RESAMPLED_QUERIES:
         return math.erfc(abs(math.fsum(differences)) / math.sqrt(2 * np.sum(np.square(moved))))
     observed = abs(math.fsum(differences)) * (1 - 1e-12)  # rounding must not make equal sums differ
     if len(moved) < 63 and 2 ** len(moved) <= n_resamples:

@@ -20,7 +20,7 @@ from podium._magnitudes import check_integer
 from podium._types import MatrixLike
 from podium._validation import Array, PodiumError, check_labels
 from podium.blending.line import LineObjective
-from podium.evaluation.optimality import CELLS, Trial
+from podium.evaluation.optimality import SCORES_AT_ONCE, Trial
 from podium.evaluation.queries import grouped
 from podium.evaluation.results import plain_text, table_of
 from podium.evaluation.weight_space import is_linear, weight_space
@@ -184,7 +184,7 @@ def weight_curves(
 def _means_along(trial: Trial, number: int, moves: Array) -> Array:
     """Return the mean after each move of one weight."""
     means = np.empty(len(moves))
-    step = max(1, CELLS // max(len(trial.labels), len(trial.ranker.weights)))
+    step = max(1, SCORES_AT_ONCE // max(len(trial.labels), len(trial.ranker.weights)))
     for start in range(0, len(moves), step):
         part = slice(start, start + step)
         moved = np.tile(trial.ranker.weights, (len(moves[part]), 1))

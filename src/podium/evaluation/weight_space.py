@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from podium._compiled import ROW, SCORE, compiled, run_threads
+from podium._compiled import SCORE, compiled, even_ranges, run_threads
 from podium._sparse import is_sparse
 from podium._types import Features
 from podium._validation import Array, PodiumError, check_features, check_labels, check_scores
@@ -82,8 +81,8 @@ class _Linear:
     def scores(self, weights: Array) -> Array:
         """Return the scores of all rows for each row of weights."""
         out = np.zeros((len(weights), self.columns.shape[1]))
-        parts = np.linspace(0, len(weights), min(self.n_threads, len(weights)) + 1).astype(ROW)
-        calls = [(weights[a:b], self.columns, out[a:b]) for a, b in pairwise(parts)]
+        runs = even_ranges(len(weights), min(self.n_threads, len(weights)))
+        calls = [(weights[a:b], self.columns, out[a:b]) for a, b in runs]
         run_threads(_add_columns, calls, self.n_threads)
         return out
 

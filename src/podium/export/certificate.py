@@ -13,7 +13,7 @@ from podium._types import Json
 from podium._validation import Array
 from podium.measures.pairwise import permutation_inversions
 
-ROUNDING = 1e-6
+LEAST_CHANGE = 1e-6
 """A score is called changed if it moved by more than this share of the largest score: more than rounding to float32."""
 KINDS = ("reversed_pairs", "newly_tied_pairs", "newly_parted_pairs")
 
@@ -128,7 +128,7 @@ def compare_scores(
     counts = np.array([one.counts for one in found])
     farthest = max(found, key=lambda one: one.gap)
     difference = np.abs(theirs.astype(np.float64) - ours)
-    changed = int((~(difference <= ROUNDING * np.abs(ours).max())).sum())
+    changed = int((~(difference <= LEAST_CHANGE * np.abs(ours).max())).sum())
     most, sizes = int(np.argmax(difference)), np.diff(bounds)
     anything = changed > 0 or farthest.gap >= 0
     return ExportReport(

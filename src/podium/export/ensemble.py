@@ -12,7 +12,7 @@ import numpy as np
 
 from podium._compiled import ROW, SCORE
 from podium._validation import Array
-from podium.data import MOST
+from podium.data import MAX_CATEGORIES
 from podium.data.categories import Category
 from podium.stumps import Stump
 from podium.trees import Forest, RegressionTree
@@ -94,7 +94,7 @@ class Linear:
         return scores
 
 
-CODES = tuple(range(MOST))
+CODES = tuple(range(MAX_CATEGORIES))
 """The codes of categories: what a column holds whose categories have no other values."""
 Exported = TreeSum | Linear
 """What a writer of a format takes."""

@@ -103,7 +103,7 @@ def _linear(record: Linear, missing: str) -> str:
 
 
 def _trees(record: TreeSum, missing: str) -> str:
-    """Return the trees, numbers as texts, as Solr's own examples have them."""
+    """Return the trees, numbers as strings, as Solr's own examples have them."""
     if missing == "zero":
         check_missing_as_zero(record, as_read, "Solr without missing branches")
     names = [json.dumps(name) for name in feature_names(record)]

@@ -24,9 +24,9 @@ from podium.trees import RegressionTree, left_sides
 
 Term = TypeVar("Term")
 RULES = Rules(finite, np.float64, np.float64)
-DEEPEST = 900
+MAX_LEVELS = 900
 """Levels of a tree: SQLite takes 1,000 levels of an expression, and a sum of trees needs some."""
-PRECISE = Context(prec=40)
+DECIMAL_CONTEXT = Context(prec=40)
 NEAR_MIDDLE = Decimal("0.49")
 """Of the distance between two float64: SQLite's error in reading a number, in 64 bits of precision, is below 1/100."""
 
@@ -41,16 +41,17 @@ def write(record: Exported) -> str:
 def check(record: Exported) -> None:
     """Refuse trees that are too deep, and columns of strings and other categories, for a column has one type."""
     deepest = max((tree.depth for tree in record.trees), default=0) if isinstance(record, TreeSum) else 0
-    if deepest > DEEPEST:
+    if deepest > MAX_LEVELS:
         raise PodiumError(
-            f"A tree of {deepest} levels is too deep for an SQL expression of at most {DEEPEST}; consider a max_depth."
+            f"A tree of {deepest} levels is too deep for an SQL expression of at most {MAX_LEVELS}; consider a "
+            "max_depth."
         )
     for column, values in record.categories.items() if isinstance(record, TreeSum) else ():
         kinds = {bool if isinstance(value, bool) else str if isinstance(value, str) else float for value in values}
         if len(kinds) > 1:
             raise PodiumError(
                 f"A column of a database has one type, but the categories of {feature_names(record)[column]!r} are "
-                "texts, numbers or truth values mixed; make texts of all before the fit."
+                "strings, numbers or truth values mixed; make strings of all before the fit."
             )
 
 
@@ -171,7 +172,7 @@ def _number(value: float) -> str:
     """
     value = float(value)
     short = repr(value)
-    away = PRECISE.subtract(Decimal(short), Decimal(value))
+    away = DECIMAL_CONTEXT.subtract(Decimal(short), Decimal(value))
     return short if abs(away) <= NEAR_MIDDLE * Decimal(math.ulp(value)) else f"{value:.16e}"
 
 

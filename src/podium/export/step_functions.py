@@ -47,9 +47,7 @@ def score(record: TreeSum, X: Array) -> Array:
 
 
 def _sum_of(feature: int, trees: list[RegressionTree]) -> StepFunction:
-    """Add up stumps of one feature; equal thresholds become one step, as `AdditiveModel.steps` has it."""
-    low, high = (np.array([float(tree.value[side]) for tree in trees]) for side in (0, 1))
-    missing = math.fsum(float(tree.value[0 if tree.missing_left[0] else 1]) for tree in trees)
-    thresholds, place = np.unique(np.array([float(tree.threshold[0]) for tree in trees]), return_inverse=True)
-    jumps = np.bincount(place, high - low, minlength=len(thresholds))
-    return StepFunction(feature, thresholds, math.fsum(low) + np.concatenate([[0.0], np.cumsum(jumps)]), missing)
+    """Add up the trees of one split on a feature."""
+    low, high = np.array([tree.value for tree in trees]).T
+    cuts, left = np.array([(tree.threshold[0], tree.missing_left[0]) for tree in trees]).T
+    return StepFunction.of(feature, cuts, low, high, np.where(left, low, high))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from podium._validation import Array, PodiumError
-from podium.data import MOST
+from podium.data import MAX_CATEGORIES
 from podium.export.ensemble import Exported, TreeSum
 from podium.trees import RegressionTree
 
@@ -109,7 +109,7 @@ class Rules:
             left |= np.isnan(x) & tree.missing_left[at]
         if len(tree.sets) == 0:
             return left
-        code = np.where((x >= 0) & (x < MOST), x, -1).astype(np.int64) + 1
+        code = np.where((x >= 0) & (x < MAX_CATEGORIES), x, -1).astype(np.int64) + 1
         return np.where(tree.set_of[at] >= 0, tree.tables[tree.set_of[at], code], left)
 
     def score(self, record: TreeSum, X: Array) -> Array:

@@ -24,7 +24,7 @@ FORMATS: dict[str, Callable[[bytes, str | PathLike[str], ForeignColumns], Import
 """Reader of each format; ``xgboost-json`` is the dump, ``xgboost`` the model file."""
 BEGINNINGS = {b"tree": "lightgbm", b"{": "xgboost", b"[": "xgboost-json", b"##": "ranklib"}
 """What the files of each format begin with."""
-LOOK = 64
+BEGINNING_BYTES = 64
 """Bytes in which the beginning must stand, white space before it."""
 
 
@@ -33,7 +33,7 @@ def read_foreign(path: str | PathLike[str], file_format: str, columns: ForeignCo
     check_choice(file_format, ("auto", *FORMATS), "format")
     data = Path(path).read_bytes()
     if file_format == "auto":
-        begins = data[:LOOK].lstrip()
+        begins = data[:BEGINNING_BYTES].lstrip()
         file_format = next((name for start, name in BEGINNINGS.items() if begins.startswith(start)), "")
     if not file_format:
         raise FormatError(path, f"the file does not begin like one of the formats {', '.join(FORMATS)}")

@@ -11,10 +11,10 @@ import numpy as np
 
 from podium._compiled import ROW, SCORE
 from podium._validation import Array, FormatError
-from podium.data import MOST
+from podium.data import MAX_CATEGORIES
 from podium.trees import RegressionTree, rounded_down
 
-WORDS = 8
+WORDS_PER_SET = 8
 """Words of 32 bits of a set of codes."""
 
 
@@ -71,7 +71,7 @@ def make_tree(
         value=value[leaf_order].astype(SCORE), gain=gain[split_order].astype(SCORE),
         count=count[leaf_order].astype(ROW), cut=np.full(len(split_order), -1, np.int32),
         set_of=np.where(own, np.cumsum(own) - 1, -1).astype(np.int32),
-        sets=np.array(sets, np.uint32).reshape(-1, WORDS),
+        sets=np.array(sets, np.uint32).reshape(-1, WORDS_PER_SET),
     )  # fmt: skip
 
 
@@ -168,11 +168,9 @@ def to_whole_number(value: Any, least: int, most: int, path: str | PathLike[str]
 
 def code_set(codes: Array, path: str | PathLike[str], place: str) -> Array:
     """Return the words of a set of codes, integers from 0."""
-    if codes.max(initial=0) >= MOST:
-        raise FormatError(
-            path,
-            f"{place}: a split names category {codes.max()}, but at most {MOST}, from 0 to {MOST - 1}, can be read",
-        )
-    bits = np.zeros(32 * WORDS, np.bool_)
+    if codes.max(initial=0) >= MAX_CATEGORIES:
+        most = f"at most {MAX_CATEGORIES}, from 0 to {MAX_CATEGORIES - 1}, can be read"
+        raise FormatError(path, f"{place}: a split names category {codes.max()}, but {most}")
+    bits = np.zeros(32 * WORDS_PER_SET, np.bool_)
     bits[codes] = True
     return np.packbits(bits, bitorder="little").view("<u4").astype(np.uint32)

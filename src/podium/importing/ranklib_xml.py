@@ -25,7 +25,7 @@ PARENTS = {
     "output": ("split",),
 }
 """Elements within which each element may stand."""
-LONGEST = 400
+MAX_NUMBER_LENGTH = 400
 """Characters after which no more of a number is taken up."""
 
 
@@ -109,7 +109,7 @@ class _Reader:
 
     def characters(self, text: str) -> None:
         """Take the text of a number."""
-        if self.tags[-1] in ("feature", "threshold", "output") and len(self.text) < LONGEST:
+        if self.tags[-1] in ("feature", "threshold", "output") and len(self.text) < MAX_NUMBER_LENGTH:
             self.text += text
         elif text.strip():
             raise self.broken(f"<{self.tags[-1]}> must not hold the text {text.strip()[:40]!r}")

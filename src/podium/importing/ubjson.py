@@ -1,4 +1,4 @@
-"""UBJSON, the binary JSON that XGBoost writes: bytes to dicts, lists, texts, numbers and arrays.
+"""UBJSON, the binary JSON that XGBoost writes: bytes to dicts, lists, strings, numbers and arrays.
 
 Nothing is allocated by what a length claims: an array must fit into the bytes that are left.
 """

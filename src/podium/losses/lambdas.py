@@ -57,7 +57,7 @@ NORMALIZATIONS = {"none": (False, False), "pairs": (True, False), "query": (Fals
 LOG_2 = math.log(2.0)
 ROWS_AT_ONCE = 8
 """Rows of changes filled by one call: a call for each row of a long query costs a twentieth of its pairs."""
-RUNS = 16
+RUNS_PER_THREAD = 16
 """Runs of queries for each thread; a thread takes one when it has done another."""
 
 
@@ -107,7 +107,7 @@ class LambdaLoss(Loss):
         self.values = self.form.values_of(feedback, rules, self.units, self.form.row_values)
         self.gradient, self.curvature = np.zeros(len(feedback.labels)), np.zeros(len(feedback.labels))
         self._order = np.arange(len(feedback.labels)) - np.repeat(feedback.offsets[:-1], sizes)
-        self._runs = np.array(even_chunks(feedback.offsets, RUNS * n_threads), ROW).reshape(-1, 2)
+        self._runs = np.array(even_chunks(feedback.offsets, RUNS_PER_THREAD * n_threads), ROW).reshape(-1, 2)
 
     def derivatives(self, scores: Array, number: int = 0) -> tuple[Array, Array]:
         """Return gradient and curvature of each row at these scores."""

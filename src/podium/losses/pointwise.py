@@ -14,7 +14,7 @@ from podium._validation import Array, PodiumError
 from podium.data import Feedback, Graded
 from podium.losses.loss import Loss
 from podium.measures.conventions import Rules
-from podium.measures.graded import LARGE, above, exp2_gains, origins
+from podium.measures.graded import LARGEST_EXPONENT, above, exp2_gains, origins
 from podium.measures.ties import as_given
 
 
@@ -84,7 +84,7 @@ class CrossEntropy(Loss):
         self.feedback, self.seed = feedback, seed
         given = as_given(feedback.labels, feedback.offsets)
         labels = np.minimum(above(given.labels, origins(given, Rules())), np.finfo(SCORE).max)
-        excess = given.spread(np.maximum(np.maximum.reduceat(labels, feedback.offsets[:-1]) - LARGE, 0.0))
+        excess = given.spread(np.maximum(np.maximum.reduceat(labels, feedback.offsets[:-1]) - LARGEST_EXPONENT, 0.0))
         self.gains = np.exp2(labels - excess) if excess.any() else exp2_gains(labels) + 1.0
         self.unit = np.exp2(-excess)  # φ is a share of its query, so 2^-excess cancels, and 2^y does not overflow
 

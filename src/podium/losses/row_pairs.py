@@ -9,11 +9,11 @@ import numpy as np
 from podium._compiled import INDEX, linked_part
 from podium._validation import Array
 
-FAR = np.float32(6.0)
+SETTLED_DISTANCE = np.float32(6.0)
 """Half of sigma (s_i - s_j) beyond which a pair counts as settled: tanh there is 1 - 1e-5."""
 FEW_ROWS, LANES = 32, 16
 """Rows of a query up to which pairs are taken from both of their sides, and how many rows then at a time."""
-LEAST = 0.01
+DISTANCE_OFFSET = 0.01
 """Added to the distance of a pair's scores before |ΔZ| is divided by it."""
 
 
@@ -62,9 +62,9 @@ def add_pairs(i: int, n: int, divide: bool, sums: PairSums) -> None:
     first, stop = INDEX(i + 1), INDEX(i + 1 + (n - 1 - i + 7) // 8 * 8)
     if divide:
         for j in range(first, stop):
-            delta[j] /= np.float32(LEAST) + np.float32(2.0) * (near[i] - near[j])
+            delta[j] /= np.float32(DISTANCE_OFFSET) + np.float32(2.0) * (near[i] - near[j])
     for j in range(first, stop):
-        gradients[j], curvatures[j] = _pair(min(near[i] - near[j], FAR), delta[j])
+        gradients[j], curvatures[j] = _pair(min(near[i] - near[j], SETTLED_DISTANCE), delta[j])
     for j in range(first, stop):
         sums.gradient[j] -= gradients[j]
     for j in range(first, stop):
@@ -112,7 +112,7 @@ def fill_square(n: int, top: int, near: Array, deltas: Array, weights: Array, di
         for j in range(i + 1, n):
             delta = deltas[i, j] * weights[i] * weights[j]
             if divide:
-                delta /= LEAST + 2.0 * (near[i] - near[j])
+                delta /= DISTANCE_OFFSET + 2.0 * (near[i] - near[j])
             square_out[i, j // LANES, j % LANES], square_out[j, i // LANES, i % LANES] = -delta, delta
 
 
@@ -155,7 +155,7 @@ def _add_to_lanes(here: float, square: Array, i: int, block: int, lanes: Array) 
     arrays overlap.
     """
     for j in range(LANES):
-        gradient, curvature = _pair(min(max(lanes[j] - here, -FAR), FAR), square[i, block, j])
+        gradient, curvature = _pair(min(max(lanes[j] - here, -SETTLED_DISTANCE), SETTLED_DISTANCE), square[i, block, j])
         lanes[LANES + j] += gradient
         lanes[2 * LANES + j] += curvature
         lanes[3 * LANES + j] += abs(gradient)
@@ -163,7 +163,7 @@ def _add_to_lanes(here: float, square: Array, i: int, block: int, lanes: Array) 
 
 @linked_part
 def _pair(x: Any, delta: Any) -> tuple[Any, Any]:
-    """Return gradient and curvature of a pair with x = σ (s_i - s_j)/2, which must lie within -FAR and FAR.
+    """Return gradient and curvature of a pair with x = σ (s_i - s_j)/2, which must lie within ±SETTLED_DISTANCE.
 
     With t = tanh(x) and Δ positive where j is the better, the pair moves j up by Δ + |Δ| t and has the curvature
     |Δ| (1 - t²), in units of σ/2 and σ²/4. tanh is its continued fraction to x¹⁷, in float32, where exp in float64

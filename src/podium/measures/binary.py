@@ -40,7 +40,7 @@ def flags_of(ranking: Ranking, relevant: Relevant) -> Array:
     return is_relevant.astype(SCORE)
 
 
-@compiled_part
+@inlined_part
 def count(flags: Array, start: int, stop: int) -> float:
     """Rows from `start` to `stop` that have the flag; slow line: ``flags[start:stop].sum()``."""
     total = 0.0
@@ -79,7 +79,7 @@ def average_precision(
     return total / (min(relevant, float(k)) if rule == DIVIDE_BY_REACHABLE else relevant)
 
 
-@compiled_part
+@inlined_part
 def first_relevant(flags: Array, ends: Array) -> tuple[int, int, int]:
     """Start and end of the first block with relevant rows, and their number there (0: none at all)."""
     start = 0

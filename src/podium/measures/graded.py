@@ -14,7 +14,7 @@ from podium.measures.conventions import SHORT_IS_ZERO, Rules
 from podium.measures.measure import Definition, Rows, values_alone
 from podium.measures.ties import Ranking
 
-LARGE = 1000.0
+LARGEST_EXPONENT = 1000.0
 """2^y of labels above this is near the end of double precision; NDCG and ERR then scale by 2^-max."""
 
 
@@ -85,11 +85,11 @@ def scaled_gains_and_best(ranking: Ranking, rules: Rules) -> Rows:
     origin = origins(ranking, rules)
     zero: float | Array = 0.0 if origin is None else origin
     labels, best, places = ranking.labels, ranking.best, ranking.best_places
-    if rules.gain == "exp2" and above(labels, origin).max(initial=0.0) > LARGE:
+    if rules.gain == "exp2" and above(labels, origin).max(initial=0.0) > LARGEST_EXPONENT:
         top = np.maximum(ranking.spread(best[ranking.offsets[:-1]]), zero)
         return Rows(shifted_gains(labels, top, zero), shifted_gains(best, top, zero), places)
     rows = gains_and_best(ranking, rules)
-    if rows.best.max(initial=0.0) <= 2.0**LARGE:
+    if rows.best.max(initial=0.0) <= 2.0**LARGEST_EXPONENT:
         return rows
     size = np.maximum(np.maximum(ranking.spread(best[ranking.offsets[:-1]]), -zero), 1.0)
     shift = zero / size
@@ -106,7 +106,7 @@ def stop_probabilities(ranking: Ranking, rules: Rules) -> Rows:
         raise PodiumError(f"max_grade must be at least the highest label, {highest:g}; got {top:g}.")
     with np.errstate(over="ignore"):
         reach = np.float64(top) - zero
-    if np.max(reach, initial=0.0) > LARGE:
+    if np.max(reach, initial=0.0) > LARGEST_EXPONENT:
         values = shifted_gains(ranking.labels, top, zero)
     else:
         values = exp2_gains(above(ranking.labels, origin)) * np.exp2(-reach)
@@ -209,7 +209,7 @@ def err(stops: Array, best: Array, places: Array, ends: Array, k: int, depth: in
     return total
 
 
-NEGLIGIBLE = 1e-20
+LEAST_CHANCE = 1e-20
 """Chance of reading on, below which the rest of a block is left out: ERR is of order 1/rank."""
 
 
@@ -227,7 +227,7 @@ def tied_err(stops: Array, start: int, limit: int) -> float:
     if mean <= 0.0:
         places = 1
     elif mean < 1.0:
-        places = min(places, int(np.log(NEGLIGIBLE) / np.log(mean)) + 2)
+        places = min(places, int(np.log(LEAST_CHANCE) / np.log(mean)) + 2)
     means = np.ones(places + 1)
     n = 0
     for i in range(len(stops)):

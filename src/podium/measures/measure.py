@@ -85,6 +85,8 @@ class Definition:
         What a query must have for the measure to be defined, in words, from the `Rules`.
     by_order : bool
         Whether only the order of the scores matters, ties included; False where their values do.
+    graded_kernel : compiled function, optional
+        Does the same where all labels are grades, in less code.
     """
 
     name: str
@@ -100,6 +102,7 @@ class Definition:
     check: Callable[[Ranking, Rules], None] | None = None
     needs: Callable[[Rules], str] = two_labels
     by_order: bool = True
+    graded_kernel: Kernel | None = None
 
 
 @dataclass(frozen=True)
@@ -181,7 +184,8 @@ def measure_ranking(measure: Measure, ranking: Ranking, rules: Rules, depths: Ar
         )
     if definition.check is not None:
         definition.check(ranking, rules)
-    values = _by_query(definition.kernel, measure, ranking, rules, depths)
+    kernel = definition.graded_kernel if ranking.has_grades else None
+    values = _by_query(kernel or definition.kernel, measure, ranking, rules, depths)
     weights = np.ones_like(values)
     if definition.weight is not None:
         weights = _by_query(definition.weight, measure, ranking, rules, None)

@@ -16,7 +16,7 @@ from podium._compiled import ROW, SCORE, compiled, compiled_argument_part, compi
 from podium._validation import Array, NoPairsError, PodiumError
 from podium.measures.conventions import Rules
 from podium.measures.measure import Definition, Kernel
-from podium.measures.sorting import BY_GRADES, GRADES, sort_descending
+from podium.measures.sorting import BY_GRADES, MAX_GRADES, sort_descending
 from podium.measures.ties import Ranking
 
 QUADRATIC_LIMIT = 400
@@ -53,6 +53,15 @@ def disagreement(
     """Misordered share of the pairs of unequal labels, a tie for half (RB 6.2.4); NaN without pairs."""
     pairs = comparable_pairs(best)
     return float(misordered(values, places, ends)) / pairs if pairs > 0.0 else np.nan
+
+
+@compiled_argument_part
+def graded_disagreement(
+    values: Array, best: Array, places: Array, ends: Array, k: int, depth: int, rule: int, table: Array
+) -> float:
+    """The same of grades: a third of the compiling."""
+    pairs = comparable_pairs(best)
+    return (grade_inversions(values) + 0.5 * tied_pairs(values, ends)) / pairs if pairs > 0.0 else np.nan
 
 
 @compiled_argument_part
@@ -109,7 +118,7 @@ def misordered(values: Array, places: Array, ends: Array) -> float:
     return float(inversions(values, places) + 0.5 * tied_pairs(values, ends))
 
 
-@compiled_part
+@inlined_part
 def comparable_pairs(values: Array) -> float:
     """Pairs of unequal values of a sorted list."""
     n, pairs, run = len(values), 0.0, 0
@@ -119,7 +128,7 @@ def comparable_pairs(values: Array) -> float:
     return pairs
 
 
-@compiled_part
+@inlined_part
 def tied_pairs(values: Array, ends: Array) -> float:
     """Pairs of unequal labels inside the blocks."""
     pairs, start = 0.0, 0
@@ -153,9 +162,9 @@ def inversions(values: Array, places: Array) -> float:
 @inlined_part
 def grade_inversions(grades: Array) -> int:
     """Inversions of integers below 64: ``lower[g]`` counts the rows so far with a grade below g."""
-    lower, n_grades, count = np.empty(GRADES, ROW), 0, 0
+    lower, n_grades, count = np.empty(MAX_GRADES, ROW), 0, 0
     for i in range(len(grades)):
-        n_grades = max(n_grades, int(grades[i]) + 1)
+        n_grades = int(grades[i]) + 1 if grades[i] >= n_grades else n_grades
     for grade in range(n_grades):
         lower[grade] = 0
     for i in range(len(grades)):
@@ -347,8 +356,8 @@ def _refuse_many_classes(ranking: Ranking, rules: Rules) -> None:
 
 
 def _loss(name: str, about: str, kernel: Kernel, ties: str | None = None, pooled: bool = True) -> Definition:
-    weight = pair_count if pooled else None
-    return Definition(name, about, kernel, higher_is_better=False, weight=weight, ties=ties)
+    weight, graded = pair_count if pooled else None, graded_disagreement if kernel is disagreement else None
+    return Definition(name, about, kernel, graded_kernel=graded, higher_is_better=False, weight=weight, ties=ties)
 
 
 MEASURES = (

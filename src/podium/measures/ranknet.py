@@ -15,16 +15,16 @@ from podium.measures.measure import Definition, Rows
 from podium.measures.pairwise import comparable_pairs
 from podium.measures.ties import Ranking
 
-LARGEST = 1e150
+LARGEST_ARGUMENT = 1e150
 """Size of sigma times a score above which the sum of many costs might overflow."""
 
-FULL = 1e300
+LARGEST_PRODUCT = 1e300
 """Product at which its logarithm is taken: each factor is at most 2."""
 
 
 def labels_and_scores(ranking: Ranking, rules: Rules) -> Rows:
     """Labels, and σ times the scores, both in rank order."""
-    scores, largest = ranking.scores, LARGEST / rules.sigma
+    scores, largest = ranking.scores, LARGEST_ARGUMENT / rules.sigma
     if np.abs(scores).max(initial=0.0) > largest:
         raise PodiumError(f"ranknet needs scores of size {largest:g} or less with sigma={rules.sigma:g}; rescale them.")
     scores = scores * rules.sigma
@@ -50,7 +50,7 @@ def ranknet(
                 p += np.exp(-x) * (1.0 + p)
                 gaps += x if labels[j] > label else 0.0
                 pairs += 1.0
-                if p > FULL:
+                if p > LARGEST_PRODUCT:
                     gaps, p = gaps + np.log1p(p), 0.0
         total += gaps + np.log1p(p)
     return total / pairs if pairs > 0.0 else np.nan

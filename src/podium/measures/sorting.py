@@ -15,7 +15,7 @@ from podium._validation import Array
 
 Result = TypeVar("Result")
 
-GRADES = 64
+MAX_GRADES = 64
 """Whole labels below this are sorted by counting grades, at 2 to 5 ns a row."""
 
 COUNTING_LIMIT = 256
@@ -115,11 +115,11 @@ def sort_by_radix(values: Array, order_out: Array, sorted_out: Array) -> None:
 @compiled_part
 def sort_by_grades(values: Array, order_out: Array, sorted_out: Array) -> bool:
     """Sort integers from 0 to 63 in one pass; False, and nothing done, if there are others."""
-    places = np.empty(GRADES, ROW)
+    places = np.empty(MAX_GRADES, ROW)
     if not count_grades(values, 0, len(values), places):
         return False
     total = 0
-    for grade in range(GRADES - 1, -1, -1):
+    for grade in range(MAX_GRADES - 1, -1, -1):
         count, places[grade] = places[grade], total
         total += count
     for i in range(len(values)):
@@ -147,7 +147,7 @@ def radix_pass(keys: Array, rows: Array, shift: int, places: Array, keys_out: Ar
 
 @compiled_part
 def descending_keys(values: Array, keys_out: Array, rows_out: Array, counts_out: Array) -> None:
-    """Whole numbers that ascend as the values descend, zeros alike; rows 0, 1, …; counts of each byte."""
+    """Integers that ascend as the values descend, zeros alike; rows 0, 1, …; counts of each byte."""
     bits, sign = values.view(np.uint64), np.uint64(1) << np.uint64(63)
     for i in range(len(counts_out)):
         counts_out[i] = 0
@@ -172,13 +172,13 @@ def keys_to_values(keys: Array, values_out: Array) -> None:
 @compiled
 def best_grades(labels: Array, offsets: Array, best_out: Array, places_out: Array, first: int, last: int) -> bool:
     """Sort the labels of each query, highest first, if all are grades: False as soon as a query has others."""
-    counts = np.empty(GRADES, ROW)
+    counts = np.empty(MAX_GRADES, ROW)
     for query in range(first, last):
         start, stop = offsets[query], offsets[query + 1]
         if not count_grades(labels, start, stop, counts):
             return False
         place, places_out[start] = start, BY_GRADES
-        for grade in range(GRADES - 1, -1, -1):
+        for grade in range(MAX_GRADES - 1, -1, -1):
             for _ in range(counts[grade]):
                 best_out[place] = grade
                 place += 1
@@ -188,11 +188,11 @@ def best_grades(labels: Array, offsets: Array, best_out: Array, places_out: Arra
 @inlined_part
 def count_grades(values: Array, start: int, stop: int, counts_out: Array) -> bool:
     """Count each grade of the rows `start` to `stop`; False as soon as a value is not an integer from 0 to 63."""
-    for grade in range(GRADES):
+    for grade in range(MAX_GRADES):
         counts_out[grade] = 0
     for i in range(start, stop):
         value = values[i]
-        if not 0.0 <= value < GRADES:
+        if not 0.0 <= value < MAX_GRADES:
             return False
         grade = int(value)
         if grade != value:

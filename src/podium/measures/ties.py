@@ -14,7 +14,7 @@ import numpy as np
 
 from podium._compiled import ROW, SCORE, compiled, inlined_part
 from podium._validation import Array, PodiumError
-from podium.measures.sorting import COUNTING_LIMIT, best_grades, by_query_threads, sort_queries
+from podium.measures.sorting import BY_GRADES, COUNTING_LIMIT, best_grades, by_query_threads, sort_queries
 
 EXPECTED, STABLE, OPTIMISTIC, PESSIMISTIC = 0, 1, 2, 3
 TIE_RULES = {"expected": EXPECTED, "stable": STABLE, "optimistic": OPTIMISTIC, "pessimistic": PESSIMISTIC}
@@ -84,6 +84,11 @@ class Ranking:
     def best_places(self) -> Array:
         """Place in its query of each row of `best`; -1 at each query's start where all labels are few grades."""
         return self._best[1]
+
+    @property
+    def has_grades(self) -> bool:
+        """Whether all labels are grades, so that `best_places` says nothing else."""
+        return len(self.labels) > 0 and self.best_places[0] == BY_GRADES
 
     @cached_property
     def sizes(self) -> Array:

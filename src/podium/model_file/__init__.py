@@ -57,7 +57,7 @@ ARCHIVE = b"PK"
 DOCUMENT = "model.json"
 """The member that holds everything but the arrays."""
 NOT_A_MODEL = "this is not a Podium model file"
-MOST_TEXT = 2**28
+MAX_DOCUMENT_BYTES = 2**28
 """Bytes of the longest JSON document that is read: room for some ten million names of features."""
 MOST_BRACKETS = 2**20
 """Most opening brackets of it: an empty list takes two bytes in a file and seventy in memory."""
@@ -91,7 +91,7 @@ def read_model(path: str | PathLike[str]) -> Content:
 
 def _read_document(data: bytes, path: str | PathLike[str]) -> dict[str, Json]:
     """Return the JSON document of a file, which must be of our protocol."""
-    if len(data) > MOST_TEXT or data.count(b"[") + data.count(b"{") > MOST_BRACKETS:
+    if len(data) > MAX_DOCUMENT_BYTES or data.count(b"[") + data.count(b"{") > MOST_BRACKETS:
         raise FormatError(path, "its JSON document is too large")
     try:
         # ValueError: also numbers of too many digits, and bytes that are no text.

@@ -26,7 +26,7 @@ HEADER = re.compile(
     rb"'shape': \(((?:[0-9]{1,10}(?:,|(?:, [0-9]{1,10}){1,3}))?)\), \} *\n"
 )
 """Kind and shape, of four dimensions at most, as numpy writes them."""
-MOST = 2**40
+MAX_NUMBERS = 2**40
 """Most numbers of an array, a size of 0 counting as 1."""
 
 
@@ -51,7 +51,7 @@ def from_npy(data: bytes, name: str, path: str | PathLike[str]) -> Array:
     if not data.startswith(MAGIC) or header is None or kind is None:
         raise FormatError(path, f"{name} is not an array of numbers as numpy writes it, little-endian and in C order")
     shape = tuple(int(size) for size in header[2].split(b",") if size)
-    if math.prod(shape) * kind.itemsize != len(data) - begin or math.prod(max(size, 1) for size in shape) > MOST:
+    if math.prod(shape) * kind.itemsize != len(data) - begin or math.prod(max(size, 1) for size in shape) > MAX_NUMBERS:
         raise FormatError(path, f"{name} has {len(data) - begin} bytes of numbers, which is not its shape {shape}")
     array: Array = np.ndarray(shape, kind, data, begin).astype(kind.newbyteorder("="))
     if kind == np.bool_ and array.view(np.uint8).max(initial=0) > 1:

@@ -9,12 +9,12 @@ from podium.ordinal.mean_cost import MeanCost, mean_cost
 from podium.ordinal.ordinal_data import OrdinalData
 from podium.ordinal.ordinal_stump import OrdinalStump, OrdinalStumpLearner, constant_stump
 from podium.ordinal.step_weights import StepWeights
-from podium.ordinal.vote_boosting import LEAST, BaseLearner, OrdinalRound, StagedMedians, VoteBoosting
+from podium.ordinal.vote_boosting import LEAST_VOTE, BaseLearner, OrdinalRound, StagedMedians, VoteBoosting
 from podium.ordinal.votes import Votes, vote_of_stumps
 
 __all__ = [
     "COSTS",
-    "LEAST",
+    "LEAST_VOTE",
     "NUMBER_KINDS",
     "BaseLearner",
     "MarginBoosting",

@@ -28,7 +28,7 @@ from podium._types import Features
 from podium._validation import Array
 from podium.binning.blocks import Matrix
 from podium.binning.columns import DenseReader, SparseReader
-from podium.ordinal.step_weights import GROUP, StepWeights
+from podium.ordinal.step_weights import STEPS_PER_GROUP, StepWeights
 from podium.stumps import column_of
 
 FEATURES_AT_ONCE = 16
@@ -36,7 +36,7 @@ FEATURES_AT_ONCE = 16
 the second-level cache meanwhile."""
 BLOCK_CELLS = 2**22
 """Running optima of a block and direction at most, 32 MB, so that a million rows do not fill the memory."""
-HUGE = float(np.finfo(SCORE).max)
+LARGEST_VALUE = float(np.finfo(SCORE).max)
 """Infinite values count as this, so that an infinite threshold parts nothing."""
 
 
@@ -63,7 +63,7 @@ class OrdinalStump:
     def grades(self, X: Features) -> Array:
         """Return the grade, from 0, of each row of X; an absent entry of a sparse X (by columns) is missing."""
         rows, values = column_of(X, self.feature)
-        x = np.clip(self.direction * values.astype(SCORE), -HUGE, HUGE)
+        x = np.clip(self.direction * values.astype(SCORE), -LARGEST_VALUE, LARGEST_VALUE)
         found = np.searchsorted(self.thresholds, x, side="right")
         grades = np.full(X.shape[0], self.missing, ROW)
         grades[rows] = np.where(np.isnan(x), self.missing, found)
@@ -109,7 +109,7 @@ class OrdinalStumpLearner:
         codes, self._levels = ([column[part] for column in columns] for part in (0, 1))
         self._codes = np.concatenate(codes)
         self._starts = np.concatenate([[0], np.cumsum([len(own) for own in codes])]).astype(ROW)
-        n_columns = -(-n_steps // GROUP) * GROUP
+        n_columns = -(-n_steps // STEPS_PER_GROUP) * STEPS_PER_GROUP
         self._whole = np.diff(self._starts) == self.n_rows
         self._optima = np.empty((self.n_features, 2), SCORE)
         self._sums = np.empty((self.n_features, n_columns), SCORE)
@@ -139,7 +139,7 @@ def _sorted_column(reader: DenseReader | SparseReader, feature: int) -> tuple[Ar
     A row is coded as twice its number, plus 1 if it is the last of its value.
     """
     rows, values = reader.column(feature)
-    values = np.clip(values.astype(SCORE), -HUGE, HUGE)
+    values = np.clip(values.astype(SCORE), -LARGEST_VALUE, LARGEST_VALUE)
     order = np.argsort(values, kind="stable")
     rows, values = rows[order], values[order]
     last = np.append(values[1:] != values[:-1], True) if len(values) else np.zeros(0, bool)

@@ -13,7 +13,7 @@ import numpy as np
 from podium._compiled import SCORE, compiled, compiled_part
 from podium._validation import Array
 
-DRAWS = 2**16
+DRAWS_AT_ONCE = 2**16
 """Random numbers made at a time: half a megabyte, which stays in the second-level cache."""
 
 
@@ -58,7 +58,7 @@ def pocket_perceptron(
     generator = np.random.default_rng(seed)
     left = n_epochs * len(rows)
     while left > 0 and state[2] > 0:
-        places = np.searchsorted(limits, generator.random(min(left, DRAWS)) * limits[-1], side="right")
+        places = np.searchsorted(limits, generator.random(min(left, DRAWS_AT_ONCE)) * limits[-1], side="right")
         _run(rows, grades, costs, np.minimum(places, len(rows) - 1), single, *model, *pocket, state)
         left -= len(places)
     return ThresholdModel(*pocket, float(state[2]))

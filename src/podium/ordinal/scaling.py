@@ -13,7 +13,7 @@ from podium._validation import Array, PodiumError
 
 LARGEST = 1e100
 """Values are cut to ±LARGEST when rows are scored: squares of them, summed over any number of rows, are finite."""
-CONSTANT = 1e-12
+CONSTANT_SHARE = 1e-12
 """A feature whose standard deviation is not above this share of its largest value does not vary but for rounding."""
 
 
@@ -52,7 +52,7 @@ class Scaling:
         means = np.sum(shares * values, axis=0) / total
         squares = np.sum(shares * (values - means) ** 2, axis=0) / total
         deviations = np.sqrt(squares)
-        return cls(means, np.where(deviations > CONSTANT * largest, deviations, 1.0))
+        return cls(means, np.where(deviations > CONSTANT_SHARE * largest, deviations, 1.0))
 
     def apply(self, features: Features) -> Array:
         """Return the scaled features as a dense matrix by rows."""

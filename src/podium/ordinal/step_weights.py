@@ -13,10 +13,10 @@ import numpy as np
 from podium._compiled import SCORE, compiled
 from podium._validation import Array
 
-GROUP = 3
+STEPS_PER_GROUP = 3
 """Steps that stand side by side: a search sums up three at a time (for K = 10 it took 0.84 ms a round, against 1.08
 with two, 1.15 with four, which does not divide nine, and 0.98 with three in columns of their own)."""
-LARGEST = 2.0**256
+LARGEST_TOTAL = 2.0**256
 """Total weight above which all weights are divided by it: a power of two, so that no bit of them changes."""
 
 
@@ -37,9 +37,9 @@ class StepWeights:
     ----------
     n_steps : int
         K - 1.
-    signed : ndarray of shape (ceil(n_steps / GROUP), n_rows, GROUP)
-        d[n, k] is ``signed[k // GROUP, n, k % GROUP]``, times a power of two that is common to all.
-    sums : ndarray of shape (n_groups * GROUP,)
+    signed : ndarray of shape (ceil(n_steps / STEPS_PER_GROUP), n_rows, STEPS_PER_GROUP)
+        d[n, k] is ``signed[k // STEPS_PER_GROUP, n, k % STEPS_PER_GROUP]``, times a power of two that is common to all.
+    sums : ndarray of shape (n_groups * STEPS_PER_GROUP,)
         Σ_n d[n, k], 0 beyond the last step.
     total : float
         Σ w, times the same power.
@@ -48,13 +48,13 @@ class StepWeights:
     def __init__(self, weights: Array, grades: Array) -> None:
         n_rows, self.n_steps = weights.shape
         self.grades = grades
-        n_groups = -(-self.n_steps // GROUP)
-        steps = np.zeros((n_rows, n_groups * GROUP), SCORE)
+        n_groups = -(-self.n_steps // STEPS_PER_GROUP)
+        steps = np.zeros((n_rows, n_groups * STEPS_PER_GROUP), SCORE)
         _, exponent = np.frexp(weights.max())
         np.ldexp(weights, -exponent, out=steps[:, : self.n_steps])
-        np.negative(steps, out=steps, where=np.arange(n_groups * GROUP) < grades[:, None])
-        self.signed = np.ascontiguousarray(steps.reshape(n_rows, n_groups, GROUP).transpose(1, 0, 2))
-        self.sums = np.empty(n_groups * GROUP, SCORE)
+        np.negative(steps, out=steps, where=np.arange(n_groups * STEPS_PER_GROUP) < grades[:, None])
+        self.signed = np.ascontiguousarray(steps.reshape(n_rows, n_groups, STEPS_PER_GROUP).transpose(1, 0, 2))
+        self.sums = np.empty(n_groups * STEPS_PER_GROUP, SCORE)
         self.total = _sum_up(self.signed, self.sums)
 
     def shares(self) -> Array:
@@ -71,8 +71,8 @@ class StepWeights:
         """Multiply the weights of wrong answers by `factor` = 1 + Λ = (1 - ε) / ε (OR Eq. 9)."""
         _multiply_wrong(self.signed, self.grades, predicted, factor)
         self.total = _sum_up(self.signed, self.sums)
-        if self.total > LARGEST:
-            self.signed /= LARGEST
+        if self.total > LARGEST_TOTAL:
+            self.signed /= LARGEST_TOTAL
             self.total = _sum_up(self.signed, self.sums)
 
 

@@ -32,13 +32,13 @@ from podium._validation import Array
 KERNELS: dict[str, int] = {"linear": 0, "rbf": 1, "perceptron": 2}
 """Each kernel with the number that compiled code knows it by; "perceptron" is that of Lin and Li (2008), "Support
 vector machinery for infinite ensemble learning"."""
-CACHED = np.float32
+KERNEL_DTYPE = np.float32
 """Kernel values: half the memory traffic of float64, which is what a sweep waits for."""
 ROW_PASSES = 8
 """Passes over a row's variables at most: they cost K each, the change of f that follows costs n."""
 RELAXATION = 0.5
 """Share of the multiplier's step that is taken: after one sweep the whole step overshoots, and may do so for ever."""
-BALANCE = 0.1
+BALANCE_TOLERANCE = 0.1
 """How far the constraint may be missed: so many times the tolerance, as a share of the sum of all limits C s."""
 
 
@@ -75,8 +75,8 @@ class ExtendedMachine:
     bias : float
         b.
     gap : float
-        (Primal - dual) / primal objective after the last sweep; or |Σ α z| as a share of `BALANCE` Σ C s where that is
-        larger: a minimum that misses the constraint is none.
+        (Primal - dual) / primal objective after the last sweep; or |Σ α z| as a share of `BALANCE_TOLERANCE` Σ C s
+        where that is larger: a minimum that misses the constraint is none.
     n_sweeps : int
         Sweeps in all.
     """
@@ -88,7 +88,7 @@ class ExtendedMachine:
         self.rows, self.grades, self.weights = rows, grades, weights
         self.kind, self.gamma, self.generator = KERNELS[kernel], gamma, np.random.default_rng(seed)
         self.columns = np.ascontiguousarray(rows.T)
-        self.matrix = np.empty((min(n_rows, int(cache_bytes / (4 * n_rows))), n_rows), CACHED)
+        self.matrix = np.empty((min(n_rows, int(cache_bytes / (4 * n_rows))), n_rows), KERNEL_DTYPE)
         fill_kernel(self.columns, rows[: len(self.matrix)], self.kind, gamma, self.matrix)
         self.diagonal, self.step = diagonal_of(rows, kernel), bias_step(rows, kernel)
         self.alpha, self.sums = np.zeros((n_rows, n_offsets), SCORE), np.zeros(n_rows, SCORE)
@@ -137,7 +137,7 @@ class ExtendedMachine:
         norm = float(self.sums @ self.values + self.offsets @ self.offsets)
         primal = 0.5 * norm + float(_hinge(self.grades, upper, self.values, self.offsets, self.bias))
         error = primal - (float(self.alpha.sum()) - 0.5 * norm) + self.bias * unbalance
-        missed = abs(unbalance) / (BALANCE * float(upper.sum())) if unbalance else 0.0
+        missed = abs(unbalance) / (BALANCE_TOLERANCE * float(upper.sum())) if unbalance else 0.0
         return max(error / primal, missed) if primal > 0 else missed
 
 

@@ -19,7 +19,7 @@ from podium.ordinal.votes import Votes
 
 ROUNDING = 1e-12
 """An ε above 1/2 by no more than this is taken for 1/2: it is a sum that rounding may raise."""
-LEAST = float(np.finfo(float).tiny)
+LEAST_VOTE = float(np.finfo(float).tiny)
 """The vote of a ranker of weight 0: it counts where nothing else does, and adds nothing to a vote that does."""
 
 
@@ -43,8 +43,8 @@ class OrdinalRound:
 
     @property
     def vote(self) -> float:
-        """The weight, at least `LEAST`."""
-        return max(self.weight, LEAST)
+        """The weight, at least `LEAST_VOTE`."""
+        return max(self.weight, LEAST_VOTE)
 
     @property
     def factor(self) -> float:

@@ -14,7 +14,7 @@ from podium._compiled import ROW, SCORE, compiled, run_threads
 from podium._sparse import dense_rows, is_sparse
 from podium._types import Features
 from podium._validation import Array
-from podium.ordinal.ordinal_stump import HUGE, OrdinalStump
+from podium.ordinal.ordinal_stump import LARGEST_VALUE, OrdinalStump
 
 ROWS_PER_TASK = 1024
 """Rows voted on in one task: their votes stay in the second-level cache while stumps pass by."""
@@ -96,7 +96,7 @@ def _vote_on_rows(rows: Array | sp.csr_array, used: Array, model: tuple[Array, .
 
 def _used_columns(rows: Array | sp.csr_array, used: Array) -> Array:
     """Return columns of some rows as a matrix by columns, cut to finite values, NaN where missing."""
-    return np.ascontiguousarray(np.clip(dense_rows(rows[:, used]).T.astype(SCORE), -HUGE, HUGE))
+    return np.ascontiguousarray(np.clip(dense_rows(rows[:, used]).T.astype(SCORE), -LARGEST_VALUE, LARGEST_VALUE))
 
 
 @compiled

@@ -22,7 +22,7 @@ from podium.pairs.weak_ranking import WeakResult
 
 SMOOTHING = 1e-12
 """Least share of W₋ and W₊: far below any real one, far above rounding."""
-WIDEST = 1.0 + 1e-12
+WIDEST_SPAN = 1.0 + 1e-12
 """Span of the values up to which RB Eq. (6) holds, rounding included."""
 MAX_STEPS = 100
 """Steps of the numeric search at most; bisection alone would need 60 to exhaust the digits of the bracket."""
@@ -50,7 +50,7 @@ def alpha_from_r(found: WeakResult, distribution: object) -> float:
     The bound, RB Eq. (4), asks for differences of the values within [-1, 1]; values of a wider span are refused.
     """
     lowest, highest = float(np.min(found.values)), float(np.max(found.values))
-    if highest - lowest > WIDEST:
+    if highest - lowest > WIDEST_SPAN:
         raise PodiumError(
             'alpha="r" holds for weak rankings whose values span at most 1, as those in [0, 1] do; got values from '
             f'{lowest:g} to {highest:g}: take alpha="numeric", or scale them.'

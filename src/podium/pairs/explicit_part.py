@@ -10,14 +10,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from podium._compiled import ROW, SCORE, compiled, compiled_part, run_threads
+from podium._compiled import ROW, SCORE, compiled, compiled_part, even_chunks, run_threads
 from podium._validation import Array
 from podium.data import Pairs
 
-WIDE = 600.0
+WIDEST_SCORES = 600.0
 """Widest range of scores for one exponential a row; beyond it each pair gets its own, shifted by the largest."""
-CHUNK = 1_000_000
-"""Pairs a chunk holds at least. Each chunk sums apart, then the chunks are added up in order, so that the
+PAIRS_PER_CHUNK = 1_000_000
+"""Least pairs of a chunk. Each chunk sums apart, then the chunks are added up in order, so that the
 answer depends on the number of pairs but not on the number of threads."""
 MAX_CHUNKS = 16
 """More chunks than this would spend more on adding up than they gain."""
@@ -63,6 +63,10 @@ class PairOrder:
         start = np.concatenate([[0], np.cumsum(counts[rows])])
         return cls(rows.astype(ROW), start.astype(ROW), index, relative, _log(heaviest))
 
+    def chunks(self) -> list[tuple[int, int]]:
+        """Split the better rows into runs of about equally many pairs, by their number alone."""
+        return even_chunks(self.start, max(1, min(MAX_CHUNKS, int(self.start[-1]) // PAIRS_PER_CHUNK)))
+
     def ordered_by(self, values: Array) -> bool:
         """Return whether such values of the rows put every pair into its order, none tied; most end at a glance."""
         return bool(_pairs_ascend(self.better, self.start, self.worse, values))
@@ -91,7 +95,7 @@ class PairsPart:
         self.rise, self.fall, self.shift = self._exponentials(self.scores)
         n_rows = len(self.scores)
         self._better = np.zeros(n_rows, SCORE)
-        chunks = self._chunks()
+        chunks = self.order.chunks()
         totals, worse = np.zeros(len(chunks), SCORE), np.zeros((len(chunks), n_rows, 2), SCORE)
         state = (*self.order.arrays, self.scores, self.rise, self.fall, self.shift, self._better)
         calls = [(*state, worse[c], totals[c : c + 1], *chunk) for c, chunk in enumerate(chunks)]
@@ -99,23 +103,12 @@ class PairsPart:
         self._worse = _sum_chunks(worse, self.rise)
         self.log_total = self.order.log_weight + self.shift + _log(totals.sum())
 
-    def _chunks(self) -> list[tuple[int, int]]:
-        """Split the better rows into runs of about equally many pairs, by their number alone."""
-        start = self.order.start
-        n_chunks = max(1, min(MAX_CHUNKS, int(start[-1]) // CHUNK))
-        cuts = np.unique(np.searchsorted(start, np.linspace(0, start[-1], n_chunks + 1)))
-        return list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))
-
     def _exponentials(self, scores: Array) -> tuple[Array, Array, float]:
         """Return exp(s - c), exp(c - s) and 0; or two empty arrays and the largest exponent of any pair."""
         low, high = scores.min(initial=0.0), scores.max(initial=0.0)
-        if high - low > WIDE:
+        if high - low > WIDEST_SCORES:
             order = self.order
-            return (
-                np.empty(0),
-                np.empty(0),
-                float(_largest_pair(order.better, order.start, order.worse, scores)),
-            )
+            return np.empty(0), np.empty(0), float(_largest_pair(order.better, order.start, order.worse, scores))
         rise = np.exp(scores - (0.5 * low + 0.5 * high))
         return rise, 1.0 / rise, 0.0
 

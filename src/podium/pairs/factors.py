@@ -16,15 +16,15 @@ from podium._compiled import ROW, SCORE, compiled, even_chunks, inlined_part, ru
 from podium._validation import Array
 from podium.data import Graded
 
-WIDE = 600.0
+WIDEST_SCORES = 600.0
 """Widest range of scores in a query for one factor per row: exp(±300) and their products stay normal numbers."""
-WINDOW = 128.0
+WINDOW_WIDTH = 128.0
 """Width of the score windows of a wider query; a power of two, so that shifts by multiples of it are exact."""
 LOG2_E = 1.4426950408889634
 LN_2_HIGH = 6.93147180369123816490e-01
 """ln 2 in 32 bits, so that its product with any exponent is exact; `LN_2_LOW` is the rest."""
 LN_2_LOW = 1.90821492927058770002e-10
-ROUND = 1.5 * 2.0**52
+ROUNDING_SHIFT = 1.5 * 2.0**52
 """Added to a number and subtracted again, it rounds the number to a whole one."""
 
 
@@ -134,7 +134,7 @@ class Factors:
 
     Where differences of labels are weights, it weighs ``label[j] - label[i]`` times that.
 
-    A query whose scores span less than `WIDE` is one group. A wider one is split into groups by score window
+    A query whose scores span less than `WIDEST_SCORES` is one group. A wider one is split into groups by score window
     (see `_window_entries`), in which a position may stand more than once; what no group holds weighs less
     than exp(-128) of the query's heaviest pair.
 
@@ -222,7 +222,7 @@ def _with_windows(order: LevelOrder, scores: Array, low: Array, high: Array, wid
 def _window_entries(scores: Array, level: Array, weight: Array) -> tuple[Array, Array, Array, Array, float]:
     """Split one query into groups of rows whose factors fit into floating point.
 
-    Let M be the largest s(low) - s(high), rounded up to a multiple of W = `WINDOW`. A pair that matters has
+    Let M be the largest s(low) - s(high), rounded up to a multiple of W = `WINDOW_WIDTH`. A pair that matters has
     s(high) + M in [s(low), s(low) + W], because no pair lies below and the ones above weigh less than exp(-W)
     of the heaviest. So group k takes the rows with floor(s / W) = k as low members, and those with
     floor((s + M) / W) in k, k + 1, k + 2 as high ones: each row is in at most four groups.
@@ -237,14 +237,14 @@ def _window_entries(scores: Array, level: Array, weight: Array) -> tuple[Array, 
         M: the logarithm of the scale of all the groups.
     """
     n = len(scores)
-    shift = float(np.ceil(_largest_difference(scores, level) / WINDOW) * WINDOW)
-    low_window = np.floor(scores / WINDOW)
-    high_window = np.floor((scores + shift) / WINDOW)
+    shift = float(np.ceil(_largest_difference(scores, level) / WINDOW_WIDTH) * WINDOW_WIDTH)
+    low_window = np.floor(scores / WINDOW_WIDTH)
+    high_window = np.floor((scores + shift) / WINDOW_WIDTH)
     window = np.stack([low_window, high_window, high_window - 1, high_window - 2], axis=1).ravel()
     position = np.repeat(np.arange(n), 4)
     is_low = np.tile([True, False, False, False], n)
-    exponent = np.where(is_low, scores[position] - window * WINDOW, 0.0)
-    drop = np.where(is_low, 0.0, (window * WINDOW - shift) - scores[position])
+    exponent = np.where(is_low, scores[position] - window * WINDOW_WIDTH, 0.0)
+    drop = np.where(is_low, 0.0, (window * WINDOW_WIDTH - shift) - scores[position])
     sequence = np.argsort(window, kind="stable")
     low = np.where(is_low, weight[position] * np.exp(exponent), 0.0)[sequence]
     high = np.where(is_low, 0.0, weight[position] * np.exp(np.minimum(drop, 0.0)))[sequence]
@@ -267,14 +267,14 @@ def _whole_query_factors(
     """Compute ``low = weight * exp(scores - centre)`` and ``high = weight * exp(centre - scores)`` by query.
 
     The centre, halfway between a query's extreme scores, cancels in every product. Queries whose scores span
-    more than `WIDE` are only marked. `high_bits` is `high_out` as integers.
+    more than `WIDEST_SCORES` are only marked. `high_bits` is `high_out` as integers.
     """
     for q in range(first, last):
         lowest = highest = scores[start[q]]
         for k in range(start[q], start[q + 1]):
             lowest = min(lowest, scores[k])
             highest = max(highest, scores[k])
-        wide_out[q] = highest - lowest > WIDE
+        wide_out[q] = highest - lowest > WIDEST_SCORES
         centre = 0.5 * lowest + 0.5 * highest
         for k in range(start[q], start[q + 1]):
             low_out[k] = 0.0 if wide_out[q] else scores[k] - centre
@@ -293,14 +293,14 @@ def _exponentials(x: Array, exp_out: Array, bits: Array) -> None:
 
     Plain arithmetic, which compiles to vector instructions: 2.4 ns a number where calls of exp take 9. With
     k = round(x / ln 2) and r = x - k ln 2, exp(x) = 2**k exp(r), the latter by its Taylor series to r**12.
-    Adding `ROUND` leaves k in the low bits of a double, from where it moves to the exponent.
+    Adding `ROUNDING_SHIFT` leaves k in the low bits of a double, from where it moves to the exponent.
     """
     for i in range(len(x)):
-        exp_out[i] = x[i] * LOG2_E + ROUND
+        exp_out[i] = x[i] * LOG2_E + ROUNDING_SHIFT
     for i in range(len(x)):
         bits[i] = (bits[i] + np.int64(1023)) << np.int64(52)
     for i in range(len(x)):
-        k = (x[i] * LOG2_E + ROUND) - ROUND
+        k = (x[i] * LOG2_E + ROUNDING_SHIFT) - ROUNDING_SHIFT
         r = (x[i] - k * LN_2_HIGH) - k * LN_2_LOW
         p = r * (1 / 479001600) + 1 / 39916800
         p = p * r + 1 / 3628800

@@ -12,7 +12,7 @@ from podium._validation import Array, NoPairsError
 from podium.data import Feedback, Graded, Pairs
 from podium.pairs.graded_part import LevelOrder
 
-TIE = 1e-12
+LOSS_TIE = 1e-12
 """Ranking losses nearer than this count as equal: the same pairs summed in another order differ by less."""
 
 
@@ -162,7 +162,7 @@ def spread(rows: Array, values: Array, n_rows: int, default: float) -> Array:
 
 def first_lowest(losses: Array) -> int:
     """Return the place of the first loss that is as low as any."""
-    return int(np.argmax(losses <= losses.min() + TIE))
+    return int(np.argmax(losses <= losses.min() + LOSS_TIE))
 
 
 def lowest_first(losses: Array, count: int) -> Array:

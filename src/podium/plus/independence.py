@@ -21,10 +21,10 @@ from podium.pairs import PairOrder
 TOLERANCE = 1e-8
 """A ranking is dependent if what the basis leaves of it is shorter than this share of it. Rounding leaves about 1e-15;
 a ranking of zeros and ones that is independent leaves far more."""
-CANCELLED = 0.1
+LEAST_REMAINDER = 0.1
 """Where a projection leaves less than this share of a vector, it has lost a digit or more to rounding and is projected
 once more, after which it is orthogonal to working precision ("twice is enough", Kahan and Parlett)."""
-SNAP = 1e-9
+COEFFICIENT_ROUNDING = 1e-9
 """A coefficient not above this is rounding, and taken as 0."""
 
 
@@ -104,7 +104,7 @@ class IndependentSet:
         for _ in range(3):
             _take_off(self.basis, left, coefficients)
             before, norm = norm, _length(left)
-            if norm > CANCELLED * before or norm <= TOLERANCE * length:
+            if norm > LEAST_REMAINDER * before or norm <= TOLERANCE * length:
                 break
         return coefficients, left if norm > TOLERANCE * length else np.zeros_like(left)
 
@@ -127,7 +127,7 @@ class IndependentSet:
         if not self.size:
             return np.zeros_like(coefficients)
         beta = solve_triangular(self.triangle, coefficients, check_finite=False)
-        return np.where(np.abs(beta) > SNAP, beta, 0.0)
+        return np.where(np.abs(beta) > COEFFICIENT_ROUNDING, beta, 0.0)
 
     def _reserve(self, size: int) -> None:
         """Double the room where it is used up."""

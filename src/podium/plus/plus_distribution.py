@@ -17,12 +17,12 @@ from podium._compiled import SCORE, compiled
 from podium._validation import Array, PodiumError
 from podium.pairs import Moments, PairOrder
 from podium.plus.independence import IndependentSet, PairGraph
-from podium.plus.tied_pairs import GROUP, TieWeights, pack_bits, tie_tables
+from podium.plus.tied_pairs import RANKERS_PER_GROUP, TieWeights, pack_bits, tie_tables
 
-TIE = 1e-12
+SLOPE_TIE = 1e-12
 """Slopes nearer than this count as equal, so that rounding does not decide between equally good rankings."""
 
-LONG = 300.0
+LONGEST_STEP = 300.0
 """Longer steps are taken in halves, so that no factor overflows."""
 
 
@@ -92,7 +92,8 @@ class PlusDistribution:
 
     def values(self, member: int) -> Array:
         """Return the values of a member on the rows."""
-        values: Array = (self.patterns[member // GROUP] >> np.uint8(member % GROUP) & np.uint8(1)).astype(SCORE)
+        group, bit = divmod(member, RANKERS_PER_GROUP)
+        values: Array = (self.patterns[group] >> np.uint8(bit) & np.uint8(1)).astype(SCORE)
         return values
 
     def locate(self, values: Array) -> Place:
@@ -119,7 +120,7 @@ class PlusDistribution:
         if not place.is_member:
             return None
         member = int(place.members[0])
-        self._evaluate([member // GROUP])
+        self._evaluate([member // RANKERS_PER_GROUP])
         return float(r - self._tied[member] * np.tanh(self.eta[member]))
 
     def update(self, step: Array) -> float:
@@ -128,7 +129,7 @@ class PlusDistribution:
         values, alpha = above.astype(SCORE), float(step[np.argmax(above)])
         if not np.array_equal(alpha * values, step):
             raise PodiumError("The loss of RankBoost+ is defined for weak rankings of values 0 and 1 only.")
-        if abs(alpha) > LONG:
+        if abs(alpha) > LONGEST_STEP:
             return self.update(0.5 * step) * self.update(0.5 * step)
         self.scores += step
         place = self.locate(values)
@@ -165,7 +166,7 @@ class PlusDistribution:
         return self._sums(potentials) - self._tied * np.tanh(self.eta)
 
     def best_member(self, potentials: Array, least: float) -> tuple[int, float]:
-        """Return the first member with the largest |δ|, and that; (-1, 0.0) where all are below `least` - `TIE`.
+        """Return the first member with the largest |δ|, and that; (-1, 0.0) where all are below `least` - `SLOPE_TIE`.
 
         Only r of a member is at hand; its ε⁰ asks for a pass over the pairs. But ε⁰ has changed since its last such
         pass by at most the distance that D has moved, and is at most 1 - |r|. So only the members that may be the best
@@ -178,7 +179,7 @@ class PlusDistribution:
             best, stale, member = _steepest(r, slope, self._tied, self._drift, least)
             if stale < 0:
                 return int(member), float(best)
-            self._evaluate([stale // GROUP])
+            self._evaluate([stale // RANKERS_PER_GROUP])
 
     def _ties(self, above: Array, place: Place, log_factors: Array) -> tuple[Array, Array]:
         """Return the patterns of the members that move, and the factors of their ties by pattern."""
@@ -191,16 +192,16 @@ class PlusDistribution:
 
     def _evaluate(self, groups: Iterable[int]) -> None:
         """Compute ε⁰ of the members of some groups where it is not known for the current D."""
-        stale = [g for g in groups if self._drift[g * GROUP : (g + 1) * GROUP].any()]
+        stale = [g for g in groups if self._drift[g * RANKERS_PER_GROUP : (g + 1) * RANKERS_PER_GROUP].any()]
         if not stale:
             return
         for g, tied in zip(stale, self.weights.tied(self.patterns[stale]), strict=True):
-            own = slice(g * GROUP, min((g + 1) * GROUP, len(self.eta)))
+            own = slice(g * RANKERS_PER_GROUP, min((g + 1) * RANKERS_PER_GROUP, len(self.eta)))
             self._tied[own], self._drift[own] = tied[: own.stop - own.start], 0.0
 
     def _sums(self, quantity: Array) -> Array:
         """Return Σ quantity over the rows where each member is 1."""
-        sums = np.zeros((len(self.patterns), GROUP), SCORE)
+        sums = np.zeros((len(self.patterns), RANKERS_PER_GROUP), SCORE)
         _pattern_sums(self.patterns, quantity, sums)
         return sums.ravel()[: len(self.eta)]
 
@@ -209,9 +210,9 @@ class PlusDistribution:
         key, number = self._key(values), len(self.eta)
         self.independent.extend(*self._split(key, values))
         self._numbers[key] = number
-        if number % GROUP == 0:
+        if number % RANKERS_PER_GROUP == 0:
             self.patterns = np.concatenate([self.patterns, np.zeros((1, self.n_rows), np.uint8)])
-        self.patterns[-1] |= values.astype(np.uint8) << np.uint8(number % GROUP)
+        self.patterns[-1] |= values.astype(np.uint8) << np.uint8(number % RANKERS_PER_GROUP)
         self.eta, self._tied = np.append(self.eta, 0.0), np.append(self._tied, 0.5)
         self._drift = np.append(self._drift, np.inf)
         self._last = (b"", (np.zeros(0), np.zeros(0)))
@@ -247,11 +248,11 @@ def _steepest(r: Array, slope: Array, tied: Array, drift: Array, least: float) -
         room = max(1.0 - abs(r[s]), 0.0)
         low, high = min(max(tied[s] - drift[s], 0.0), room), min(tied[s] + drift[s], room)
         bound = max(abs(r[s] - low * slope[s]), abs(r[s] - high * slope[s]))
-        if drift[s] > 0.0 and bound >= best - 2.0 * TIE and bound > worth:
+        if drift[s] > 0.0 and bound >= best - 2.0 * SLOPE_TIE and bound > worth:
             stale, worth = s, bound
     for s in range(len(r)):
         size = abs(r[s] - tied[s] * slope[s])
-        if drift[s] == 0.0 and size >= best - TIE:
+        if drift[s] == 0.0 and size >= best - SLOPE_TIE:
             return size, stale, s
     return 0.0, stale, -1
 

@@ -14,14 +14,14 @@ from podium._validation import Array
 from podium.binning import Bins
 from podium.pairs import WeakResult
 from podium.plus.independence import TOLERANCE, PairGraph
-from podium.plus.plus_distribution import TIE, PlusDistribution
+from podium.plus.plus_distribution import SLOPE_TIE, PlusDistribution
 from podium.stumps import ABSTAINS, SCALE, PotentialGains, Stump, lookup, sums_above
 
-CONVERGED = 1e-8
+LEAST_SLOPE = 1e-8
 """A slope not above this ends the fit: a step along it lowers Ê2 by less than 5e-17 of itself, below rounding."""
 HASH_BITS = 44
 """Bits of a row's random number: differences of two, summed over up to 2¹⁸ rows, are within 62 bits."""
-SUSPECT = 1e-9
+LEAST_PROJECTION = 1e-9
 """A random vector outside the span is this near to orthogonal to a ranking by chance alone once in 1e9."""
 
 
@@ -65,12 +65,12 @@ class EfficientLearner:
         while True:
             codes, sizes = self._directions(gains, potentials)
             top = float(sizes.max(initial=0.0))
-            member, _ = self.distribution.best_member(potentials, max(top, CONVERGED))
+            member, _ = self.distribution.best_member(potentials, max(top, LEAST_SLOPE))
             if member >= 0:
                 return _found(self.members[member], self.distribution.values(member), potentials)
-            if top <= CONVERGED:
+            if top <= LEAST_SLOPE:
                 return None
-            code = int(codes[sizes >= top - TIE].min())
+            code = int(codes[sizes >= top - SLOPE_TIE].min())
             stump, values = self._stump(code)
             if self._admit(code, values):
                 return _found(stump, values, potentials)
@@ -156,7 +156,7 @@ class OptimalLearner(EfficientLearner):
             return self.candidates
         probe, size = np.zeros(self.distribution.n_rows), np.sqrt(len(self._probe))
         probe[self.distribution.graph.rows] = self._probe / (length * size)
-        near: Array = self.candidates[np.abs(self._sums(probe)[self.candidates]) * size <= SUSPECT]
+        near: Array = self.candidates[np.abs(self._sums(probe)[self.candidates]) * size <= LEAST_PROJECTION]
         return near
 
     def _admit(self, code: int, values: Array) -> bool:

@@ -17,13 +17,10 @@ from podium._compiled import SCORE, compiled, run_threads
 from podium._validation import Array
 from podium.pairs import PairOrder
 
-GROUP = 8
+RANKERS_PER_GROUP = 8
 """Rankers in a group: the bits of a byte, whose 256 patterns make a histogram that stays in the first-level cache."""
 FLOOR = 1e-290
 """Least share of a pair; slower denormal numbers are kept away as well."""
-CHUNK = 1_000_000
-"""Pairs a chunk holds at least; chunks are summed apart and added up in order, so threads change no bit."""
-MAX_CHUNKS = 16
 ROUNDING = 1e-12
 """A sum of all shares this near to 1 is 1 but for rounding: Z_t is then what it was expected to be."""
 
@@ -52,7 +49,7 @@ class TieWeights:
     def __init__(self, order: PairOrder, n_rows: int, n_threads: int = 1) -> None:
         self.order, self.n_rows, self.n_threads = order, n_rows, n_threads
         self.shares = order.weight / order.weight.sum()
-        self._chunks = _chunks_of(order.start)
+        self._chunks = order.chunks()
         self.total, self.better, self.worse = 1.0, np.zeros(n_rows, SCORE), np.zeros(n_rows, SCORE)
         self.move(np.zeros(n_rows, np.bool_), 0.0, np.zeros((0, n_rows), np.uint8), np.ones((0, 256), SCORE), 1.0)
 
@@ -100,7 +97,7 @@ class TieWeights:
 
     def tied(self, patterns: Array) -> Array:
         """Return ε⁰ (RB+ Eq. 8) of the rankers of each group, shape (n_groups, 8)."""
-        tied = np.zeros((len(patterns), GROUP), SCORE)
+        tied = np.zeros((len(patterns), RANKERS_PER_GROUP), SCORE)
         calls = [(*self._pairs, pattern, self.shares, out) for pattern, out in zip(patterns, tied, strict=True)]
         run_threads(_tied_shares, calls, self.n_threads)
         return tied / self.total
@@ -120,20 +117,13 @@ class TieWeights:
         return self.order.better, self.order.start, self.order.worse
 
 
-def _chunks_of(start: Array) -> list[tuple[int, int]]:
-    """Split the better rows into runs of about equally many pairs, by their number alone."""
-    n_chunks = max(1, min(MAX_CHUNKS, int(start[-1]) // CHUNK))
-    cuts = np.unique(np.searchsorted(start, np.linspace(0, start[-1], n_chunks + 1)))
-    return list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))
-
-
 def pack_bits(values: Array) -> Array:
     """Return {0, 1}-valued rankings, one a row of `values`, as bits: shape (n_groups, n_rows), uint8."""
-    n_groups = -(-len(values) // GROUP)
-    padded = np.zeros((n_groups * GROUP, values.shape[1]), np.uint8)
+    n_groups = -(-len(values) // RANKERS_PER_GROUP)
+    padded = np.zeros((n_groups * RANKERS_PER_GROUP, values.shape[1]), np.uint8)
     padded[: len(values)] = values
-    bits = np.uint8(1) << np.arange(GROUP, dtype=np.uint8)
-    by_group = padded.reshape(n_groups, GROUP, values.shape[1])
+    bits = np.uint8(1) << np.arange(RANKERS_PER_GROUP, dtype=np.uint8)
+    by_group = padded.reshape(n_groups, RANKERS_PER_GROUP, values.shape[1])
     patterns: Array = (by_group * bits[:, None]).sum(axis=1, dtype=np.uint8)
     return patterns
 
@@ -149,11 +139,11 @@ def tie_tables(of_tie: Array) -> Array:
     -------
     ndarray of float64, shape (n_groups, 256, ...)
     """
-    n_groups = -(-len(of_tie) // GROUP)
-    padded = np.zeros((n_groups * GROUP, *of_tie.shape[1:]), SCORE)
+    n_groups = -(-len(of_tie) // RANKERS_PER_GROUP)
+    padded = np.zeros((n_groups * RANKERS_PER_GROUP, *of_tie.shape[1:]), SCORE)
     padded[: len(of_tie)] = of_tie
-    zero = (np.arange(256)[:, None] >> np.arange(GROUP)) & 1 == 0
-    by_group = padded.reshape(n_groups, GROUP, *of_tie.shape[1:])
+    zero = (np.arange(256)[:, None] >> np.arange(RANKERS_PER_GROUP)) & 1 == 0
+    by_group = padded.reshape(n_groups, RANKERS_PER_GROUP, *of_tie.shape[1:])
     tables: Array = np.einsum("pb,gb...->gp...", zero.astype(SCORE), by_group)
     return tables
 
@@ -219,7 +209,7 @@ def _tied_shares(better: Array, start: Array, worse: Array, pattern: Array, shar
             sums[p & 3, own ^ pattern[worse[p]]] += shares[p]
     for code in range(256):
         share = sums[0, code] + sums[1, code] + sums[2, code] + sums[3, code]
-        for k in range(GROUP):
+        for k in range(RANKERS_PER_GROUP):
             if (code >> k) & 1 == 0:
                 tied_out[k] += share
 

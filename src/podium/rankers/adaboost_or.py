@@ -22,7 +22,7 @@ from podium._validation import Array, PodiumError, check_seed
 from podium.model_file import Column, Scalar, Schema
 from podium.model_file.values import Content
 from podium.ordinal import (
-    LEAST,
+    LEAST_VOTE,
     BaseLearner,
     OrdinalData,
     OrdinalRound,
@@ -177,7 +177,7 @@ class AdaBoostOR(VotingRanker, BoostedOrdinalRanker[OrdinalRound]):
         falls = np.zeros(self.n_features_in_)
         for round_ in self.rounds_[: self.best_iteration_]:
             if isinstance(round_.ranker, ORStump):
-                falls[round_.ranker.feature_] -= math.log(max(round_.factor, LEAST))
+                falls[round_.ranker.feature_] -= math.log(max(round_.factor, LEAST_VOTE))
         return falls / falls.sum() if falls.any() else falls
 
     def _make_learner(self, data: OrdinalData, seed: int) -> BaseLearner:

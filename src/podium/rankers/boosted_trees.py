@@ -7,27 +7,26 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from os import PathLike
-from typing import ClassVar, NamedTuple, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from podium._compiled import ROW, SCORE, thread_count
+from podium._compiled import ROW, thread_count
 from podium._types import Features, MatrixLike, QueryWeight, Seed
 from podium._validation import Array, PodiumError, check_seed
 from podium.binning import as_blocks, bin_features, check_monotone
-from podium.boosting import Monitor, run
 from podium.data import Categories, RankingData, categorical_columns, warn_of_one_query
 from podium.data.categories import CategoricalFeatures
 from podium.export import TreeSum
 from podium.losses import Loss
 from podium.model_file import Scalar, Schema
-from podium.model_file.saved_rankers import inner_ranker
 from podium.model_file.values import Content
 from podium.rankers.boosted import Boosted
 from podium.rankers.estimator import Estimator
 from podium.rankers.ranker import Ranker
+from podium.rankers.score_start import Start, check_start
 from podium.rankers.tree_parameters import CONSTRAINTS
 from podium.trees import (
     CategoryLists,
@@ -45,31 +44,6 @@ from podium.trees import (
     trees_from_columns,
     trees_to_columns,
 )
-
-
-class Start(NamedTuple):
-    """What the scores of boosted trees begin with: a constant, and another ranker's scores where there is one."""
-
-    model: Estimator | None
-    score: float
-
-    def content(self) -> Content:
-        """Return what a file keeps of it."""
-        return {"base_score": self.score, "base_model": None if self.model is None else self.model.content()}
-
-    def scores(self, features: Features) -> Array:
-        """Return the scores before the first tree."""
-        if self.model is None:
-            return np.full(features.shape[0], self.score, SCORE)
-        scores: Array = self.score + self.model._score(self.model._check_rows(features))
-        return scores
-
-
-def start_of(init_model: Estimator | None, constant: float) -> Start:
-    """Return the start of trees to go on from, of another ranker's scores, or a constant without either."""
-    if isinstance(init_model, TreeRanker):
-        return init_model._start
-    return Start(init_model, constant if init_model is None else 0.0)
 
 
 class TreeRanker(Ranker, Boosted[TreeRound]):
@@ -106,7 +80,7 @@ class TreeRanker(Ranker, Boosted[TreeRound]):
         threads, seed = thread_count(self.n_jobs), check_seed(self.random_state)
         n_features = data.features.shape[1]
         loss = self._make_loss(data, threads, seed)
-        start = start_of(init_model, loss.start())
+        start = self._start_after(init_model, loss)
         boosting = TreeBoosting(
             data, loss, self._make_grower(data, n_features, threads),
             Sampler(data.queries.offsets, n_features, self.subsample, self.colsample_bytree, seed),
@@ -137,16 +111,17 @@ class TreeRanker(Ranker, Boosted[TreeRound]):
         return {} if self._categories is None else self._categories.arrays(names)
 
     def _check_init_model(self, init_model: object) -> None:
-        """Refuse what has no scores to go on from."""
-        if init_model is None:
-            return
-        if not isinstance(init_model, Estimator):
-            raise PodiumError(f"init_model must be a fitted ranker; got {type(init_model).__name__}.")
-        check_is_fitted(init_model)
+        check_start(init_model)
 
     def _rounds_before(self, init_model: Estimator | None) -> list[TreeRound]:
         """Return the trees to go on from, none after a ranker of another kind, whose scores are the start."""
         return super()._rounds_before(init_model if isinstance(init_model, TreeRanker) else None)
+
+    def _start_after(self, init_model: Estimator | None, loss: Loss) -> Start:
+        """Return the start of trees to go on from, of another ranker's scores, or a constant without either."""
+        if isinstance(init_model, TreeRanker):
+            return init_model._start
+        return Start(init_model, loss.start() if init_model is None else 0.0)
 
     def _make_grower(self, data: RankingData, n_features: int, threads: int) -> TreeGrower:
         """Return the grower of trees on the training rows."""
@@ -229,9 +204,7 @@ class TreeRanker(Ranker, Boosted[TreeRound]):
         loss = self._make_loss(data, thread_count(self.n_jobs), 0)
         trees, scores = self.trees_[: self.best_iteration_], self._start.scores(features)[data.queries.rows]
         newton = partial(newton_values, reg_lambda=self.reg_lambda, monotone=monotone, factor=self.learning_rate)
-        monitor: Monitor[TreeRound] = Monitor(len(trees), keep_interrupted=False)
-        run(TreeRefit(data, loss, trees, scores, newton, decay), monitor, len(trees))
-        self._keep(monitor.rounds, len(trees))
+        self._keep(TreeRefit(data, loss, trees, scores, newton, decay).run(), len(trees))
         return self
 
     def _why_nothing_was_learned(self, data: RankingData, loss: Loss, reason: str) -> str:
@@ -270,8 +243,7 @@ class TreeRanker(Ranker, Boosted[TreeRound]):
         super()._restore(content, path)
         if self._categories is not None:
             self._categories = replace(self._categories, names=self._names())
-        inner = content.get("base_model")
-        self.base_model_ = None if inner is None else inner_ranker(inner, path, self.n_features_in_, "base model")
+        self.base_model_ = Start.from_content(content, path, self.n_features_in_, self.base_score_).model
 
 
 def find_categories(

@@ -44,7 +44,7 @@ class SVOR(OrdinalRanker):
     Parameters
     ----------
     C : float or "smallest"
-        Price of errors. "smallest": the first of 2⁻²⁰, 2⁻¹⁸ … 2²⁰ (over the mean of |c[k+1] - c[k]|, 1 for absolute
+        Weight of errors. "smallest": the smallest of 2⁻²⁰, 2⁻¹⁸ … 2²⁰ (over the mean of |c[k+1] - c[k]|, 1 for absolute
         costs) that brings ε, the cost of the training rows as a share of Σ c[1] + c[K], to at most `target_error` (OR
         section 5.2, for boosting); where none does, the one of the lowest ε.
     kernel : {"perceptron", "rbf", "linear"}
@@ -69,13 +69,13 @@ class SVOR(OrdinalRanker):
     Attributes
     ----------
     C_ : float
-        The price taken.
+        The weight taken.
     training_error_ : float
         ε of the training rows.
     gap_ : float
         Relative duality gap reached; or how far Σ α z is from 0, where that is larger.
     n_iter_ : int
-        Sweeps in all up to this price.
+        Sweeps in all up to this weight.
     support_vectors_ : ndarray of shape (n_support, n_features_in_)
         Scaled rows with a part in the score; for the linear kernel their weighted sum.
     dual_coef_ : ndarray of shape (n_support,)

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike
     from scipy.sparse import csr_array
 
-SPARSE_BELOW = 0.02
+SPARSE_SHARE = 0.02
 """With sparse="auto", files that store a smaller share of their cells than this give a sparse X."""
-STORE_ENTRIES = 1 << 21
+ENTRIES_PER_STORE = 1 << 21
 """Entries kept together: room for the densest block and for one more; 24 MB, of which half are used."""
 _LAYOUT = "'label qid:query feature:value ...', like '2 qid:10 1:0.03 2:0.4'"
 
@@ -106,7 +106,7 @@ def read_letor(
     n_columns = rows.width(n_features)
     label, qid, docid = rows.labels(), rows.queries(), rows.documents()
     if sparse == "auto":
-        sparse = rows.n_entries < SPARSE_BELOW * rows.n_rows * n_columns
+        sparse = rows.n_entries < SPARSE_SHARE * rows.n_rows * n_columns
     X = rows.sparse(n_columns) if sparse else rows.dense(n_columns)
     return RankingTable(X, label, qid, docid, None)
 
@@ -177,7 +177,7 @@ class _Rows:
     def _store(self, n_entries: int) -> _Store:
         """Give a store with room for that many more."""
         if not self._stores or len(self._stores[-1].column) - self._stores[-1].used < n_entries:
-            self._stores.append(_Store(max(n_entries, STORE_ENTRIES), self.dtype))
+            self._stores.append(_Store(max(n_entries, ENTRIES_PER_STORE), self.dtype))
         return self._stores[-1]
 
     def width(self, n_features: int | None) -> int:

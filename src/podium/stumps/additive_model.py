@@ -44,6 +44,23 @@ class StepFunction:
     values: Array
     missing: float
 
+    @classmethod
+    def of(cls, feature: int, cuts: Array, low: Array, high: Array, missing: Array) -> StepFunction:
+        """Add up stumps of one feature; equal thresholds become one step.
+
+        Parameters
+        ----------
+        feature : int
+        cuts : ndarray of float64
+            Threshold of each stump.
+        low, high, missing : ndarray of float64
+            What each adds to a row up to its threshold, above it, and without a value.
+        """
+        thresholds, place = np.unique(cuts, return_inverse=True)
+        jumps = np.bincount(place, high - low, minlength=len(thresholds))
+        values = math.fsum(low) + np.concatenate([[0.0], np.cumsum(jumps)])
+        return cls(feature, thresholds, values, math.fsum(missing))
+
 
 @dataclass(frozen=True, eq=False)
 class AdditiveModel:
@@ -134,13 +151,9 @@ class AdditiveModel:
 
 
 def _sum_of_stumps(feature: int, weighted: list[tuple[Stump, float]]) -> StepFunction:
-    """Add up the stumps of one feature; equal thresholds become one step."""
-    alphas = np.array([alpha for _, alpha in weighted])
-    given = np.array([stump.threshold for stump, _ in weighted])
-    missing = math.fsum(alpha * stump.abstain for stump, alpha in weighted)
-    thresholds, place = np.unique(given, return_inverse=True)
-    jumps = np.bincount(place, alphas, minlength=len(thresholds))
-    return StepFunction(feature, thresholds, np.concatenate([[0.0], np.cumsum(jumps)]), missing)
+    """Add up the weighted stumps of one feature."""
+    cuts, abstain, alphas = np.array([(stump.threshold, stump.abstain, alpha) for stump, alpha in weighted]).T
+    return StepFunction.of(feature, cuts, np.zeros(len(cuts)), alphas, alphas * abstain)
 
 
 def _add_sparse(features: SparseMatrix, step: StepFunction, scores: Array) -> None:

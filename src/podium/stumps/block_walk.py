@@ -11,7 +11,7 @@ from podium.pairs import GradedPart
 from podium.stumps.cut_sums import half_blocks
 from podium.stumps.level_tree import LevelTree
 
-SMALL = 256
+MAX_STORED_ROWS = 256
 """Most rows of a node whose order by each feature is stored: a row's number in the node then fits in one byte."""
 
 
@@ -25,7 +25,7 @@ class BlockWalk:
     def __init__(self, bins: BlockBins, part: GradedPart, n_threads: int = 1) -> None:
         self.bins, self.part, self.n_threads = bins, part, n_threads
         self.tree = LevelTree.of(part.order)
-        sizes = np.where(self.tree.sizes <= SMALL, self.tree.sizes, 0)
+        sizes = np.where(self.tree.sizes <= MAX_STORED_ROWS, self.tree.sizes, 0)
         self.offset = np.concatenate([[0], np.cumsum(sizes)]).astype(ROW)
         self.entries = np.empty((bins.cuts.n_features, int(self.offset[-1])), np.uint16)
         tree = self.tree
@@ -68,7 +68,7 @@ class BlockWalk:
     def _add_sides(self, node: Array, place: Array, sides: Array, inside_out: Array) -> None:
         """Add (Σ of the low side) * (Σ of the high side) of the rows up to each code, for every node."""
         tree, order, sizes = self.tree, self.part.order, np.diff(place)
-        small, large = (np.flatnonzero(kind) for kind in (sizes <= SMALL, sizes > SMALL))
+        small, large = (np.flatnonzero(kind) for kind in (sizes <= MAX_STORED_ROWS, sizes > MAX_STORED_ROWS))
         walks = [
             (self.entries[f : f + 4], self.offset, node, place, small, sides, inside_out[f // 8], f % 8)
             for f in range(0, len(self.entries), 4)

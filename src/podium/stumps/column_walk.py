@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 
-from podium._compiled import ROW, SCORE, compiled, run_threads
+from podium._compiled import ROW, SCORE, compiled, even_ranges, run_threads
 from podium._validation import Array
 from podium.binning import ColumnBins
 from podium.pairs import GradedPart
@@ -61,8 +59,8 @@ class ColumnWalk:
         _scatter_sides(factors.position[own], factors.low[own], factors.high[own], shares, sides)
         entries = (self.position, self.code, self.segment, self.start)
         nodes = (self.node_start, self.node, self.gap, len(self.tree.first), sides)
-        bounds = np.linspace(0, bins.cuts.n_features, 4 * self.n_threads + 1).astype(ROW)
-        calls = [(*entries, *nodes, bins.cuts.offsets, inside_out, a, b) for a, b in pairwise(bounds)]
+        runs = even_ranges(bins.cuts.n_features, 4 * self.n_threads)
+        calls = [(*entries, *nodes, bins.cuts.offsets, inside_out, *run) for run in runs]
         run_threads(_walk_columns_by_gaps if len(self.gap) else _walk_columns, calls, self.n_threads)
 
 

@@ -14,11 +14,9 @@ threshold.
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 
-from podium._compiled import SCORE, compiled, run_threads
+from podium._compiled import SCORE, compiled, even_ranges, run_threads
 from podium._validation import Array
 from podium.binning import BLOCK, Bins, BlockBins, ColumnBins
 from podium.pairs import Distribution, GradedPart, PairsPart
@@ -71,16 +69,9 @@ class BlockPairs:
         """Add the pairs as `BlockWalk.add` does."""
         order, words = self.part.order, half_blocks(self.bins)
         weight = self.part.pair_weights() * self.part.scale(log_total)
+        pairs = order.better, order.start, order.worse, weight
         calls = [
-            (
-                words[f // BLOCK],
-                f % BLOCK // 8,
-                order.better,
-                order.start,
-                order.worse,
-                weight,
-                inside_out[f // 8],
-            )
+            (words[f // BLOCK], f % BLOCK // 8, *pairs, inside_out[f // 8])
             for f in range(0, self.bins.cuts.n_features, 8)
         ]
         run_threads(_add_block_pairs, calls, self.n_threads)
@@ -104,8 +95,8 @@ class ColumnPairs:
         bins = self.bins
         weight = self.part.pair_weights() * self.part.scale(log_total)
         pairs = (self.start, self.part.order.worse, weight, bins.n_rows, bins.cuts.offsets, inside_out)
-        bounds = np.linspace(0, bins.cuts.n_features, 4 * self.n_threads + 1).astype(np.int64)
-        calls = [(self.rows, self.codes, bins.starts, *pairs, first, last) for first, last in pairwise(bounds)]
+        runs = even_ranges(bins.cuts.n_features, 4 * self.n_threads)
+        calls = [(self.rows, self.codes, bins.starts, *pairs, *run) for run in runs]
         run_threads(_add_column_pairs, calls, self.n_threads)
 
 

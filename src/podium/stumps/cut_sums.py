@@ -9,12 +9,11 @@ n rows by at most n 2**-63, which is 3e-14 for 300,000 rows.
 from __future__ import annotations
 
 import sys
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from podium._compiled import ROW, compiled, inlined_part, run_threads
+from podium._compiled import compiled, even_ranges, inlined_part, run_threads
 from podium._validation import Array
 from podium.binning import BLOCK, Bins, BlockBins, ColumnBins
 
@@ -90,11 +89,8 @@ def _sum_half_block(*arguments: object) -> None:
 def _column_sums(bins: ColumnBins, whole: Array, total: int, above: Array, missing: Array, n_threads: int) -> None:
     """Fill `above` and `missing` from the stored entries alone; what is missing follows from the sum of all."""
     cuts = bins.cuts
-    bounds = np.linspace(0, cuts.n_features, 4 * n_threads + 1).astype(ROW)
-    calls = [
-        (bins.rows, bins.codes, bins.starts, whole, total, cuts.offsets, above, missing, first, last)
-        for first, last in pairwise(bounds)
-    ]
+    state = bins.rows, bins.codes, bins.starts, whole, total, cuts.offsets, above, missing
+    calls = [(*state, *run) for run in even_ranges(cuts.n_features, 4 * n_threads)]
     run_threads(_walk_columns, calls, n_threads)
 
 

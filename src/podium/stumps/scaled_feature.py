@@ -19,7 +19,7 @@ from podium._validation import Array
 from podium.binning.blocks import Matrix
 from podium.binning.columns import DenseReader, SparseReader
 from podium.pairs import Distribution, WeakResult
-from podium.stumps.stump import ABSTAINS, NEGLIGIBLE, allowed_signs, column_of, lookup
+from podium.stumps.stump import ABSTAINS, LEAST_EDGE, allowed_signs, column_of, lookup
 
 LEAST_RANGE = 4 * float(np.finfo(np.float64).tiny)
 """A range below this may have a half of 0, by which nothing can be divided."""
@@ -97,7 +97,7 @@ class FeatureLearner:
         allowed = np.where(gains > 0, self.signs[:, :1], self.signs[:, 1:])
         size = np.where(allowed, np.abs(gains), 0.0)
         feature, choice = (int(index) for index in np.unravel_index(np.argmax(size), size.shape))
-        if size[feature, choice] <= NEGLIGIBLE:
+        if size[feature, choice] <= LEAST_EDGE:
             return None
         low, high = float(self.low[feature]), float(self.high[feature])
         ranking = ScaledFeature(feature, low, high, int(self.abstains[choice]))

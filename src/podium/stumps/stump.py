@@ -22,7 +22,7 @@ from podium.pairs import Distribution, WeakResult
 from podium.stumps.crossing import CrossingWeights
 from podium.stumps.cut_sums import SCALE, sums_above
 
-NEGLIGIBLE = 1e-12
+LEAST_EDGE = 1e-12
 """A |r| (or |√W₋ - √W₊|) not above this is rounding: the stump does no better than chance."""
 TIE_BITS = 22
 R_TIE = 2.0**TIE_BITS / SCALE
@@ -30,7 +30,7 @@ R_TIE = 2.0**TIE_BITS / SCALE
 stumps: those whose |r| differ by less may be taken for each other. The r of what is found is not rounded."""
 Z_TIE = 2.0**-30
 """√W₋ - √W₊ is rounded to multiples of this (9e-10), for the same reason; the root magnifies rounding."""
-NOTHING = 1e-14
+WEIGHT_ROUNDING = 1e-14
 """W₋ and W₊ come as differences of sums near 1; not above this they are rounding, and taken as 0."""
 
 
@@ -147,7 +147,7 @@ class StumpLearner:
         """Return the best stump for the current distribution, or None if none does better than chance."""
         gains = self.gains(potentials, distribution)
         choice = min(self._free_choice(gains), self._repeated_choice(gains, potentials, distribution))
-        return None if choice.loss >= -NEGLIGIBLE else self.found(choice, potentials)
+        return None if choice.loss >= -LEAST_EDGE else self.found(choice, potentials)
 
     def found(self, choice: _Choice, potentials: Array) -> WeakResult:
         """Return the chosen stump with its values on the training rows and r, from unrounded potentials."""
@@ -205,7 +205,7 @@ class CrossingGains:
 
     def __call__(self, potentials: Array, distribution: Distribution) -> Array:
         """Return √W₋ - √W₊ for q_def = 0 (row 0) and 1 (row 1) at every cut of every feature."""
-        minus, plus = (np.where(weight > NOTHING, weight, 0.0) for weight in self.weights(distribution))
+        minus, plus = (np.where(weight > WEIGHT_ROUNDING, weight, 0.0) for weight in self.weights(distribution))
         return np.rint((np.sqrt(minus) - np.sqrt(plus)) / Z_TIE) * Z_TIE
 
 

@@ -12,9 +12,9 @@ from podium._compiled import compiled, compiled_part
 from podium._validation import Array
 from podium.binning import BLOCK
 
-TOGETHER = 32
+ROWS_PER_WALK = 32
 """Rows that go through a tree side by side, so that the wait of one for memory is filled by the others."""
-CODES = 256
+CODES_PER_COLUMN = 256
 """Codes of a categorical column: 0 for missing, then one for each category."""
 
 
@@ -28,7 +28,9 @@ def tables_of(sets: Array, missing_left: Array) -> Array:
     missing_left : bool[n_sets]
     """
     bits = (sets[:, :, None] >> np.arange(32, dtype=np.uint32)) & np.uint32(1)
-    return np.concatenate([missing_left[:, None], bits.reshape(len(sets), CODES)[:, :-1].astype(np.bool_)], axis=1)
+    return np.concatenate(
+        [missing_left[:, None], bits.reshape(len(sets), CODES_PER_COLUMN)[:, :-1].astype(np.bool_)], axis=1
+    )
 
 
 @compiled
@@ -74,9 +76,9 @@ def walk_values_and_sets(
 
     A group of rows goes down a tree step by step together; a row that has reached its leaf stays there.
     """
-    node = np.empty(TOGETHER, np.int32)
-    for start in range(0, len(X), TOGETHER):
-        size = min(TOGETHER, len(X) - start)
+    node = np.empty(ROWS_PER_WALK, np.int32)
+    for start in range(0, len(X), ROWS_PER_WALK):
+        size = min(ROWS_PER_WALK, len(X) - start)
         for tree in range(len(root)):
             node[:] = root[tree]
             walking = size if root[tree] >= 0 else 0
@@ -99,4 +101,4 @@ def walk_values_and_sets(
 @compiled_part
 def code_of(x: float) -> int:
     """Code of a category by its number: what is none, such as NaN, is missing."""
-    return int(x) + 1 if 0.0 <= x < CODES - 1 else 0
+    return int(x) + 1 if 0.0 <= x < CODES_PER_COLUMN - 1 else 0

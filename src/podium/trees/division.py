@@ -63,7 +63,7 @@ from podium.trees.growth_state import (
     Shared,
     TreeData,
 )
-from podium.trees.histogram import BINS, FETCHED, fill_histograms, subtract_histograms
+from podium.trees.histogram import BINS, FETCH_SHAPE, fill_histograms, subtract_histograms
 from podium.trees.split import Record, Records, SplitContext, fill_child_bounds, search_splits
 
 POLLS_PER_YIELD = 256
@@ -95,7 +95,7 @@ def _grow_together(
 ) -> None:
     """Lead or help, as drawn above: one kernel, since both do items, which is what takes long to compile."""
     work, task, number, n_items = shared.work, shared.task, np.int64(-1), np.int64(1)
-    scratch = Scratch(np.empty(2), np.empty(FETCHED, np.uint64), np.empty((2, BINS), np.uint64))
+    scratch = Scratch(np.empty(2), np.empty(FETCH_SHAPE, np.uint64), np.empty((2, BINS), np.uint64))
     while n_items > 0:
         if leads:
             n_items = _next_task(buffers.rows, buffers.spare_rows, context, shared, tree)  # 1

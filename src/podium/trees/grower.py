@@ -12,7 +12,7 @@ import numpy as np
 from podium._compiled import JIT_DISABLED, processors, run_beside
 from podium._validation import Array
 from podium.binning import BlockBins
-from podium.trees.category_split import WORDS, CategorySplits
+from podium.trees.category_split import WORDS_PER_SET, CategorySplits
 from podium.trees.category_walk import tables_of
 from podium.trees.division import help_leader, lead
 from podium.trees.growth_state import (
@@ -29,10 +29,10 @@ from podium.trees.growth_state import (
     Shared,
     TreeData,
 )
-from podium.trees.histogram import BINS, LINE, WORD, Packed, as_lines, pack_gradients
+from podium.trees.histogram import BINS, FEATURES_PER_WORD, WORDS_PER_LINE, Packed, as_lines, pack_gradients
 from podium.trees.leaf_values import newton_values
 from podium.trees.regression_tree import RegressionTree
-from podium.trees.split import COLUMN, FREE, SPLIT, Limits, Record, Records, Split, SplitContext
+from podium.trees.split import COLUMN, SPLIT, UNCONSTRAINED, Limits, Record, Records, Split, SplitContext
 
 SHARED_CELLS = 100_000
 """Rows times features from which helpers are called."""
@@ -105,19 +105,19 @@ class TreeGrower:
         self.monotone = given if given.any() else np.empty(0, np.int8)
         self.words, self.weight = as_lines(bins, n_threads), weight
         self.limits, self.reg_lambda = limits.of_gains(by_squares=weight is not None), float(limits.reg_lambda)
-        self.n_words = -(-bins.cuts.n_features // WORD)
+        self.n_words = -(-bins.cuts.n_features // FEATURES_PER_WORD)
         self.max_depth = max_leaves if max_depth is None else max_depth
         self.columns = self._columns()
         self._spare_rows = np.empty(bins.n_rows, np.uint32)
         self._values = np.empty((0, bins.n_rows), np.int64)
-        self._histograms = np.empty((0, 1, self.n_words, WORD, BINS), np.int64)
+        self._histograms = np.empty((0, 1, self.n_words, FEATURES_PER_WORD, BINS), np.int64)
 
     def _columns(self) -> Records:
         """Return what searches know of each feature."""
         cuts = self.bins.cuts
         columns = np.recarray(cuts.n_features, COLUMN)
         columns.n_bins, columns.first_cut = cuts.n_bins, cuts.first
-        columns.direction = self.monotone if len(self.monotone) else FREE
+        columns.direction = self.monotone if len(self.monotone) else UNCONSTRAINED
         return columns
 
     def grow(
@@ -182,7 +182,7 @@ class Growing:
     ) -> None:
         self.grower, self.packed, self.rows = grower, packed, rows
         used = np.zeros(grower.n_words, np.bool_)
-        used[features // WORD] = True
+        used[features // FEATURES_PER_WORD] = True
         alone = len(rows) * len(features) < SHARED_CELLS or JIT_DISABLED
         n_threads = 1 if alone else min(grower.n_threads, processors(), int(used.sum()))
         self._steps = max(1, CELLS_PER_CALL // max(1, len(rows) * len(features)))
@@ -216,9 +216,9 @@ class Growing:
         n_words, n_threads = len(used), self.n_helpers + 1
         ends = np.array([0, n_words])
         if n_threads > 1:
-            widths = [LINE, LINE // 2, LINE // 4, 1]
+            widths = [WORDS_PER_LINE, WORDS_PER_LINE // 2, WORDS_PER_LINE // 4, 1]
             ends = min((_ends(n_words, width) for width in widths), key=lambda ends: _longest_share(ends, n_threads))
-        first = np.searchsorted(numeric // WORD, ends)
+        first = np.searchsorted(numeric // FEATURES_PER_WORD, ends)
         ranges = np.recarray(len(ends) - 1, RANGE)
         ranges.word_start, ranges.word_stop, ranges.feature_start, ranges.feature_stop = (
             ends[:-1], ends[1:], first[:-1], first[1:]
@@ -288,7 +288,7 @@ class Growing:
             features, thresholds, splits.missing_left.copy(), children[:, 0].copy(), children[:, 1].copy(),
             leaves.value.copy(), splits.gain.copy(), np.diff(offsets), codes,
             np.where(by_set, np.cumsum(by_set) - 1, -1).astype(np.int32),
-            np.array(self.split_sets, np.uint32).reshape(-1, WORDS),
+            np.array(self.split_sets, np.uint32).reshape(-1, WORDS_PER_SET),
         )  # fmt: skip
         if self.grower.weight is not None and len(self.grower.monotone):
             derivatives = self.data.gradient, self.data.curvature

@@ -10,31 +10,30 @@ gradient is then some 26 multiples and a mean curvature 7, where a scale by the 
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from podium._compiled import INDEX, compiled, linked_part, prefetch, run_threads, threads_for
+from podium._compiled import INDEX, compiled, even_ranges, linked_part, prefetch, run_threads, threads_for
 from podium._validation import Array
 from podium.binning import BlockBins
 from podium.stumps import half_blocks
 
 BINS = 256
 """Cells of a feature: codes 0 (missing) to 255."""
-WORD = 8
+FEATURES_PER_WORD = 8
 """Features in a word of codes: their cells fill half of the first-level cache."""
-AHEAD = 512
+ROWS_PER_FETCH = 512
 """Rows whose codes are fetched together: one pass over memory serves all words of a line."""
-LINE = 8
+WORDS_PER_LINE = 8
 """Words of eight codes in a line of memory."""
-FETCHED = (LINE, AHEAD + 8)
+FETCH_SHAPE = (WORDS_PER_LINE, ROWS_PER_FETCH + 8)
 """Shape of the scratch for fetched codes: 8 more, so that the words of a row do not share a cache set."""
-SPREAD = 8.0
+ROUNDING_SLACK_UNITS = 8.0
 """Units times √n that are kept free for the rounding of sums over n rows: sixteen standard deviations."""
 LEAST_SUM = 1e-250
 """Sums up to this are taken for zero: nothing can be divided by the smallest numbers."""
-LARGE = 2**21
+MAX_ROWS_PACKED = 2**21
 """Rows beyond which gradients and curvatures get an integer each, which takes twice the time.
 
 Packed, a mean gradient is still two units there and a mean curvature a quarter of one. At 2,000,000 rows AUC is within
@@ -108,11 +107,11 @@ def pack_gradients(
     whole : bool
         Let the unit of curvatures be a power of two, so that integers are not rounded as long as it is 1 or less.
     """
-    n, slack = len(gradient), SPREAD * np.sqrt(len(gradient))
+    n, slack = len(gradient), ROUNDING_SLACK_UNITS * np.sqrt(len(gradient))
     if exact:  # equal values may well be rounded alike: sums are off by n of 2**50 units at most
         keys, slack = gradient.view(np.uint64) ^ (curvature.view(np.uint64) << np.uint64(1)), n
     count_bits = max(n, 1).bit_length()
-    two = exact or n > LARGE
+    two = exact or n > MAX_ROWS_PACKED
     # no more than 51 bits, which a float holds exactly
     curvature_bits = min(62 - count_bits, 51) if two else (64 - count_bits) * 8 // 17
     gradient_bits = 51 if two else 64 - count_bits - curvature_bits
@@ -125,13 +124,10 @@ def pack_gradients(
     if whole:
         scales[1] = 2.0 ** np.floor(np.log2(scales[1]))
     n_threads = threads_for(n_threads, 16 * n)  # a row takes as long as 16 cells
-    bounds = np.linspace(0, n, n_threads + 1).astype(np.int64).tolist()
+    runs = even_ranges(n, n_threads)
     while True:
         layout = SumLayout(*bits, *(1.0 / scales).tolist())
-        calls = [
-            (gradient, curvature, keys, a, b, *scales.tolist(), layout, np.uint64(salt), planes)
-            for a, b in pairwise(bounds)
-        ]
+        calls = [(gradient, curvature, keys, *run, *scales.tolist(), layout, np.uint64(salt), planes) for run in runs]
         totals = np.sum(run_threads(_pack_rows, calls, n_threads), axis=0)
         if np.all(totals <= largest):
             return Packed(planes, layout)
@@ -181,12 +177,14 @@ def as_lines(bins: BlockBins, n_threads: int = 1) -> Array:
         The lines of the first sixty-four features of each row, then those of the next. Lines have eight words; the
         last ones have four, two or one if that is enough. None lies in two lines of memory.
     """
-    n_words, n_rows = -(-bins.cuts.n_features // WORD), bins.n_rows
-    lengths = [min(LINE, 1 << (n_words - first - 1).bit_length()) for first in range(0, n_words, LINE)]
-    room = np.zeros(n_rows * sum(lengths) + LINE, np.uint64)
-    words = room[-room.ctypes.data // 8 % LINE :][: n_rows * sum(lengths)]
+    n_words, n_rows = -(-bins.cuts.n_features // FEATURES_PER_WORD), bins.n_rows
+    lengths = [
+        min(WORDS_PER_LINE, 1 << (n_words - first - 1).bit_length()) for first in range(0, n_words, WORDS_PER_LINE)
+    ]
+    room = np.zeros(n_rows * sum(lengths) + WORDS_PER_LINE, np.uint64)
+    words = room[-room.ctypes.data // 8 % WORDS_PER_LINE :][: n_rows * sum(lengths)]
     n_threads = threads_for(n_threads, n_rows * n_words)
-    parts = [slice(a, b) for a, b in pairwise(np.linspace(0, n_rows, n_threads + 1).astype(np.int64))]
+    parts = [slice(*run) for run in even_ranges(n_rows, n_threads)]
     run_threads(_fill_lines, [(half_blocks(bins), lengths, part, n_words, words) for part in parts], n_threads)
     return words
 
@@ -195,7 +193,7 @@ def _fill_lines(blocks: Array, lengths: list[int], rows: slice, n_words: int, wo
     """Write the lines of some rows."""
     n_rows = blocks.shape[1]
     for number, length in enumerate(lengths):
-        first = LINE * number
+        first = WORDS_PER_LINE * number
         lines = words_out[first * n_rows : (first + length) * n_rows].reshape(n_rows, length)
         for word in range(first, min(first + length, n_words)):
             lines[rows, word - first] = blocks[word // 2, rows, word % 2]
@@ -231,46 +229,46 @@ def fill_histograms(
     first, last : int
         Only words from the first up to, not including, the last are filled.
     n_rows : int
-    fetched : uint64[FETCHED]
+    fetched : uint64[FETCH_SHAPE]
         Scratch.
     histogram_out : int64[n_words, 8, 256]
     """
-    for line in range(first // LINE, (last + LINE - 1) // LINE):
-        low, high = max(first - LINE * line, 0), min(last - LINE * line, LINE)
-        width, any_used = min(LINE, len(words) // n_rows - LINE * line), False
+    for line in range(first // WORDS_PER_LINE, (last + WORDS_PER_LINE - 1) // WORDS_PER_LINE):
+        low, high = max(first - WORDS_PER_LINE * line, 0), min(last - WORDS_PER_LINE * line, WORDS_PER_LINE)
+        width, any_used = min(WORDS_PER_LINE, len(words) // n_rows - WORDS_PER_LINE * line), False
         for word in range(low, high):
-            if used[LINE * line + word]:
+            if used[WORDS_PER_LINE * line + word]:
                 any_used = True
-                _clear_word(histogram_out, LINE * line + word)
-        for start in range(0, len(rows) if any_used else 0, AHEAD):
-            size = min(AHEAD, len(rows) - start)
-            if width == LINE and high - low > LINE // 2:
-                _fetch_lines(words, LINE * line * n_rows, rows, start, size, fetched)
+                _clear_word(histogram_out, WORDS_PER_LINE * line + word)
+        for start in range(0, len(rows) if any_used else 0, ROWS_PER_FETCH):
+            size = min(ROWS_PER_FETCH, len(rows) - start)
+            if width == WORDS_PER_LINE and high - low > WORDS_PER_LINE // 2:
+                _fetch_lines(words, WORDS_PER_LINE * line * n_rows, rows, start, size, fetched)
             else:
                 for word in range(low, high):
-                    _fetch_word(words, LINE * line * n_rows + word, width, rows, start, size, fetched, word)
+                    _fetch_word(words, WORDS_PER_LINE * line * n_rows + word, width, rows, start, size, fetched, word)
             for word in range(low, high):
-                if used[LINE * line + word]:
-                    _add_word(fetched, word, values, start, size, histogram_out, LINE * line + word)
+                if used[WORDS_PER_LINE * line + word]:
+                    _add_word(fetched, word, values, start, size, histogram_out, WORDS_PER_LINE * line + word)
 
 
 @linked_part
 def _clear_word(histogram_out: Array, place: int) -> None:
     """Do ``histogram_out[place] = 0``, without the text of an error about shapes, which takes long to compile."""
-    for feature in range(WORD):
+    for feature in range(FEATURES_PER_WORD):
         for code in range(BINS):
             histogram_out[place, feature, code] = 0
 
 
 @linked_part
 def _fetch_lines(words: Array, base: int, rows: Array, start: int, size: int, fetched_out: Array) -> None:
-    """Do ``fetched_out[:, :size] = words[base:].reshape(-1, LINE)[rows[start : start + size]].T``."""
+    """Do ``fetched_out[:, :size] = words[base:].reshape(-1, WORDS_PER_LINE)[rows[start : start + size]].T``."""
     first, end, ahead = INDEX(start), INDEX(base), INDEX(len(rows) - 1)
     for i in range(size):
         at = first + INDEX(i)
-        prefetch(words, end + INDEX(rows[min(at + INDEX(32), ahead)]) * INDEX(LINE))
-        place = end + INDEX(rows[at]) * INDEX(LINE)
-        for word in range(LINE):
+        prefetch(words, end + INDEX(rows[min(at + INDEX(32), ahead)]) * INDEX(WORDS_PER_LINE))
+        place = end + INDEX(rows[at]) * INDEX(WORDS_PER_LINE)
+        for word in range(WORDS_PER_LINE):
             fetched_out[word, i] = words[place + INDEX(word)]
 
 
@@ -309,6 +307,6 @@ def subtract_histograms(smaller: Array, used: Array, first: int, last: int, node
     """Turn some of a node's histograms into those of its larger child: ``node_out[used] -= smaller[used]``."""
     for word in range(first, last):
         if used[word]:
-            for feature in range(WORD):
+            for feature in range(FEATURES_PER_WORD):
                 for code in range(BINS):
                     node_out[word, feature, code] -= smaller[word, feature, code]

@@ -14,7 +14,7 @@ from podium._compiled import ROW, SCORE, compiled, compiled_part, run_threads
 from podium._sparse import dense_rows, is_sparse
 from podium._types import Features
 from podium._validation import Array
-from podium.trees.category_walk import TOGETHER, tables_of, walk_codes_and_sets, walk_values_and_sets
+from podium.trees.category_walk import ROWS_PER_WALK, tables_of, walk_codes_and_sets, walk_values_and_sets
 from podium.trees.tree_shape import join_children, left_sides, tree_depths, tree_roots
 
 ROWS_PER_TASK = 4096
@@ -284,10 +284,14 @@ def _apply_masks(
     QuickScorer). A tree of 31 leaves takes 5 ns a row, where going down step by step takes 25. From an exit that
     is no leaf each row goes on step by step.
     """
-    columns, stays = np.zeros((X.shape[1], TOGETHER), X.dtype), np.empty(TOGETHER, np.uint32)
-    places, node, under_way = np.empty(TOGETHER, np.uint32), np.empty(TOGETHER, np.int32), np.empty(TOGETHER, ROW)
-    for first in range(0, len(X), TOGETHER):
-        size = min(TOGETHER, len(X) - first)
+    columns, stays = np.zeros((X.shape[1], ROWS_PER_WALK), X.dtype), np.empty(ROWS_PER_WALK, np.uint32)
+    places, node, under_way = (
+        np.empty(ROWS_PER_WALK, np.uint32),
+        np.empty(ROWS_PER_WALK, np.int32),
+        np.empty(ROWS_PER_WALK, ROW),
+    )
+    for first in range(0, len(X), ROWS_PER_WALK):
+        size = min(ROWS_PER_WALK, len(X) - first)
         for k in range(size):
             for f in range(X.shape[1]):
                 columns[f, k] = X[first + k, f]

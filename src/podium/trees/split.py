@@ -14,16 +14,16 @@ import numpy as np
 
 from podium._compiled import ROW, SCORE, linked_part
 from podium._validation import Array
-from podium.trees.histogram import BINS, WORD, SumLayout
+from podium.trees.histogram import BINS, FEATURES_PER_WORD, SumLayout
 
 Record: TypeAlias = Any
 """A np.record: kernels read and write its fields by name."""
 Records: TypeAlias = Any
 """A np.recarray."""
 
-FREE = 2
+UNCONSTRAINED = 2
 """Direction of every feature where none is constrained."""
-ROUNDING = 1e-14
+GAIN_ROUNDING = 1e-14
 """Error of a gain under constraints, which is a difference of sums, as a share of these."""
 FLOAT_BITS, TWO_52 = np.uint64(0x4330000000000000), 2.0**52
 """2**52 as a float, whose last bits count the units."""
@@ -36,7 +36,7 @@ SPLIT = np.dtype(
 )
 """Record of a split: the fields of `Split`; then, once it is made, the split above it and on which side of that."""
 COLUMN = np.dtype([("n_bins", ROW), ("first_cut", ROW), ("direction", ROW)], align=True)
-"""Record of a feature: its bins, its first cut in use, and its monotone constraint 1, -1 or 0; FREE without any."""
+"""Record of a feature: its bins, its first cut in use, and its monotone constraint 1, -1 or 0, or UNCONSTRAINED."""
 
 
 class Split(NamedTuple):
@@ -195,12 +195,12 @@ def search_splits(
     """
     if first >= last:
         return
-    layout, n_planes, rounding = context.layout, len(histogram), ROUNDING if context.constrained else 0.0
+    layout, n_planes, rounding = context.layout, len(histogram), GAIN_ROUNDING if context.constrained else 0.0
     node = _node_terms(histogram, features[first], layout, context.limits, rounding)  # 1
     tops, lows = sums[0], sums[n_planes - 1]
     for i in range(first, last):
         feature = features[i]
-        column, word, place = context.columns[feature], feature // WORD, feature % WORD
+        column, word, place = context.columns[feature], feature // FEATURES_PER_WORD, feature % FEATURES_PER_WORD
         size = column.n_bins + 1
         _running_sums(histogram[0, word, place], size, np.uint64(1) << np.uint64(layout.gradient_top), tops)  # 2
         if n_planes == 2:
@@ -228,8 +228,8 @@ def _node_terms(histogram: Array, feature: int, layout: SumLayout, limits: Limit
     """Sum up a node by one of its features; gains are off by rounding by a share `rounding` of G²/(H + λ)."""
     top, low = np.int64(0), np.int64(0)
     for code in range(BINS):
-        top += histogram[0, feature // WORD, feature % WORD, code]
-        low += histogram[len(histogram) - 1, feature // WORD, feature % WORD, code]
+        top += histogram[0, feature // FEATURES_PER_WORD, feature % FEATURES_PER_WORD, code]
+        low += histogram[len(histogram) - 1, feature // FEATURES_PER_WORD, feature % FEATURES_PER_WORD, code]
     G = np.float64(top >> layout.gradient_shift)
     H = np.float64((low >> layout.curvature_shift) & layout.curvature_mask)
     ridge = limits.reg_lambda / layout.curvature_unit
@@ -333,7 +333,7 @@ def _take_best(
             gain = node.factor * (x * x / q) + node.rest
             left_gradient, left_curvature = g * layout.gradient_unit, h * layout.curvature_unit
             right_gradient, right_curvature = (node.G - g) * layout.gradient_unit, (node.H - h) * layout.curvature_unit
-            if direction != FREE:
+            if direction != UNCONSTRAINED:
                 gain = _bounded_gain(
                     left_gradient, left_curvature, right_gradient, right_curvature, node.G * layout.gradient_unit,
                     node.ridge * layout.curvature_unit, direction, lowest, highest,
@@ -381,12 +381,12 @@ def fill_child_bounds(split: Record, direction: int, reg_lambda: float, left_out
     ----------
     split : SPLIT
     direction : int
-        1, -1, 0 or FREE.
+        1, -1, 0 or UNCONSTRAINED.
     reg_lambda : float
     left_out, right_out : record with lowest and highest
         Bounds of the values of the leaves on either side.
     """
-    if direction == 0 or direction == FREE:
+    if direction == 0 or direction == UNCONSTRAINED:
         return
     lowest, highest = left_out.lowest, left_out.highest
     left = min(max(-split.left_gradient / (split.left_curvature + reg_lambda), lowest), highest)

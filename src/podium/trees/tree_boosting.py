@@ -10,7 +10,7 @@ import numpy as np
 from podium._compiled import ROW, compiled, even_chunks, run_threads, threads_for
 from podium._magnitudes import LARGEST, check_within
 from podium._validation import Array, PodiumError
-from podium.boosting import Stop
+from podium.boosting import Monitor, Stop, run
 from podium.data import RankingData
 from podium.losses import Loss
 from podium.trees.grower import Grown, TreeGrower
@@ -152,6 +152,12 @@ class TreeRefit:
     ) -> None:
         self.data, self.loss, self.trees, self.scores = data, loss, trees, scores
         self.newton, self.decay = newton, decay
+
+    def run(self) -> list[TreeRound]:
+        """Return the rounds of all trees with their new values."""
+        monitor: Monitor[TreeRound] = Monitor(len(self.trees), keep_interrupted=False)
+        run(self, monitor, len(self.trees))
+        return monitor.rounds
 
     def step(self, number: int) -> TreeRound:
         """Give one tree new values.

@@ -9,10 +9,10 @@ from os import PathLike
 import numpy as np
 
 from podium._validation import Array, FormatError
-from podium.data import MOST, Categories, category_order, is_category
+from podium.data import MAX_CATEGORIES, Categories, category_order, is_category
 from podium.model_file import REAL, Column, Schema
 from podium.model_file.values import Content, Value
-from podium.trees.category_split import WORDS
+from podium.trees.category_split import WORDS_PER_SET
 from podium.trees.regression_tree import RegressionTree
 from podium.trees.tree_shape import is_shape_of_trees
 
@@ -36,7 +36,7 @@ SPLITS = Schema(
 """An entry for each split, tree after tree."""
 SET_OF = Column("set_of", np.int32, (-1, "n_splits"), "n_splits", optional=True)
 """The set of each split within its tree, -1 for a split by a threshold."""
-SETS = Column("sets", np.uint32, (0, 2**32 - 1), "n_sets", WORDS, optional=True)
+SETS = Column("sets", np.uint32, (0, 2**32 - 1), "n_sets", WORDS_PER_SET, optional=True)
 
 
 def trees_to_columns(trees: Sequence[RegressionTree]) -> Content:
@@ -95,7 +95,7 @@ def _read_sets(
     if not np.array_equal(set_of >= 0, by_set):
         raise FormatError(path, "sets must split the categorical features, and no others")
     n_sets = int(by_set.sum())
-    sets = Schema(SETS).read(columns, path, {"n_sets": n_sets}).get("sets", np.empty((0, WORDS), np.uint32))
+    sets = Schema(SETS).read(columns, path, {"n_sets": n_sets}).get("sets", np.empty((0, WORDS_PER_SET), np.uint32))
     of_trees = [by_set[part] for part in _slices(n_splits)]
     parts = [np.where(own, np.cumsum(own) - 1, -1).astype(np.int32) for own in of_trees]
     if len(sets) != n_sets or not np.array_equal(set_of, np.concatenate([np.empty(0), *parts])):
@@ -150,4 +150,4 @@ def _is_entry(entry: Value, n_features: int) -> bool:
     column, values = entry
     if type(column) is not int or not 0 <= column < n_features or not all(map(is_category, values)):
         return False
-    return len(values) <= MOST and values == sorted(set(values), key=category_order)
+    return len(values) <= MAX_CATEGORIES and values == sorted(set(values), key=category_order)
