@@ -18,7 +18,11 @@ from podium._errors import SizeError as SizeError
 from podium._frames import category_kind, column_values, frame_names, is_frame, masked_entries, plain_array, to_array
 from podium._sparse import by_columns, is_sparse
 from podium._types import Array as Array
-from podium._types import Features, Frame, MatrixLike, QueryWeight, Seed
+from podium._types import Features as Features
+from podium._types import Frame
+from podium._types import MatrixLike as MatrixLike
+from podium._types import QueryWeight as QueryWeight
+from podium._types import Seed as Seed
 
 
 class PairArrays(NamedTuple):

@@ -14,8 +14,8 @@ import numpy as np
 from podium._compiled import CODE, ROW
 from podium._types import Features
 from podium._validation import Array, PodiumError
-from podium.binning.blocks import BLOCK, BlockBins, block_bins
-from podium.binning.columns import ColumnBins, column_bins
+from podium.binning.blocks import BLOCK, BlockBins, Matrix, block_bins
+from podium.binning.columns import ColumnBins, DenseReader, SparseReader, column_bins
 from podium.binning.cuts import Cuts
 from podium.binning.monotone import check_monotone
 from podium.binning.thresholds import candidate_thresholds
@@ -26,6 +26,9 @@ __all__ = [
     "BlockBins",
     "ColumnBins",
     "Cuts",
+    "DenseReader",
+    "Matrix",
+    "SparseReader",
     "as_blocks",
     "bin_features",
     "candidate_thresholds",

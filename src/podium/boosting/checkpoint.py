@@ -12,8 +12,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from podium._validation import Array, PodiumError
-from podium.model_file import check_writable, read_model, write_model
-from podium.model_file.values import Content
+from podium.model_file import Content, check_writable, read_model, write_model
 
 AnyRound = TypeVar("AnyRound")
 

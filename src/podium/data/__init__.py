@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from podium.data.categories import (
     MAX_CATEGORIES,
+    CategoricalFeatures,
     Categories,
     categorical_columns,
     category_order,
@@ -36,6 +37,7 @@ __all__ = [
     "CONTRADICTIONS",
     "MAX_CATEGORIES",
     "PAIR_WEIGHTS",
+    "CategoricalFeatures",
     "Categories",
     "Feedback",
     "FeedbackSum",

@@ -15,7 +15,7 @@ import numpy as np
 
 from podium._validation import Array, PodiumError, check_choice
 from podium.export.certificate import Change, ExportReport, compare_scores
-from podium.export.ensemble import Exported, Linear, TreeSum
+from podium.export.ensemble import Exported, Linear, TreeSum, stump_tree
 from podium.export.formats import FLOAT32, FORMATS, Format
 from podium.export.scorecard import LAYOUTS
 from podium.export.tree_text import LARGEST, why_elsewhere
@@ -33,6 +33,7 @@ __all__ = [
     "certify",
     "check_options",
     "export_model",
+    "stump_tree",
 ]
 
 

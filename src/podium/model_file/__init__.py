@@ -27,7 +27,7 @@ from podium.model_file.schema import (
     Scalar,
     Schema,
 )
-from podium.model_file.values import Content, Unfitted, decode, encode
+from podium.model_file.values import Content, Unfitted, Value, decode, encode
 from podium.model_file.writing import check_writable, write_bytes, write_text
 
 __all__ = [
@@ -39,9 +39,11 @@ __all__ = [
     "PROTOCOL",
     "REAL",
     "Column",
+    "Content",
     "Scalar",
     "Schema",
     "Unfitted",
+    "Value",
     "check_writable",
     "read_model",
     "write_bytes",

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from podium.ordinal.bounds import generalization_gaps, margin_bounds, stump_dimension
 from podium.ordinal.costs import COSTS, cost_matrix, cost_steps, costs_of_steps, row_costs
 from podium.ordinal.grades import NUMBER_KINDS, grades_of
 from podium.ordinal.margin_boosting import MarginBoosting, StagedGrades, ThresholdRound, margin_weights
+from podium.ordinal.margins import Margins
 from podium.ordinal.mean_cost import MeanCost, mean_cost
+from podium.ordinal.ordinal_columns import CUTS, THRESHOLDS, VOTES
 from podium.ordinal.ordinal_data import OrdinalData
 from podium.ordinal.ordinal_stump import OrdinalStump, OrdinalStumpLearner, constant_stump
 from podium.ordinal.step_weights import StepWeights
@@ -14,10 +17,14 @@ from podium.ordinal.votes import Votes, vote_of_stumps
 
 __all__ = [
     "COSTS",
+    "CUTS",
     "LEAST_VOTE",
     "NUMBER_KINDS",
+    "THRESHOLDS",
+    "VOTES",
     "BaseLearner",
     "MarginBoosting",
+    "Margins",
     "MeanCost",
     "OrdinalData",
     "OrdinalRound",
@@ -33,9 +40,12 @@ __all__ = [
     "cost_matrix",
     "cost_steps",
     "costs_of_steps",
+    "generalization_gaps",
     "grades_of",
+    "margin_bounds",
     "margin_weights",
     "mean_cost",
     "row_costs",
+    "stump_dimension",
     "vote_of_stumps",
 ]

@@ -11,8 +11,7 @@ import numpy as np
 
 from podium._compiled import ROW
 from podium._validation import Array, FormatError, PodiumError
-from podium.model_file import NOT_NEGATIVE, POSITIVE, REAL, Column, Schema
-from podium.model_file.values import Value
+from podium.model_file import NOT_NEGATIVE, POSITIVE, REAL, Column, Schema, Value
 from podium.ordinal.grades import NUMBER_KINDS
 from podium.ordinal.ordinal_stump import OrdinalStump
 from podium.ordinal.vote_boosting import ROUNDING

@@ -26,8 +26,7 @@ from podium._compiled import ROW, SCORE, compiled, compiled_part, run_threads
 from podium._sparse import is_sparse
 from podium._types import Features
 from podium._validation import Array
-from podium.binning.blocks import Matrix
-from podium.binning.columns import DenseReader, SparseReader
+from podium.binning import DenseReader, Matrix, SparseReader
 from podium.ordinal.step_weights import STEPS_PER_GROUP, StepWeights
 from podium.stumps import column_of
 

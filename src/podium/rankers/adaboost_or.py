@@ -19,10 +19,10 @@ from sklearn.utils.validation import check_is_fitted
 from podium._compiled import threads_for
 from podium._types import Learner, MatrixLike, Seed
 from podium._validation import Array, PodiumError, check_seed
-from podium.model_file import Column, Scalar, Schema
-from podium.model_file.values import Content
+from podium.model_file import Column, Content, Scalar, Schema
 from podium.ordinal import (
     LEAST_VOTE,
+    VOTES,
     BaseLearner,
     OrdinalData,
     OrdinalRound,
@@ -32,10 +32,11 @@ from podium.ordinal import (
     constant_stump,
     cost_matrix,
     cost_steps,
+    generalization_gaps,
     grades_of,
+    margin_bounds,
+    stump_dimension,
 )
-from podium.ordinal.bounds import generalization_gaps, margin_bounds, stump_dimension
-from podium.ordinal.ordinal_columns import VOTES
 from podium.rankers.base_rankers import AnyRankers, StumpRankers, fitted_stump, grades_by
 from podium.rankers.boosted_ordinal import BoostedOrdinalRanker
 from podium.rankers.estimator import Estimator

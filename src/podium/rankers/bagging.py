@@ -18,7 +18,7 @@ from sklearn.utils._param_validation import HasMethods, Interval
 
 from podium._types import Learner, MatrixLike, Seed
 from podium._validation import Array, FormatError, PodiumError, check_seed
-from podium.model_file.values import Content
+from podium.model_file import Content
 from podium.ordinal import OrdinalData
 from podium.rankers.ordinal_ranker import OrdinalRanker
 from podium.rankers.orstump import ORStump

@@ -23,12 +23,10 @@ from podium._magnitudes import check_within
 from podium._sparse import is_sparse
 from podium._types import Features
 from podium._validation import Array, PodiumError
-from podium.binning.blocks import Matrix
-from podium.binning.columns import DenseReader, SparseReader
+from podium.binning import DenseReader, Matrix, SparseReader
 from podium.data import RankingData, feedback_of
 from podium.export import Linear
-from podium.model_file import Column, Scalar, Schema
-from podium.model_file.values import Content
+from podium.model_file import Column, Content, Scalar, Schema
 from podium.pairs import RankingLoss, average, lowest_first, spread
 from podium.rankers.estimator import Estimator
 from podium.rankers.ranker import Ranker

@@ -26,8 +26,7 @@ from podium.boosting import (
     fingerprint,
     run,
 )
-from podium.model_file import Scalar, Schema
-from podium.model_file.values import Content
+from podium.model_file import Content, Scalar, Schema
 from podium.pairs import CHANCE
 from podium.rankers.estimator import Estimator, Table
 

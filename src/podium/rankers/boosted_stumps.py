@@ -14,9 +14,8 @@ from podium._types import Features, MatrixLike
 from podium._validation import Array, PodiumError
 from podium.boosting import Boosting
 from podium.data import RankingData
-from podium.export import TreeSum
-from podium.export.ensemble import stump_tree
-from podium.model_file.values import Content
+from podium.export import TreeSum, stump_tree
+from podium.model_file import Content
 from podium.pairs import Round
 from podium.rankers.boosted import Boosted, why_no_ranking
 from podium.rankers.estimator import Estimator

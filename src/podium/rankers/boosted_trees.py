@@ -14,19 +14,15 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from podium._compiled import ROW, thread_count
-from podium._types import Features, MatrixLike, QueryWeight, Seed
-from podium._validation import Array, PodiumError, check_seed
+from podium._validation import Array, Features, MatrixLike, PodiumError, QueryWeight, Seed, check_seed
 from podium.binning import as_blocks, bin_features, check_monotone
-from podium.data import Categories, RankingData, categorical_columns, warn_of_one_query
-from podium.data.categories import CategoricalFeatures
+from podium.data import CategoricalFeatures, Categories, RankingData, categorical_columns, warn_of_one_query
 from podium.export import TreeSum
 from podium.losses import Loss
-from podium.model_file import Scalar, Schema
-from podium.model_file.values import Content
+from podium.model_file import Content, Scalar, Schema
 from podium.rankers.boosted import Boosted
-from podium.rankers.estimator import Estimator
 from podium.rankers.ranker import Ranker
-from podium.rankers.score_start import Start, check_start
+from podium.rankers.score_start import InitModel, Start, check_start
 from podium.rankers.tree_parameters import CONSTRAINTS
 from podium.trees import (
     CategoryLists,
@@ -75,7 +71,7 @@ class TreeRanker(Ranker, Boosted[TreeRound]):
     def _make_loss(self, data: RankingData, threads: int, seed: int) -> Loss:
         """Return the loss of the training rows."""
 
-    def _learn(self, data: RankingData, evals: list[RankingData], init_model: Estimator | None) -> None:
+    def _learn(self, data: RankingData, evals: list[RankingData], init_model: InitModel) -> None:
         self._check_boosting(evals, init_model)
         threads, seed = thread_count(self.n_jobs), check_seed(self.random_state)
         n_features = data.features.shape[1]
@@ -96,7 +92,7 @@ class TreeRanker(Ranker, Boosted[TreeRound]):
         super()._describe(data)
         self._categories = data.categories
 
-    def _find_categories(self, X: MatrixLike, init_model: Estimator | None) -> Categories:
+    def _find_categories(self, X: MatrixLike, init_model: InitModel) -> Categories:
         before = None
         if isinstance(init_model, TreeRanker):
             check_is_fitted(init_model)
@@ -113,11 +109,11 @@ class TreeRanker(Ranker, Boosted[TreeRound]):
     def _check_init_model(self, init_model: object) -> None:
         check_start(init_model)
 
-    def _rounds_before(self, init_model: Estimator | None) -> list[TreeRound]:
+    def _rounds_before(self, init_model: InitModel) -> list[TreeRound]:
         """Return the trees to go on from, none after a ranker of another kind, whose scores are the start."""
         return super()._rounds_before(init_model if isinstance(init_model, TreeRanker) else None)
 
-    def _start_after(self, init_model: Estimator | None, loss: Loss) -> Start:
+    def _start_after(self, init_model: InitModel, loss: Loss) -> Start:
         """Return the start of trees to go on from, of another ranker's scores, or a constant without either."""
         if isinstance(init_model, TreeRanker):
             return init_model._start
@@ -247,7 +243,7 @@ class TreeRanker(Ranker, Boosted[TreeRound]):
 
 
 def find_categories(
-    X: MatrixLike, categorical_features: CategoricalFeatures, init_model: Estimator | None, before: Categories | None
+    X: MatrixLike, categorical_features: CategoricalFeatures, init_model: InitModel, before: Categories | None
 ) -> Categories:
     """Return the categories of X, or those that the trees to go on from mean by their sets.
 

@@ -20,10 +20,9 @@ from podium._types import Features, MatrixLike
 from podium._validation import Array, PodiumError, check_queries
 from podium.data import Categories, group_rows, read_features
 from podium.export import Exported, export_model
-from podium.model_file import MOST_FEATURES, Column, Scalar, Schema, write_model
+from podium.model_file import MOST_FEATURES, Column, Content, Scalar, Schema, write_model
 from podium.model_file.saved_rankers import kept_parameters, make_ranker
 from podium.model_file.training_summary import take_training, training_content
-from podium.model_file.values import Content
 
 COLUMNS = Schema(
     Scalar("n_features", int, (1, MOST_FEATURES), attribute="n_features_in_"),

@@ -23,9 +23,8 @@ from podium._compiled import ROW, SCORE
 from podium._sparse import is_sparse
 from podium._types import Features, Learner, MatrixLike, SparseMatrix
 from podium._validation import Array, FormatError, PodiumError
-from podium.model_file import Scalar, Schema
+from podium.model_file import Content, Scalar, Schema
 from podium.model_file.saved_rankers import content_of, inner_ranker, require_builtin_ranker
-from podium.model_file.values import Content
 from podium.ordinal import OrdinalData, cost_steps, costs_of_steps
 from podium.rankers.ordinal_ranker import OrdinalRanker
 

@@ -16,8 +16,7 @@ from podium._validation import Array, FormatError, PodiumError
 from podium.data import RankingData
 from podium.export.ensemble import Linear, TreeSum
 from podium.importing import ForeignColumns, Imported, Reading, read_foreign
-from podium.model_file import MOST_FEATURES, Column, Scalar, Schema
-from podium.model_file.values import Content
+from podium.model_file import MOST_FEATURES, Column, Content, Scalar, Schema
 from podium.rankers.boosted_trees import gain_shares
 from podium.rankers.estimator import Estimator
 from podium.rankers.ranker import Ranker

@@ -12,8 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from podium._types import Seed
 from podium._validation import Array, PodiumError
-from podium.data import CONTRADICTIONS, Feedback, Graded, RankingData, feedback_of
-from podium.data.categories import CategoricalFeatures
+from podium.data import CONTRADICTIONS, CategoricalFeatures, Feedback, Graded, RankingData, feedback_of
 from podium.losses import (
     DELTAS,
     NORMALIZATIONS,

@@ -20,17 +20,16 @@ from podium._compiled import thread_count, threads_for
 from podium._types import Features, MatrixLike
 from podium._validation import Array, FormatError
 from podium.binning import bin_features
-from podium.model_file import REAL, Column, Schema
-from podium.model_file.values import Content
+from podium.model_file import REAL, Column, Content, Schema
 from podium.ordinal import (
+    THRESHOLDS,
     MarginBoosting,
+    Margins,
     OrdinalData,
     StagedGrades,
     ThresholdRound,
     margin_weights,
 )
-from podium.ordinal.margins import Margins
-from podium.ordinal.ordinal_columns import THRESHOLDS
 from podium.rankers.boosted import why_no_ranking
 from podium.rankers.boosted_ordinal import BoostedOrdinalRanker
 from podium.rankers.boosted_stumps import additive_model, importances

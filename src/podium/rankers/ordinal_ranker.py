@@ -16,9 +16,8 @@ from sklearn.base import ClassifierMixin
 from podium._magnitudes import scaled_weight
 from podium._types import Features, MatrixLike
 from podium._validation import Array, FormatError, PodiumError, check_weight
-from podium.model_file import Scalar, Schema
+from podium.model_file import Content, Scalar, Schema
 from podium.model_file.training_summary import summary_of
-from podium.model_file.values import Content
 from podium.ordinal import COSTS, OrdinalData, cost_matrix, grades_of, row_costs
 from podium.ordinal.ordinal_columns import Labels, grade_sizes
 from podium.rankers.estimator import Estimator

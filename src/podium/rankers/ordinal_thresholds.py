@@ -21,11 +21,9 @@ from podium._sparse import take_rows
 from podium._types import Features, Learner, MatrixLike
 from podium._validation import Array, FormatError, PodiumError, check_queries, check_scores, check_weight
 from podium.data import canonical_order, hash_features, row_keys
-from podium.model_file import Scalar, Schema
+from podium.model_file import Content, Scalar, Schema
 from podium.model_file.saved_rankers import content_of, inner_ranker
-from podium.model_file.values import Content
-from podium.ordinal import NUMBER_KINDS, OrdinalData, OrdinalStumpLearner, StepWeights, cost_steps
-from podium.ordinal.ordinal_columns import CUTS
+from podium.ordinal import CUTS, NUMBER_KINDS, OrdinalData, OrdinalStumpLearner, StepWeights, cost_steps
 from podium.rankers.lambdamart import MART
 from podium.rankers.ordinal_ranker import OrdinalRanker
 

@@ -15,7 +15,7 @@ from sklearn.utils import Tags
 from podium._compiled import threads_for
 from podium._types import Features
 from podium._validation import Array, FormatError
-from podium.model_file.values import Content
+from podium.model_file import Content
 from podium.ordinal import OrdinalData, OrdinalStump, OrdinalStumpLearner, StepWeights, cost_steps
 from podium.ordinal.ordinal_columns import STUMPS, stumps_from_columns
 from podium.rankers.ordinal_ranker import OrdinalRanker

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from os import PathLike
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -11,9 +11,12 @@ from sklearn.utils.validation import check_is_fitted
 from podium._compiled import SCORE
 from podium._types import Features
 from podium._validation import Array, PodiumError
+from podium.model_file import Content
 from podium.model_file.saved_rankers import inner_ranker
-from podium.model_file.values import Content
 from podium.rankers.estimator import Estimator
+
+InitModel: TypeAlias = Estimator | None
+"""What a fit of trees may go on from."""
 
 
 class Start(NamedTuple):

@@ -15,8 +15,8 @@ from sklearn.utils.validation import has_fit_parameter
 from podium._compiled import thread_count
 from podium._types import Features, Learner
 from podium._validation import Array, FormatError, PodiumError
+from podium.model_file import Content, Value
 from podium.model_file.saved_rankers import content_of, inner_ranker
-from podium.model_file.values import Content, Value
 from podium.ordinal import OrdinalStump, Votes, vote_of_stumps
 from podium.ordinal.ordinal_columns import STUMPS, stumps_from_columns
 from podium.rankers.base_rankers import fitted_stump, grades_by

@@ -8,8 +8,7 @@ from os import PathLike
 import numpy as np
 
 from podium._validation import FormatError, PodiumError
-from podium.model_file import REAL, Column, Schema
-from podium.model_file.values import Content, Value
+from podium.model_file import REAL, Column, Content, Schema, Value
 from podium.pairs import Round
 from podium.stumps.scaled_feature import ScaledFeature
 from podium.stumps.stump import Stump

@@ -16,8 +16,7 @@ from podium._compiled import SCORE, compiled
 from podium._sparse import is_sparse
 from podium._types import Features
 from podium._validation import Array
-from podium.binning.blocks import Matrix
-from podium.binning.columns import DenseReader, SparseReader
+from podium.binning import DenseReader, Matrix, SparseReader
 from podium.pairs import Distribution, WeakResult
 from podium.stumps.stump import ABSTAINS, LEAST_EDGE, allowed_signs, column_of, lookup
 

@@ -10,8 +10,7 @@ import numpy as np
 
 from podium._validation import Array, FormatError
 from podium.data import MAX_CATEGORIES, Categories, category_order, is_category
-from podium.model_file import REAL, Column, Schema
-from podium.model_file.values import Content, Value
+from podium.model_file import REAL, Column, Content, Schema, Value
 from podium.trees.category_split import WORDS_PER_SET
 from podium.trees.regression_tree import RegressionTree
 from podium.trees.tree_shape import is_shape_of_trees
