@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import podium
+from podium import PodiumError
 from podium._compiled import JIT_DISABLED, processors
 from podium.cli import compiling, kernel_calls
 from podium.cli.kernel_calls import JOBS, run_job
@@ -33,9 +34,13 @@ def test_help_and_version_import_nothing_heavy(arguments):
     assert said.stderr == "[]\n"
 
 
-def test_the_help_names_every_format():
-    assert (*EXPORTS,) == EXPORT_FORMATS
-    assert (*IMPORTS,) == IMPORT_FORMATS
+@pytest.mark.parametrize(
+    ("name", "known", "formats"), [("export", EXPORT_FORMATS, EXPORTS), ("import", IMPORT_FORMATS, IMPORTS)]
+)
+def test_the_help_names_every_format(command_line, name, known, formats):
+    assert (*formats,) == known
+    said = command_line(name, "--help")[1]
+    assert all(one in said for one in formats)
 
 
 def command(code, **environment):
@@ -57,6 +62,12 @@ def test_compile_leaves_machine_code_where_it_says(tmp_path):
     assert (exit_code, err) == (0, "")
     assert re.fullmatch(rf"Compiled all kernels in \d+ s, into {re.escape(str(tmp_path))}\n", out)
     assert list(tmp_path.rglob("*parse_lines*.nbc"))
+
+
+@pytest.mark.skipif(not JIT_DISABLED, reason="there is something to compile")
+def test_nothing_is_to_be_compiled_where_plain_kernels_run():
+    with pytest.raises(PodiumError, match="There is nothing to compile"):
+        compiling.cache_folder()
 
 
 NOWHERE = "from numba.core.caching import CacheImpl\nCacheImpl._locator_classes = []"

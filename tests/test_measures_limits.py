@@ -140,6 +140,27 @@ def test_one_query_without_grades_has_all_queries_sorted():
     assert ranking.best_places.tolist() == [1, 0, 1, 0]
 
 
+def test_labels_of_which_some_are_no_grades_are_sorted_by_any_number_of_threads():
+    labels, offsets = np.tile([1.0, 0.0, 2.0], 20), np.arange(0, 61, 3)
+    labels[-3:] = 0.5, -1.0, 7.25
+    for n_threads in (1, 2):
+        ranking = ranked(labels, np.zeros(60), offsets, n_threads=n_threads)
+        assert not ranking.has_grades
+        assert ranking.best.tolist() == [2.0, 1.0, 0.0] * 19 + [7.25, 0.5, -1.0]
+
+
+def test_one_long_query_among_short_ones_is_not_sorted_by_counting(monkeypatch):
+    def refuse(*arguments):
+        raise AssertionError("a long query takes quadratic time")
+
+    monkeypatch.setattr(sorting, "sort_short_queries", refuse)
+    n = sorting.COUNTING_LIMIT + 1
+    values = np.random.default_rng(0).random(n + 2)
+    order, in_order = sorting.sort_queries(values, np.array([0, 2, n + 2]))
+    np.testing.assert_array_equal(in_order[2:], np.sort(values[2:])[::-1])
+    np.testing.assert_array_equal(values[2:][order[2:]], in_order[2:])
+
+
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("sizes", [[256, 3, 1], [257, 2, 600], [5, 300]])
 @pytest.mark.parametrize("n_scores", [1, 2, 9])

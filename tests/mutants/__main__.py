@@ -102,8 +102,8 @@ def run_phase(faults: list[Fault], workers: int) -> None:
 
     def try_fault(copy: Copy, fault: Fault) -> None:
         source = (SOURCE / fault.module).read_text("utf-8")
-        chosen = tests.choose(fault.module, fault.function(source))
-        files = {test: sha256(_file_of(test)).hexdigest() for test in chosen}
+        chosen, slower = tests.choose(fault.module, fault.function(source))
+        files = {test: sha256(_file_of(test)).hexdigest() for test in (*chosen, *slower)}
         stamp = sha256(f"{source}{sorted(files.items())}".encode()).hexdigest()
         if _known(fault).get(f"{KIND} stamp") == stamp:
             return
@@ -113,6 +113,9 @@ def run_phase(faults: list[Fault], workers: int) -> None:
             chosen.sort(key=lambda test: -killers[test])
             with copy.changed(fault.module, fault.apply(source)):
                 code = copy.run(chosen, tests.seconds(chosen))
+                if code == 0 and slower and not fault.equivalent:
+                    chosen = slower
+                    code = copy.run(chosen, tests.seconds(chosen))
             outcome = KILLED if code in NOTICED or (code or 0) < 0 else SURVIVED if code == 0 else f"exit {code}"
             killer = copy.failed(chosen)
         with lock:

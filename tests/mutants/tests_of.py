@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable
 from hashlib import sha256
@@ -16,8 +17,8 @@ from mutants.runner import PLAIN, PROJECT, WORK, Copy
 
 KIND = "plain" if PLAIN else "compiled"
 CHOSEN = ("-m", "plain") if PLAIN else ("-m", "not plain")
-BUDGET_SECONDS = 20.0 if PLAIN else 45.0
-"""Tests that are run for one fault, the quick ones first."""
+BUDGETS_SECONDS = (20.0, 120.0) if PLAIN else (45.0, 120.0)
+"""Tests that are run for one fault, the quick ones first; then, where none of them has noticed it, the slower ones."""
 FORMAT = b"2"
 """Of records; counts as content."""
 
@@ -114,8 +115,8 @@ class TestMap:
             self._target(file).unlink(missing_ok=True)
             (WORK / f"failed-{file.stem}.txt").write_text(copy.log.read_text("utf-8"), "utf-8")
 
-    def choose(self, module: str, function: str) -> list[str]:
-        """Return the tests that run a function, quick ones first, as many as the budget has time for.
+    def choose(self, module: str, function: str) -> tuple[list[str], list[str]]:
+        """Return the tests that run a function, quick ones first, as many as each budget has time for.
 
         Compiled kernels leave no trace: then those that run any function of the module, or else of its folder.
         """
@@ -128,15 +129,17 @@ class TestMap:
                 if (wanted in functions if exact else any(one.startswith(wanted) for one in functions))
             ]
             if found:
-                return _within_budget(sorted(found))
-        return []
+                return _within_budgets(sorted(found))
+        return [], []
 
     def seconds(self, tests: list[str]) -> list[float]:
         """Return how long each test took."""
         return [self.tests[test][0] for test in tests]
 
 
-def _within_budget(found: list[tuple[float, str]]) -> list[str]:
-    """Return the first tests, as many as the budget has time for."""
-    totals = accumulate(took for took, _ in found)
-    return [test for (_, test), total in zip(found, totals, strict=True) if total <= BUDGET_SECONDS] or [found[0][1]]
+def _within_budgets(found: list[tuple[float, str]]) -> tuple[list[str], list[str]]:
+    """Return the first tests, as many as the first budget has time for, and those for which the second has."""
+    totals = list(accumulate(took for took, _ in found))
+    first, second = (max(1, bisect_right(totals, sum(BUDGETS_SECONDS[: n + 1]))) for n in range(2))
+    tests = [test for _, test in found]
+    return tests[:first], tests[first:second]
