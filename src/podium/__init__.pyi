@@ -25,6 +25,9 @@ from .evaluation import evaluate_run as evaluate_run
 from .evaluation import lambda_symmetry as lambda_symmetry
 from .evaluation import local_optimality as local_optimality
 from .evaluation import weight_curves as weight_curves
+from .explain import Explanation as Explanation
+from .explain import QueryExplanation as QueryExplanation
+from .explain import WhatIf as WhatIf
 from .export import ExportReport as ExportReport
 from .rankers import MART as MART
 from .rankers import SVOR as SVOR

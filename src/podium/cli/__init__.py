@@ -173,6 +173,34 @@ def score_command(
     score(model_file, Source(file, file_format, label, qid), output)
 
 
+@app.command("explain")
+def explain_command(
+    model_file: ModelFile,
+    file: DataFile,
+    query: Annotated[str | None, typer.Option(help="The query; needed where the file has several.")] = None,
+    docs: Annotated[
+        tuple[str, str] | None,
+        typer.Option(help="Two documents by name, or by place in the query, from 1 on, where the file has no names."),
+    ] = None,
+    method: Annotated[
+        str | None, typer.Option(help="What leaving out a feature of trees means: interventional or path.")
+    ] = None,
+    file_format: Format = "auto",
+    label: Label = "label",
+    qid: Qid = "qid",
+    as_json: Json = False,
+) -> None:
+    """Say why one document stands above another: what each feature adds, and which changes would swap them.
+
+    Without --docs: what each feature adds to the score of each document of the query, against their mean.
+
+    podium explain m.podium test.txt --query 10 --docs 1 4
+    """
+    from podium.cli.explaining import explain
+
+    explain(model_file, Source(file, file_format, label, qid), query, docs, method, as_json)
+
+
 @app.command("import")
 def import_command(
     foreign: Annotated[Path, typer.Argument(help="Model file of LightGBM, XGBoost or RankLib.")],

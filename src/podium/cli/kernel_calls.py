@@ -142,7 +142,7 @@ def measure_rankings() -> None:
 
 
 def examine_models() -> None:
-    """Blends, curves of weights, tests of optimality, the report of an export."""
+    """Blends, curves of weights, tests of optimality, the report of an export, explanations."""
     X, y, qid = _table()
     X = np.nan_to_num(X)
     linear, boosted = rankers.PreferenceRegression().fit(X, y, qid=qid), rankers.RankBoost(3).fit(X, y, qid=qid)
@@ -151,6 +151,9 @@ def examine_models() -> None:
         evaluation.weight_curves(linear, X, y, qid=qid, measure=name, which=[0], n_moves=1)
         evaluation.local_optimality(linear, X, y, qid=qid, measure=name, n_directions=2)
     export_report(boosted, X, "lightgbm", qid=qid)
+    trees = rankers.LambdaMART(2, **SMALL).fit(X, y, qid=qid)
+    trees.explain(X, 0, 1)
+    trees.explain_query(X[:3])
 
 
 def read_files() -> None:

@@ -89,9 +89,15 @@ class Linear:
 
     def score(self, features: Array) -> Array:
         """Return the score of each row of a checked matrix."""
-        filled = np.where(np.isnan(features), self.missing, features)
-        scores: Array = self.intercept + filled @ self.weights
+        scores: Array = self.intercept + self._filled(features) @ self.weights
         return scores
+
+    def parts(self, features: Array) -> Array:
+        """Return what each feature adds to the score of each row of a checked matrix."""
+        return self._filled(features) * self.weights
+
+    def _filled(self, features: Array) -> Array:
+        return np.where(np.isnan(features), self.missing, features)
 
 
 CODES = tuple(range(MAX_CATEGORIES))

@@ -23,6 +23,7 @@ from podium.export import Exported, export_model
 from podium.model_file import MOST_FEATURES, Column, Content, Scalar, Schema, write_model
 from podium.model_file.saved_rankers import kept_parameters, make_ranker
 from podium.model_file.training_summary import take_training, training_content
+from podium.rankers.explained import Explained
 
 COLUMNS = Schema(
     Scalar("n_features", int, (1, MOST_FEATURES), attribute="n_features_in_"),
@@ -44,7 +45,7 @@ class Table(Protocol):
         """Names of the columns, if they have any."""
 
 
-class Estimator(BaseEstimator, ABC):
+class Estimator(Explained, BaseEstimator, ABC):
     """What has columns, scores rows, is saved and exported.
 
     An estimator implements ``_score(features)``, which scores a checked matrix; it declares its parameters in

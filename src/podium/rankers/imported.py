@@ -11,8 +11,8 @@ from typing import Any, ClassVar, NoReturn, Self
 import numpy as np
 
 from podium._compiled import ROW, SCORE, thread_count
-from podium._types import Features, MatrixLike
-from podium._validation import Array, FormatError, PodiumError
+from podium._sparse import dense_rows, take_rows
+from podium._validation import Array, Features, FormatError, MatrixLike, PodiumError
 from podium.data import RankingData
 from podium.export.ensemble import Linear, TreeSum
 from podium.importing import ForeignColumns, Imported, Reading, read_foreign
@@ -130,6 +130,9 @@ class ImportedRanker(Ranker):
     def _score(self, features: Features) -> Array:
         return np.concatenate([self._score_part(part).astype(SCORE) for part in self._reading.parts(features)])
 
+    def _rows_as_read(self, features: Features, rows: Array) -> Array:
+        return np.concatenate([dense_rows(part) for part in self._reading.parts(take_rows(features, rows))])
+
     def _score_part(self, features: Features) -> Array:
         """Score rows as the other program reads them."""
         raise TypeError(f"{type(self).__name__} must say how it scores.")
@@ -216,6 +219,14 @@ class ImportedTrees(ImportedRanker):
                 score[:] = score + tree.predict(part)
             yield np.concatenate(scores).astype(SCORE)
 
+    def _explained(self) -> TreeSum:
+        return self._sum
+
+    @property
+    def _sum(self) -> TreeSum:
+        """The trees that score, and what the scores begin with."""
+        return TreeSum(tuple(self._used), self.base_score_, self.n_features_in_, self._names(), type(self).__name__)
+
     def _exported(self) -> TreeSum:
         zeros = self._reading.zero_as_missing
         if zeros:
@@ -223,7 +234,7 @@ class ImportedTrees(ImportedRanker):
                 f"This model takes 0 for a missing value in feature {zeros[0]} ({len(zeros)} such feature(s)), "
                 "which no format says; export it from the program that trained it."
             )
-        return TreeSum(tuple(self._used), self.base_score_, self.n_features_in_, self._names(), type(self).__name__)
+        return self._sum
 
     def _learned(self) -> Content:
         return {**super()._learned(), "trees": trees_to_columns(self.trees_)}

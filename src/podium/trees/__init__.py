@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from podium.trees.category_split import CategorySplits
+from podium.trees.category_walk import code_of
 from podium.trees.grower import TreeGrower
 from podium.trees.leaf_values import newton_values
 from podium.trees.regression_tree import Forest, RegressionTree, rounded_down, staged_scores
 from podium.trees.split import Limits
 from podium.trees.tree_boosting import Sampler, TreeBoosting, TreeRefit, TreeRound
 from podium.trees.tree_columns import CategoryLists, trees_from_columns, trees_to_columns
-from podium.trees.tree_shape import left_sides
+from podium.trees.tree_shape import left_sides, tree_depths
 
 __all__ = [
     "CategoryLists",
@@ -22,10 +23,12 @@ __all__ = [
     "TreeGrower",
     "TreeRefit",
     "TreeRound",
+    "code_of",
     "left_sides",
     "newton_values",
     "rounded_down",
     "staged_scores",
+    "tree_depths",
     "trees_from_columns",
     "trees_to_columns",
 ]

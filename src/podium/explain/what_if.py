@@ -1,0 +1,121 @@
+"""The smallest change of one feature that makes two rows change places, exactly.
+
+A sum of trees is constant in a feature between neighbouring thresholds of it, so that one value of each interval, the
+nearest to the row's own, tells all: as many scores as the feature has thresholds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from podium._validation import Array, PodiumError
+from podium.export import Exported, Linear, TreeSum
+from podium.trees import rounded_down
+
+MOST_STEPS = 100
+"""Neighbouring numbers tried where rounding hides the change that a weighted sum asks for."""
+
+
+@dataclass(frozen=True)
+class WhatIf:
+    """The smallest change of one feature of row a that puts it on the other side of row b.
+
+    Attributes
+    ----------
+    feature : int
+    name : str
+    before, after : float
+        Value of the feature in row a, and the nearest one that swaps the rows; NaN is missing.
+    score : float
+        Of row a with the value after.
+    """
+
+    feature: int
+    name: str
+    before: float
+    after: float
+    score: float
+
+
+def smallest_changes(
+    model: Exported, score: Callable[[Array], Array], a: Array, b: Array, names: tuple[str, ...]
+) -> list[WhatIf]:
+    """Return, for each feature that alone can swap two rows, its smallest change in row a; by feature.
+
+    Parameters
+    ----------
+    model : TreeSum or Linear
+    score : callable
+        From rows, as the model reads them, to their scores.
+    a, b : ndarray
+        The two rows.
+    names : tuple of str
+        Of the features.
+
+    Notes
+    -----
+    Of equally near values the lower one is taken. Where row a misses the feature, the value nearest to that of row b
+    is taken, or nearest to 0 where b misses it too. Categories are all equally near: the first one that swaps is taken.
+    """
+    start, bar = score(np.stack([a, b])).tolist()
+    if start == bar:
+        raise PodiumError("The two rows stand level, so there is no order to be swapped.")
+    found = []
+    for feature in used_features(model):
+        if isinstance(model, Linear):
+            values = _linear_values(model, feature, a, bar - start)
+        else:
+            values = _tree_values(model, feature, a, b)
+        rows = np.repeat(a[None, :], len(values), axis=0)
+        rows[:, feature] = values
+        scores = score(rows)
+        swapped = np.flatnonzero((scores < bar) if start > bar else (scores > bar))
+        if len(swapped):
+            first = int(swapped[0])
+            after = float(rows[first, feature]), float(scores[first])
+            found.append(WhatIf(feature, names[feature], float(a[feature]), *after))
+    return found
+
+
+def used_features(model: Exported) -> list[int]:
+    """Return the features that a score may depend on, ascending."""
+    if isinstance(model, Linear):
+        return [int(j) for j in np.flatnonzero(model.weights)]
+    return sorted({int(j) for tree in model.trees for j in tree.feature})
+
+
+def _tree_values(model: TreeSum, feature: int, a: Array, b: Array) -> Array:
+    """Return one value of each interval between thresholds of a feature, the nearest first; or all categories."""
+    splits = [(tree, tree.feature == feature) for tree in model.trees]
+    if any(np.any(tree.set_of[own] >= 0) for tree, own in splits):
+        codes = np.arange(len(model.category_values(feature)), dtype=a.dtype)
+        others: Array = codes[codes != a[feature]]
+        return others
+    thresholds = np.unique(np.concatenate([tree.threshold[own] for tree, own in splits]))
+    near = next(float(x) for x in (a[feature], b[feature], 0.0) if x == x)
+    below = _not_above(thresholds[thresholds < near], a.dtype)
+    above = np.nextafter(_not_above(thresholds[thresholds >= near], a.dtype), a.dtype.type(np.inf))
+    values = np.concatenate([below, above, [near] if np.isnan(a[feature]) else []]).astype(a.dtype)
+    values = values[np.isfinite(values)]
+    nearest: Array = values[np.lexsort((values, np.abs(values - near)))]
+    return nearest
+
+
+def _not_above(thresholds: Array, dtype: np.dtype[np.generic]) -> Array:
+    """Return the highest numbers of a kind that are not above thresholds."""
+    return rounded_down(thresholds) if dtype == np.float32 else thresholds
+
+
+def _linear_values(model: Linear, feature: int, a: Array, gap: float) -> Array:
+    """Return the value at which a weighted sum meets the other score, and its neighbours beyond."""
+    near = a[feature] if a[feature] == a[feature] else model.missing[feature]
+    with np.errstate(over="ignore"):
+        values = [a.dtype.type(near + gap / model.weights[feature])]
+    beyond = a.dtype.type(np.inf if gap / model.weights[feature] > 0 else -np.inf)
+    for _ in range(MOST_STEPS):
+        values.append(np.nextafter(values[-1], beyond))
+    numbers: Array = np.array(values)
+    return numbers[np.isfinite(numbers)]

@@ -1,0 +1,153 @@
+"""What every estimator says of its scores: why one row stands above another, and what would swap them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from podium._compiled import ROW, thread_count
+from podium._sparse import dense_rows, take_rows
+from podium._types import Features, MatrixLike
+from podium._validation import Array, PodiumError, near_matches
+from podium.explain import (
+    Explanation,
+    QueryExplanation,
+    WhatIf,
+    contributions_of,
+    names_or_numbers,
+    smallest_changes,
+)
+from podium.export import Exported
+
+
+class Explained(ABC):
+    """Explanations of an estimator that scores rows."""
+
+    n_features_in_: int
+
+    @abstractmethod
+    def _check_rows(self, X: MatrixLike) -> Features:
+        """Return a matrix to be scored, with the columns that the fit had."""
+
+    @abstractmethod
+    def _score(self, features: Features) -> Array:
+        """Score a checked matrix."""
+
+    @abstractmethod
+    def _names(self) -> tuple[str, ...] | None:
+        """Return the names of the columns of the fit, if they had any."""
+
+    @abstractmethod
+    def _exported(self) -> Exported:
+        """Return the fitted ranker as a sum of trees or of features, or refuse it with the reason."""
+
+    def explain(self, X: MatrixLike, a: int, b: int, *, method: str | None = None) -> Explanation:
+        """Say why one row stands above another: what each feature adds to the difference of their scores.
+
+        The parts add up to the difference: exactly what each feature does where features act apart, as in stumps and
+        weighted sums; Shapley values, exact too, where they act together in trees.
+
+        Parameters
+        ----------
+        X : array, frame, table or sparse matrix
+            Rows with the columns of the fit.
+        a, b : int
+            Rows of X.
+        method : {"interventional", "path"}, optional
+            What it means that a feature is left out, for trees. "interventional", the default: row a has the value of
+            row b there. "path": splits on it are followed on both sides, by their shares of the training rows, as
+            LightGBM's ``pred_contrib`` has it.
+
+        Returns
+        -------
+        Explanation
+        """
+        features, model = self._check_rows(X), self._explained()
+        rows = self._rows_as_read(features, _check_pair(a, b, features.shape[0]))
+        scores = self._score(take_rows(features, np.array([a, b])))
+        parts = contributions_of(model, method, whole_query=False)
+        names = names_or_numbers(self._names(), self.n_features_in_)
+        values = rows.astype(np.float64)
+        pair = (int(a), int(b)), (float(scores[0]), float(scores[1]))
+        return Explanation(*pair, parts.of_pair(*values), values, names, parts.method)
+
+    def explain_query(
+        self, X: MatrixLike, qid: ArrayLike | None = None, query: object = None, *, method: str | None = None
+    ) -> QueryExplanation:
+        """Say what each feature adds to the score of each row of one query, against the query's mean score.
+
+        Parameters
+        ----------
+        X : array, frame, table or sparse matrix
+        qid : array-like, optional
+            Query of each row of X; without it all rows are one query.
+        query : object, optional
+            The query among those of `qid`.
+        method : {"interventional", "path"}, optional
+            As for `explain`; by default "path" where the leaves of the trees have training rows, which takes
+            time in proportion to the rows, not to their pairs.
+
+        Returns
+        -------
+        QueryExplanation
+        """
+        features, model = self._check_rows(X), self._explained()
+        rows = _rows_of_query(qid, query, features.shape[0])
+        values = self._rows_as_read(features, rows).astype(np.float64)
+        parts = contributions_of(model, method, whole_query=True)
+        found = parts.of_rows(values, thread_count(getattr(self, "n_jobs", None)))
+        names = names_or_numbers(self._names(), self.n_features_in_)
+        return QueryExplanation(rows, self._score(take_rows(features, rows)), found, values, names, parts.method)
+
+    def what_if(self, X: MatrixLike, a: int, b: int) -> list[WhatIf]:
+        """Return, for each feature that alone can swap two rows, the smallest change of it in row a that does.
+
+        Parameters
+        ----------
+        X : array, frame, table or sparse matrix
+        a, b : int
+            Rows of X.
+
+        Returns
+        -------
+        list of WhatIf
+            By feature; empty where no single feature can.
+        """
+        features, model = self._check_rows(X), self._explained()
+        rows = self._rows_as_read(features, _check_pair(a, b, features.shape[0]))
+        names = names_or_numbers(self._names(), self.n_features_in_)
+        return smallest_changes(model, self._score, rows[0], rows[1], names)
+
+    def _explained(self) -> Exported:
+        """Return the fitted ranker as explanations take it, or refuse it with the reason."""
+        try:
+            return self._exported()
+        except PodiumError as error:
+            raise PodiumError(f"This {type(self).__name__} cannot be explained feature by feature. {error}") from None
+
+    def _rows_as_read(self, features: Features, rows: Array) -> Array:
+        """Return some rows, dense, as the model reads them."""
+        return dense_rows(take_rows(features, rows))
+
+
+def _check_pair(a: object, b: object, n_rows: int) -> Array:
+    """Return two different rows of X."""
+    for name, row in (("a", a), ("b", b)):
+        if isinstance(row, bool) or not isinstance(row, int | np.integer) or not 0 <= row < n_rows:
+            raise PodiumError(f"{name} must be a row of X, from 0 to {n_rows - 1}; got {row!r}.")
+    if a == b:
+        raise PodiumError(f"a and b must be two rows of X; both are {a!r}.")
+    return np.array([a, b], ROW)
+
+
+def _rows_of_query(qid: ArrayLike | None, query: object, n_rows: int) -> Array:
+    """Return the rows of one query."""
+    if qid is None:
+        return np.arange(n_rows, dtype=ROW)
+    rows = np.flatnonzero(np.asarray(qid) == query)
+    if len(rows) == 0:
+        near = near_matches(query, map(str, np.unique(np.asarray(qid))))
+        raise PodiumError(f"query must be one of those in qid; {query!r} is not{near}.")
+    return rows
