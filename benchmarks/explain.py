@@ -2,8 +2,8 @@
 
     python benchmarks/explain.py [--trees 1000] [--leaves 31] [--docs 100] [--repeat 5]
 
-Milliseconds, best of several, one thread. The peer explains the same trees, in LightGBM's form, by paths and against the
-other row; it is left out where shap or LightGBM is missing.
+Milliseconds, best of several, one thread. The peer explains the same trees, in LightGBM's form, by paths and against
+the other row; it is left out where shap or LightGBM is missing.
 """
 
 import argparse
@@ -65,7 +65,8 @@ def main():
     X, y, qid = made(30, args.docs)
     model = LambdaMART(args.trees, max_leaves=args.leaves, min_child_samples=5, learning_rate=0.05)
     model.fit(X, y, qid=qid)
-    query, a, b = X[: args.docs], 0, 1
+    query, scores = X[: args.docs], model.predict(X[: args.docs])
+    a, b = int(scores.argmax()), int(scores.argmin())
     ours = {
         "two rows, interventional": lambda: model.explain(query, a, b),
         "two rows, by paths": lambda: model.explain(query, a, b, method="path"),

@@ -99,6 +99,15 @@ SMALL = {
         ["--megabytes", 0.2, "--repeat", 1, "--warm"],
         ["podium # # # # #", "scikit-learn # # 1.0 # #", "first read of a small file: new process # s"],
     ),
+    "explain.py": (
+        ["--trees", 3, "--leaves", 4, "--docs", 12, "--repeat", 1],
+        [
+            "3 trees of 4 leaves",
+            "two rows, interventional #",
+            "a query, by paths #",
+            "changes that swap two rows # - -",
+        ],
+    ),
     "start.py": (
         ["--repeat", 1, "--warm"],
         ["podium --help # #", "import podium # #", "first evaluate, new process # #"],
