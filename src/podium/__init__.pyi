@@ -38,6 +38,7 @@ from .rankers import NearestNeighbor as NearestNeighbor
 from .rankers import ORBoost as ORBoost
 from .rankers import OrdinalThresholds as OrdinalThresholds
 from .rankers import ORStump as ORStump
+from .rankers import PNormPush as PNormPush
 from .rankers import PRank as PRank
 from .rankers import PreferenceRegression as PreferenceRegression
 from .rankers import RankBoost as RankBoost

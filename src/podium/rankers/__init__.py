@@ -20,6 +20,7 @@ from podium.rankers.ordinal_rankers import (
     ORStump,
     PRank,
 )
+from podium.rankers.pnorm_push import PNormPush
 from podium.rankers.rankboost import RankBoost, generalization_bound
 from podium.rankers.rankboost_plus import RankBoostPlus, exponential_losses
 from podium.rankers.ranker import Ranker
@@ -40,6 +41,7 @@ __all__ = [
     "ORStump",
     "OrdinalRanker",
     "OrdinalThresholds",
+    "PNormPush",
     "PRank",
     "PreferenceRegression",
     "RankBoost",
@@ -61,6 +63,7 @@ RANKERS.update(
         RankBoostPlus,
         LambdaMART,
         MART,
+        PNormPush,
         PreferenceRegression,
         NearestNeighbor,
         VectorSimilarity,
