@@ -17,6 +17,7 @@ from podium.measures.ties import ranked
 from profiles import examples
 from reference import measures as twin
 
+
 def pairs_in_order(labels, k):
     """Share of pairs in order."""
     return 1.0 - twin.misordered(labels) / twin.comparable(labels) if twin.comparable(labels) else 0.0

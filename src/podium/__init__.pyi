@@ -33,6 +33,7 @@ from .rankers import BaggingOR as BaggingOR
 from .rankers import ExtendedBinary as ExtendedBinary
 from .rankers import ImportedLinear as ImportedLinear
 from .rankers import ImportedTrees as ImportedTrees
+from .rankers import InfinitePush as InfinitePush
 from .rankers import LambdaMART as LambdaMART
 from .rankers import NearestNeighbor as NearestNeighbor
 from .rankers import ORBoost as ORBoost

@@ -135,7 +135,7 @@ def localized_rows(
 @compiled_part
 def misordered_at(level: int, below: Array, above: Array) -> float:
     """Rows of a higher level below a place, less those that do not depend on the level, and of a lower one above it."""
-    return count_up_to(above, level - 1) - count_up_to(below, level)
+    return float(count_up_to(above, level - 1)) - float(count_up_to(below, level))
 
 
 @compiled_part
@@ -144,7 +144,7 @@ def found_more(leaving: float, entering: float, state: Array) -> float:
     cut, places, seen = state[2, 0], state[2, 1], state[3, 0]
     higher = 1.0 * (entering > cut) - 1.0 * (leaving > cut)
     then = seen + 1.0 * (entering == cut) - 1.0 * (leaving == cut)
-    return higher + min(then, places) - min(seen, places)
+    return float(higher + min(then, places) - min(seen, places))
 
 
 ORDER_SWAPS: Mapping[str, Swap] = {

@@ -17,6 +17,8 @@ Everything is computed from logarithms, since a power p of an exponential leaves
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from podium._compiled import SCORE, compiled, even_chunks, run_threads
@@ -61,7 +63,7 @@ class PushDistribution:
     def _log_first_losses(self) -> Array:
         """Return, for each position, the logarithm of its query's loss at equal scores, its own weight left out."""
         start, terms = self.order.start, self._log_weight + self.p * self._inner(np.zeros(len(self.order.row)))[0]
-        logs = [log_sum(terms[first:stop]) for first, stop in zip(start[:-1], start[1:], strict=True)]
+        logs = [log_sum(terms[first:stop]) for first, stop in pairwise(start)]
         return np.repeat(np.array(logs), np.diff(start))
 
     def _inner(self, scores: Array, values: Array | None = None) -> Array:

@@ -8,6 +8,7 @@ from podium.model_file import read_model, saved_rankers
 from podium.rankers.baselines import NearestNeighbor, PreferenceRegression, VectorSimilarity
 from podium.rankers.estimator import Estimator
 from podium.rankers.imported import ImportedLinear, ImportedTrees, import_model
+from podium.rankers.infinite_push import InfinitePush
 from podium.rankers.lambdamart import MART, LambdaMART
 from podium.rankers.ordinal_rankers import (
     SVOR,
@@ -35,6 +36,7 @@ __all__ = [
     "ExtendedBinary",
     "ImportedLinear",
     "ImportedTrees",
+    "InfinitePush",
     "LambdaMART",
     "NearestNeighbor",
     "ORBoost",
@@ -64,6 +66,7 @@ RANKERS.update(
         LambdaMART,
         MART,
         PNormPush,
+        InfinitePush,
         PreferenceRegression,
         NearestNeighbor,
         VectorSimilarity,

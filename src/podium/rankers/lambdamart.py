@@ -51,8 +51,8 @@ class LambdaMART(TreeRanker):
         (LM 2) on trees. "auc" and "none" take all pairs unless `truncation` is given.
     form : {"tuned", "paper"}
         What "auto" means. "tuned" is what ranked best on real collections: ``truncation=30, normalize="query"``, all
-        pairs if ``delta="auc"``, and all pairs without normalisation if ``delta="none"``. "paper" is λ as LM 7 writes it: all pairs, no
-        normalisation; another `truncation` or `normalize` is then refused.
+        pairs if ``delta="auc"``, and all pairs without normalisation if ``delta="none"``. "paper" is λ as LM 7 writes
+        it: all pairs, no normalisation; another `truncation` or `normalize` is then refused.
     truncation : "auto", int or None
         Only pairs with a row among the first so many places count, and the measure looks no further, so that
         time grows with n and not its square; None for all pairs.

@@ -13,8 +13,7 @@ from podium._compiled import threads_for
 from podium._validation import PodiumError
 from podium.binning import bin_features
 from podium.data import Graded, RankingData, feedback_of
-from podium.push import PushBoosting, PushDistribution
-from podium.push.push_boosting import EdgeLearner
+from podium.push import EdgeLearner, PushBoosting, PushDistribution
 from podium.rankers.boosted_stumps import StumpRanker
 from podium.rankers.estimator import Estimator
 from podium.stumps import FeatureLearner, StumpLearner
