@@ -11,7 +11,7 @@ TREES = {"max_leaves": 4, "min_child_samples": 3, "learning_rate": 0.5}
 BOOSTED = {
     "RankBoost": RankBoost(12, eval_metric="ndcg@5"),
     "RankBoostPlus": RankBoostPlus(12, eval_metric="ndcg@5"),
-    "PNormPush": PNormPush(12, eval_metric="ndcg@5"),
+    "PNormPush": PNormPush(12, p=1.5, eval_metric="ndcg@5"),
     "LambdaMART": LambdaMART(12, eval_metric="ndcg@5", **TREES),
     "MART": MART(12, eval_metric="ndcg@5", **TREES),
     "AdaBoostOR": AdaBoostOR(n_estimators=12),

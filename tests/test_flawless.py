@@ -38,9 +38,9 @@ RANKERS = [
     RankBoost(30, weak=OneFeature, alpha="numeric"),
     RankBoostPlus(30),
     RankBoostPlus(30, search="optimal"),
-    PNormPush(30),
-    PNormPush(30, weak="feature"),
 ]
+PUSHES = [PNormPush(30), PNormPush(30, p=1.5, weak="feature")]
+"""Which take no pairs."""
 each_ranker = pytest.mark.parametrize("ranker", RANKERS, ids=lambda r: str(r).replace("\n", ""))
 
 
@@ -68,6 +68,15 @@ def test_a_cumulative_weight_that_may_only_grow_ends_with_a_perfect_feature():
     X, y = with_a_perfect_feature()
     model = RankBoost(30, cumulative=True).fit(X, y)
     assert (len(model.rounds_), model.stop_reason_) == (1, FLAWLESS)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("push", PUSHES, ids=lambda push: push.weak)
+def test_a_perfect_feature_ends_a_push_after_its_round(push, sign):
+    X, y = with_a_perfect_feature(sign)
+    model = push.fit(X, y)
+    assert (len(model.rounds_), model.stop_reason_) == (1, FLAWLESS)
+    assert model.predict(X)[y == 1].min() > model.predict(X)[y == 0].max()
 
 
 @pytest.mark.parametrize("ranker", [RankBoost, RankBoostPlus, PNormPush])
