@@ -19,7 +19,7 @@ def loss(model, data, p, equal_queries=True):
 
 def fall(model, data, p, equal_queries=True):
     """The factor by which the loss fell from equal scores."""
-    X, y, qid = data
+    _, y, qid = data
     none = twin.push_loss(y, qid, np.zeros(len(y)), p, np.ones(len(y)), dict.fromkeys(qid.tolist(), 1.0), equal_queries)
     return loss(model, data, p, equal_queries) / none
 
@@ -85,7 +85,7 @@ def coefficients_are_penalised_by_their_sizes(estimator):
 
 @changing("max_pairs", InfinitePush)
 def more_pairs_are_refused_by_the_programme(estimator):
-    data = X, y, qid = two_grades()
+    data = _, y, qid = two_grades()
     n_pairs = sum(map(len, twin.offenders(y, qid).values()))
     for most in (n_pairs, None):
         assert fitted(estimator, data, max_pairs=most).coef_.any()
