@@ -150,6 +150,7 @@ def _sums_above(
     """
     for g in range(first, last):
         top, total, total_1, total_2 = -np.inf, 0.0, 0.0, 0.0
+        log_total, mean, square = -np.inf, 0.0, 0.0
         stop = start[g + 1]
         origin = values[stop - 1]  # a large common part does not cancel in the squares
         for k in range(stop - 1, start[g] - 1, -1):
@@ -162,10 +163,6 @@ def _sums_above(
                         top = exponents[j]
                     weight = np.exp(exponents[j] - top)
                     total, total_1, total_2 = total + weight, total_1 + weight * h, total_2 + weight * h * h
-                stop = k + 1
-            sums_out[0, k], sums_out[1, k], sums_out[2, k] = -np.inf, 0.0, 0.0
-            if total > 0.0:
-                h, mean = values[k] - origin, total_1 / total
-                sums_out[0, k] = top + np.log(total)
-                sums_out[1, k] = h - mean
-                sums_out[2, k] = h * h - 2.0 * h * mean + total_2 / total
+                stop, log_total, mean, square = k + 1, top + np.log(total), total_1 / total, total_2 / total
+            h = values[k] - origin if total > 0.0 else 0.0
+            sums_out[0, k], sums_out[1, k], sums_out[2, k] = log_total, h - mean, h * h - 2.0 * h * mean + square
