@@ -285,3 +285,14 @@ def test_infinite_push_fills_what_is_missing_with_the_mean():
 def test_log_sum_is_that_of_exponentials_beyond_floats():
     assert log_sum(np.array([1000.0, 1000.0])) == pytest.approx(1000 + math.log(2))
     assert log_sum(np.array([-np.inf, -2000.0])) == -2000.0
+
+
+def test_rows_of_weight_zero_are_left_out_of_the_infinite_push():
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(30, 3))
+    y = (X[:, 0] + 0.4 * rng.normal(size=30) > 0.5).astype(float)
+    X[:5] *= 20.0
+    weight = np.r_[np.zeros(5), np.ones(25)]
+    whole, rest = InfinitePush(0.02).fit(X, y, sample_weight=weight), InfinitePush(0.02).fit(X[5:], y[5:])
+    assert whole.objective_ == pytest.approx(rest.objective_, abs=1e-9)
+    np.testing.assert_allclose(whole.coef_, rest.coef_, atol=1e-8)
