@@ -69,3 +69,17 @@ def test_lambdas_of_order_learn_what_they_follow(delta, kind):
     none = evaluate(train.y, np.zeros(len(train.y)), qid=train.qid, measures=name, n_resamples=0)[name]
     assert staged[-1] < 0.6 * none
     assert staged[-1] < staged[0]
+
+
+@pytest.mark.plain
+@pytest.mark.filterwarnings("ignore:overflow encountered in scalar")  # hashes wrap around on purpose
+def test_lambdas_of_auc_take_all_pairs_unless_told():
+    table = make_search(n_queries=2, docs_per_query=60, n_features=4, random_state=5)
+    scores = {
+        truncation: LambdaMART(2, delta="auc", truncation=truncation, **SMALL)
+        .fit(table.X, table.y, qid=table.qid)
+        .predict(table.X)
+        for truncation in ("auto", None, 30)
+    }
+    np.testing.assert_array_equal(scores["auto"], scores[None])
+    assert not np.array_equal(scores["auto"], scores[30])
