@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from podium import MART, AdaBoostOR, LambdaMART, ORBoost, PRank, RankBoost, RankBoostPlus, make_search
+from podium import MART, AdaBoostOR, LambdaMART, ORBoost, PNormPush, PRank, RankBoost, RankBoostPlus, make_search
 from podium.boosting import fingerprint
 
 TREES = {"max_leaves": 4, "min_child_samples": 3, "learning_rate": 0.5}
 BOOSTED = {
     "RankBoost": RankBoost(12, eval_metric="ndcg@5"),
     "RankBoostPlus": RankBoostPlus(12, eval_metric="ndcg@5"),
+    "PNormPush": PNormPush(12, p=1.5, eval_metric="ndcg@5"),
     "LambdaMART": LambdaMART(12, eval_metric="ndcg@5", **TREES),
     "MART": MART(12, eval_metric="ndcg@5", **TREES),
     "AdaBoostOR": AdaBoostOR(n_estimators=12),

@@ -17,11 +17,13 @@ from podium import (
     AdaBoostOR,
     BaggingOR,
     ExtendedBinary,
+    InfinitePush,
     LambdaMART,
     NearestNeighbor,
     ORBoost,
     OrdinalThresholds,
     ORStump,
+    PNormPush,
     PRank,
     PreferenceRegression,
     RankBoost,
@@ -63,6 +65,9 @@ def fitted_models(checkpoint):
         "nearest_neighbors": NearestNeighbor(n_neighbors=3),
         "preference_regression": PreferenceRegression(),
         "vector_similarity": VectorSimilarity(),
+        "pnorm_push": PNormPush(6, p=3.0),
+        "pnorm_push_features": PNormPush(4, weak="feature", query_scale="sum"),
+        "infinite_push": InfinitePush(alpha=0.01),
         "checkpoint": RankBoost(5, checkpoint=checkpoint),
     }
     models = {name: ranker.fit(X, y, qid=qid) for name, ranker in rankers.items()}

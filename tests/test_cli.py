@@ -375,6 +375,8 @@ TRAINED = {
     "RankBoostPlus": ["n_estimators=2"],
     "LambdaMART": ["n_estimators=2"],
     "MART": ["n_estimators=2"],
+    "PNormPush": ["n_estimators=2"],
+    "InfinitePush": ["alpha=1e-05"],
     "PreferenceRegression": [],
     "NearestNeighbor": [],
     "VectorSimilarity": [],

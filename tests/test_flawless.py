@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from podium import AdaBoostOR, ORBoost, RankBoost, RankBoostPlus
+from podium import AdaBoostOR, ORBoost, PNormPush, RankBoost, RankBoostPlus
 from podium.data.feedback import Graded, Pairs
 from podium.pairs.distribution import Distribution
 from podium.pairs.pair_boosting import FLAWLESS
@@ -39,6 +39,8 @@ RANKERS = [
     RankBoostPlus(30),
     RankBoostPlus(30, search="optimal"),
 ]
+PUSHES = [PNormPush(30), PNormPush(30, p=1.5, weak="feature")]
+"""Which take no pairs."""
 each_ranker = pytest.mark.parametrize("ranker", RANKERS, ids=lambda r: str(r).replace("\n", ""))
 
 
@@ -68,7 +70,16 @@ def test_a_cumulative_weight_that_may_only_grow_ends_with_a_perfect_feature():
     assert (len(model.rounds_), model.stop_reason_) == (1, FLAWLESS)
 
 
-@pytest.mark.parametrize("ranker", [RankBoost, RankBoostPlus])
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("push", PUSHES, ids=lambda push: push.weak)
+def test_a_perfect_feature_ends_a_push_after_its_round(push, sign):
+    X, y = with_a_perfect_feature(sign)
+    model = push.fit(X, y)
+    assert (len(model.rounds_), model.stop_reason_) == (1, FLAWLESS)
+    assert model.predict(X)[y == 1].min() > model.predict(X)[y == 0].max()
+
+
+@pytest.mark.parametrize("ranker", [RankBoost, RankBoostPlus, PNormPush])
 def test_going_on_after_a_perfect_feature_adds_no_round(ranker, tmp_path):
     X, y = with_a_perfect_feature()
     first = ranker(30).fit(X, y)

@@ -86,7 +86,7 @@ def sums(monkeypatch):
     return calls
 
 
-@pytest.mark.parametrize("name", ["RankBoost", "RankBoostPlus", "ORBoost"])
+@pytest.mark.parametrize("name", ["RankBoost", "RankBoostPlus", "PNormPush", "ORBoost"])
 @pytest.mark.parametrize("patience", [None, 3])
 def test_two_predictions_compute_the_steps_once(name, patience, train, noise, sums):
     model = fit(name, train, noise, early_stopping_rounds=patience)

@@ -11,18 +11,38 @@ from podium._compiled import SCORE
 from podium.measures import measure_queries
 from podium.measures.conventions import Rules
 from podium.measures.graded import custom_gains
+from podium.measures.order_swaps import ORDER_SWAPS
 from podium.measures.swaps import STATE_ROWS, SWAPS, place_units
 from podium.measures.ties import ranked
 from profiles import examples
 from reference import measures as twin
 
-TWINS = {"ndcg": twin.ndcg, "map": twin.average_precision, "mrr": twin.reciprocal_rank, "err": twin.err}
+
+def pairs_in_order(labels, k):
+    """Share of pairs in order."""
+    return 1.0 - twin.misordered(labels) / twin.comparable(labels) if twin.comparable(labels) else 0.0
+
+
+def top_in_order(labels, k):
+    """The localized loss, turned round."""
+    return -twin.localized_loss(labels, len(labels) if k is None else k)
+
+
+TWINS = {
+    "ndcg": twin.ndcg,
+    "map": twin.average_precision,
+    "mrr": twin.reciprocal_rank,
+    "err": twin.err,
+    "auc": pairs_in_order,
+    "localized": top_in_order,
+}
+ALL_SWAPS = {**SWAPS, **ORDER_SWAPS}
 
 
 def swap_deltas(name, labels, k=None, gain="exp2", relevant=None, max_grade=None):
     """What the kernels say: ``[i, j]`` is the change of a measure if the rows at places i and j change places."""
     labels = np.asarray(labels, SCORE)
-    n, swap = len(labels), SWAPS[name]
+    n, swap = len(labels), ALL_SWAPS[name]
     if not (isinstance(gain, str) or name != "ndcg"):
         labels, gain = custom_gains(labels, gain), "linear"
     places = ranked(labels, -np.arange(n, dtype=SCORE), np.array([0, n]), "stable")

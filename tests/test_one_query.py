@@ -11,6 +11,7 @@ from podium import (
     MART,
     LambdaMART,
     NearestNeighbor,
+    PNormPush,
     PodiumError,
     PreferenceRegression,
     RankBoost,
@@ -33,6 +34,7 @@ X, y, amounts = rng.normal(size=(N, 2)), rng.integers(0, 3, N).astype(float), rn
 BY_QUERY = {
     "RankBoost": RankBoost(2),
     "RankBoostPlus": RankBoostPlus(2),
+    "PNormPush": PNormPush(2),
     "LambdaMART": LambdaMART(2, min_child_samples=2),
     "cross-entropy": MART(2, loss="cross_entropy", min_child_samples=2),
     "NearestNeighbor": NearestNeighbor(),

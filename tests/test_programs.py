@@ -1,5 +1,6 @@
 """Experiments, benchmarks and the demo run as programs, on small sizes, and print the lines of their figures."""
 
+import json
 import os
 import re
 import runpy
@@ -174,6 +175,16 @@ def test_experiments_on_mq2008_print_the_difference(run, shared_data):
     few = ["--seeds", 1, "--trees", 2]
     lines_with(run("experiments/lambdamart.py", "peers", *few, folder), "fold 5 # # #", "mean of folds # # #")
     lines_with(run("experiments/lambdamart.py", "splits", *few, folder), "default λ # # # #", "paper's λ # # # #")
+
+
+def test_experiments_on_the_top_of_the_list_print_their_tables(run, shared_data, tmp_path):
+    folder = shared_data("letor-baselines").parent
+    kept = ["--folds", 1, "--json", tmp_path / "kept.json"]
+    text = run("experiments/top_of_list.py", "push", folder, "--rounds", 2, *kept)
+    lines_with(text, *(f"PNormPush p={p} # #" for p in (1, 4, 16)), "official RankSVM 0.4696 0.2279")
+    text = run("experiments/top_of_list.py", "lambdas", folder, "--trees", 2, "--seeds", 1, *kept)
+    lines_with(text, "ndcg # # # #", "localized # # # # ± #", "none # # # # ± #")
+    assert set(json.loads((tmp_path / "kept.json").read_text())) == {"push", "lambdas"}
 
 
 def test_experiment_on_ordinal_sets_prints_the_paper_beside(run, shared_data):

@@ -13,8 +13,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from peers import peer
 from podium import (
     MART,
+    InfinitePush,
     LambdaMART,
     NearestNeighbor,
+    PNormPush,
     PodiumError,
     PreferenceRegression,
     RankBoost,
@@ -36,10 +38,14 @@ RANKERS = [
     LambdaMART(n_estimators=5, max_leaves=4, min_child_samples=5),
     LambdaMART(n_estimators=5, max_leaves=4, min_child_samples=5, delta="map", subsample=0.7, colsample_bytree=0.6),
     MART(n_estimators=5, max_leaves=4, min_child_samples=5),
+    LambdaMART(n_estimators=5, max_leaves=4, min_child_samples=5, delta="localized", truncation=5),
+    PNormPush(n_estimators=8),
+    PNormPush(n_estimators=8, p=1.5, weak="feature", query_scale="sum", learning_rate=0.5),
     NearestNeighbor(),
     PreferenceRegression(),
     VectorSimilarity(),
     NearestNeighbor(n_neighbors=2),
+    InfinitePush(alpha=0.01),
 ]
 
 REPEATED_ROWS = "a repeated row takes a place of its own in the ranking, and so in the measure that weighs pairs"
@@ -52,12 +58,15 @@ def checks_that_cannot_apply(estimator):
     return {f"check_sample_weight_equivalence_on_{kind}_data": REPEATED_ROWS for kind in ("dense", "sparse")}
 
 
+@pytest.mark.filterwarnings("ignore:Nothing was learned")  # from labels that are noise
 @parametrize_with_checks(
     [
         RankBoost(n_estimators=3),
         RankBoostPlus(n_estimators=3),
         LambdaMART(n_estimators=3, min_child_samples=1),
         MART(n_estimators=3, min_child_samples=1),
+        PNormPush(n_estimators=3),
+        InfinitePush(),
         NearestNeighbor(),
         PreferenceRegression(),
         VectorSimilarity(),
@@ -104,7 +113,7 @@ def helpers(monkeypatch):
     return started
 
 
-@pytest.mark.parametrize("ranker", RANKERS[:11], ids=lambda r: str(r).replace("\n", ""))
+@pytest.mark.parametrize("ranker", RANKERS[:14], ids=lambda r: str(r).replace("\n", ""))
 def test_thread_count_changes_no_bit(ranker, table, helpers):
     X, y, qid = table
     X = np.column_stack([X, np.random.default_rng(2).integers(0, 9, (120, 36))])  # three blocks of features

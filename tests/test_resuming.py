@@ -146,6 +146,7 @@ def test_a_checkpoint_of_other_data_parameters_or_start_is_refused(name, train, 
 OTHER = {
     "RankBoost": {"learning_rate": 0.5},
     "RankBoostPlus": {"max_bins": 7},
+    "PNormPush": {"p": 3},
     "LambdaMART": {"truncation": 3},
     "MART": {"random_state": 1},
     "AdaBoostOR": {"cost": "squared"},

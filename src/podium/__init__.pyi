@@ -36,11 +36,13 @@ from .rankers import BaggingOR as BaggingOR
 from .rankers import ExtendedBinary as ExtendedBinary
 from .rankers import ImportedLinear as ImportedLinear
 from .rankers import ImportedTrees as ImportedTrees
+from .rankers import InfinitePush as InfinitePush
 from .rankers import LambdaMART as LambdaMART
 from .rankers import NearestNeighbor as NearestNeighbor
 from .rankers import ORBoost as ORBoost
 from .rankers import OrdinalThresholds as OrdinalThresholds
 from .rankers import ORStump as ORStump
+from .rankers import PNormPush as PNormPush
 from .rankers import PRank as PRank
 from .rankers import PreferenceRegression as PreferenceRegression
 from .rankers import RankBoost as RankBoost

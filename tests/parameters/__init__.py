@@ -12,6 +12,7 @@ from podium import (
     ORBoost,
     OrdinalThresholds,
     ORStump,
+    PNormPush,
     PRank,
     RankBoost,
     RankBoostPlus,
@@ -24,6 +25,7 @@ ORDINAL = (AdaBoostOR, BaggingOR, ExtendedBinary, ORBoost, ORStump, OrdinalThres
 QUICK = {
     LambdaMART: {"n_estimators": 4, "max_leaves": 4, "min_child_samples": 5},
     MART: {"n_estimators": 4, "max_leaves": 4, "min_child_samples": 5},
+    PNormPush: {"n_estimators": 4},
     RankBoost: {"n_estimators": 4},
     RankBoostPlus: {"n_estimators": 4},
     AdaBoostOR: {"n_estimators": 4},

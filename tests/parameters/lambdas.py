@@ -66,8 +66,10 @@ def lambdas(delta="ndcg", truncation=30, normalize="query", sigma=1.0):
 
 @changing("delta", LambdaMART)
 def pairs_weigh_what_the_measure_changes_by(estimator):
-    for delta in ("ndcg", "map", "mrr", "err"):
+    for delta in ("ndcg", "map", "mrr", "err", "localized"):
         check_rounds(estimator(**WHOLE, delta=delta), lambdas(delta))
+    check_rounds(estimator(**WHOLE, delta="auc"), lambdas("auc", None))
+    check_rounds(estimator(**WHOLE, delta="localized", truncation=3), lambdas("localized", 3))
     check_rounds(estimator(**WHOLE, delta="none"), lambdas("none", None, "none"))
 
 

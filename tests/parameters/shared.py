@@ -13,13 +13,14 @@ from podium import (
     LambdaMART,
     ORBoost,
     ORStump,
+    PNormPush,
     RankBoost,
     RankBoostPlus,
     evaluate,
     import_model,
 )
 
-BY_QUERY = (RankBoost, RankBoostPlus, LambdaMART, MART)
+BY_QUERY = (RankBoost, RankBoostPlus, LambdaMART, MART, PNormPush)
 BOOSTED = (*BY_QUERY, AdaBoostOR, ORBoost)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from parameters import changing, fitted, table
-from podium import NearestNeighbor, PodiumError, RankBoost, RankBoostPlus
+from podium import NearestNeighbor, PNormPush, PodiumError, RankBoost, RankBoostPlus
 from podium.binning import bin_features
 from podium.pairs.weak_ranking import WeakResult
 from rankboost_data import columns_of
@@ -144,7 +144,7 @@ def weak_rankings_are_stumps_or_features_or_your_own(estimator):
     assert kinds == {"stump": {"Stump"}, "feature": {"ScaledFeature"}, Given: {"Given"}}
 
 
-@changing("learning_rate", RankBoost)
+@changing("learning_rate", RankBoost, PNormPush)
 def the_first_weight_is_multiplied_by_it(estimator):
     whole, part = (fitted(estimator, learning_rate=rate).rounds_ for rate in (1.0, 0.25))
     assert part[0].alpha == 0.25 * whole[0].alpha
@@ -153,7 +153,7 @@ def the_first_weight_is_multiplied_by_it(estimator):
     assert part[1].r != whole[1].r
 
 
-@changing("max_bins", *BOTH)
+@changing("max_bins", *BOTH, PNormPush)
 def a_feature_has_so_many_thresholds(estimator):
     def thresholds(**changed):
         rounds = fitted(estimator, n_estimators=16, **changed).rounds_
@@ -171,7 +171,7 @@ def a_feature_has_so_many_thresholds(estimator):
     assert abs(first[255].r) < 1 - 1e-6
 
 
-@changing("monotone_constraints", RankBoost)
+@changing("monotone_constraints", RankBoost, PNormPush)
 def weights_have_the_sign_they_may(estimator):
     data = gaps()
     free = fitted(estimator, data, n_estimators=10).rounds_

@@ -41,7 +41,31 @@ def expected_reciprocal_rank(ranked, k, top):
     return value
 
 
-MEASURES = {"ndcg": ndcg, "map": average_precision, "mrr": reciprocal_rank, "err": expected_reciprocal_rank}
+def pairs_in_order(ranked, k, top):
+    """Share of the pairs of different labels that stand in order; AUC for two grades."""
+    pairs = [(y, z) for place, y in enumerate(ranked) for z in ranked[place + 1 :] if y != z]
+    return sum(y > z for y, z in pairs) / len(pairs) if pairs else 0.0
+
+
+def localized(ranked, k, top):
+    """Minus the localized loss: rows that the first k places miss, and misordered pairs among them (CR Eq. 2.5)."""
+    n, k = len(ranked), min(k, len(ranked))
+    best, first = sorted(ranked, reverse=True)[:k], list(ranked[:k])
+    for y in best:
+        if y in first:
+            first.remove(y)
+    wrong = sum(ranked[a] < ranked[b] for b in range(k) for a in range(b))
+    return -((n - k) / n * 2 * len(first) / n + 2 * wrong / (n * max(n - 1, 1)))
+
+
+MEASURES = {
+    "ndcg": ndcg,
+    "map": average_precision,
+    "mrr": reciprocal_rank,
+    "err": expected_reciprocal_rank,
+    "auc": pairs_in_order,
+    "localized": localized,
+}
 
 
 def swap_changes(delta, ranked, truncation, top):

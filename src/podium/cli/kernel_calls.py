@@ -54,7 +54,9 @@ def boost_trees() -> None:
 def boost_other_trees() -> None:
     """Other losses and trees: drawn rows, categories, bounds, unquantized gradients, explicit pairs, threads."""
     X, y, qid = _table()
-    models = [rankers.LambdaMART(2, delta=delta, **SMALL) for delta in ("map", "mrr", "err", "none")]
+    models = [
+        rankers.LambdaMART(2, delta=delta, **SMALL) for delta in ("map", "mrr", "err", "auc", "localized", "none")
+    ]
     models += [rankers.LambdaMART(2, form="paper", **SMALL), rankers.LambdaMART(2, quantized=False, **SMALL)]
     models += [rankers.LambdaMART(2, monotone_constraints=[1] * X.shape[1], subsample=0.5, **SMALL)]
     models += [rankers.MART(2, loss=loss, **SMALL) for loss in ("squared", "logistic")]
@@ -96,6 +98,7 @@ def boost_other_stumps() -> None:
     models = [rankers.RankBoostPlus(30, search=search) for search in ("efficient", "optimal")]
     _fit_all([*models, rankers.PreferenceRegression(), rankers.NearestNeighbor()], X, y, qid=qid)
     _fit_all([rankers.RankBoostPlus(3)], X, y, qid=qid, pairs=pairs)
+    _fit_all([rankers.PNormPush(3), rankers.PNormPush(3, weak="feature")], X, y, qid=qid)
 
 
 def _move_far(pairs: tuple[Array, Array, Array]) -> None:

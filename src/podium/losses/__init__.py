@@ -12,7 +12,8 @@ what looks at one row at a time, or at a query as a distribution.
 
 from __future__ import annotations
 
-from podium.losses.lambdas import DELTAS, NORMALIZATIONS, LambdaLoss, PairLoss, SumOfLosses
+from podium.losses.deltas import DELTAS
+from podium.losses.lambdas import NORMALIZATIONS, LambdaLoss, PairLoss, SumOfLosses
 from podium.losses.loss import Loss
 from podium.losses.pointwise import POINTWISE, CrossEntropy, UserLoss, pointwise_loss
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -23,7 +22,6 @@ from podium._compiled import (
     ROW,
     atomic_add,
     compiled,
-    compiled_argument,
     compiled_for,
     even_chunks,
     linked_part,
@@ -31,6 +29,7 @@ from podium._compiled import (
 )
 from podium._validation import Array
 from podium.data import Graded, Pairs
+from podium.losses.deltas import DELTAS
 from podium.losses.loss import Loss
 from podium.losses.row_pairs import (
     FEW_ROWS,
@@ -42,13 +41,9 @@ from podium.losses.row_pairs import (
     fill_square,
     sum_of_sizes,
 )
-from podium.measures.binary import relevance
 from podium.measures.conventions import Gain, Relevant, Rules
-from podium.measures.graded import custom_gains, scaled_gains_and_best, stop_probabilities
-from podium.measures.measure import RowValues, labels_and_best
 from podium.measures.sorting import sort_descending
-from podium.measures.swaps import STATE_ROWS, SWAPS, place_units
-from podium.measures.ties import as_given
+from podium.measures.swaps import STATE_ROWS, place_units
 
 FEW_MOVES, SHORT = 12, 1000
 """Places that rows of a query may move on average, and rows that it may have, before they are sorted anew."""
@@ -67,7 +62,7 @@ class LambdaLoss(Loss):
     Parameters
     ----------
     feedback : Graded
-    delta : {"ndcg", "map", "mrr", "err", "none"}
+    delta : {"ndcg", "map", "mrr", "err", "auc", "localized", "none"}
         The measure Z; "none" weighs all pairs alike (RankNet).
     truncation : int or None
         Only pairs with a row among the first so many places count, and Z looks no further; None for all pairs.
@@ -155,75 +150,6 @@ class SumOfLosses(Loss):
         """Return the sums of the parts' gradients and curvatures."""
         found = [part.derivatives(scores, number) for part in self.parts]
         return np.sum([one[0] for one in found], axis=0), np.sum([one[1] for one in found], axis=0)
-
-
-def _values(feedback: Graded, rules: Rules, units: Array, row_values: RowValues) -> Array:
-    """What the measure sees of each row: relevance, stop probability or label."""
-    return np.array(row_values(as_given(feedback.labels, feedback.offsets), rules).values)
-
-
-def _gain_shares(feedback: Graded, rules: Rules, units: Array, row_values: RowValues) -> Array:
-    """Gain of each row over the best DCG of its query, 0 where nothing is gained, so that no state is needed."""
-    if not isinstance(rules.gain, str):
-        gains = custom_gains(feedback.labels, rules.gain)
-        feedback = Graded(gains, feedback.offsets, feedback.row_weight, feedback.query_weight)
-        rules = Rules(gain="linear")
-    rows = row_values(as_given(feedback.labels, feedback.offsets), rules)
-    shares = np.zeros_like(rows.values)
-    _divide_by_best(rows.values, rows.best, feedback.offsets, units, shares)
-    return shares
-
-
-@compiled
-def _divide_by_best(gains: Array, best: Array, offsets: Array, units: Array, shares_out: Array) -> None:
-    """Do ``shares[q] = gains[q] / (best[q] @ units)`` for each query q, `best` from the highest down."""
-    for query in range(len(offsets) - 1):
-        start, stop, ideal = offsets[query], offsets[query + 1], 0.0
-        for row in range(start, stop):
-            ideal += best[row] * units[row - start]
-        for row in range(start, stop):
-            shares_out[row] = gains[row] / ideal if ideal > 0.0 else 0.0
-
-
-@compiled_argument
-def _no_state(n: int, values: Array, units: Array, k: int, state_out: Array) -> float:
-    """Nothing to remember."""
-    return 1.0
-
-
-@compiled_argument
-def _label_rows(
-    n: int, first: int, stop: int, values: Array, units: Array, state: Array, scale: float, deltas_out: Array
-) -> None:
-    """1 where the row at j has the higher label, -1 where the lower one."""
-    for i in range(first, stop):
-        label = values[i]
-        for j in range(INDEX(i + 1), INDEX(n)):
-            deltas_out[i - first, j] = (1.0 if values[j] > label else 0.0) - (1.0 if values[j] < label else 0.0)
-
-
-@dataclass(frozen=True)
-class Delta:
-    """How the changes by swaps are computed: values of rows, state of a ranking, and rows of changes."""
-
-    row_values: RowValues
-    fill_state: Callable[..., float]
-    fill_rows: Callable[..., None]
-    logarithmic: bool = False
-    values_of: Callable[..., Array] = _values
-    needs: str = "two different labels"
-
-
-_BOTH_KINDS = 'both relevant rows (labels above 0) and others; consider delta="ndcg" or delta="none"'
-
-DELTAS = {
-    "ndcg": Delta(scaled_gains_and_best, _no_state, SWAPS["ndcg"].fill_rows, True, _gain_shares, "two different gains"),
-    "map": Delta(relevance, SWAPS["map"].fill_state, SWAPS["map"].fill_rows, needs=_BOTH_KINDS),
-    "mrr": Delta(relevance, SWAPS["mrr"].fill_state, SWAPS["mrr"].fill_rows, needs=_BOTH_KINDS),
-    "err": Delta(stop_probabilities, SWAPS["err"].fill_state, SWAPS["err"].fill_rows),
-    "none": Delta(labels_and_best, _no_state, _label_rows),
-}
-"""Measures that LambdaMART can follow, and none."""
 
 
 class LambdaInputs(NamedTuple):

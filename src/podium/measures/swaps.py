@@ -23,7 +23,7 @@ from podium.measures.binary import relevance
 from podium.measures.graded import scaled_gains_and_best, stop_probabilities
 from podium.measures.measure import RowValues, discounts
 
-STATE_ROWS = 2
+STATE_ROWS = 4
 """Rows of the state array, one column more than the query has rows."""
 
 

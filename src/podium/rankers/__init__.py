@@ -8,6 +8,7 @@ from podium.model_file import read_model, saved_rankers
 from podium.rankers.baselines import NearestNeighbor, PreferenceRegression, VectorSimilarity
 from podium.rankers.estimator import Estimator
 from podium.rankers.imported import ImportedLinear, ImportedTrees, import_model
+from podium.rankers.infinite_push import InfinitePush
 from podium.rankers.lambdamart import MART, LambdaMART
 from podium.rankers.ordinal_rankers import (
     SVOR,
@@ -20,6 +21,7 @@ from podium.rankers.ordinal_rankers import (
     ORStump,
     PRank,
 )
+from podium.rankers.pnorm_push import PNormPush
 from podium.rankers.rankboost import RankBoost, generalization_bound
 from podium.rankers.rankboost_plus import RankBoostPlus, exponential_losses
 from podium.rankers.ranker import Ranker
@@ -34,12 +36,14 @@ __all__ = [
     "ExtendedBinary",
     "ImportedLinear",
     "ImportedTrees",
+    "InfinitePush",
     "LambdaMART",
     "NearestNeighbor",
     "ORBoost",
     "ORStump",
     "OrdinalRanker",
     "OrdinalThresholds",
+    "PNormPush",
     "PRank",
     "PreferenceRegression",
     "RankBoost",
@@ -61,6 +65,8 @@ RANKERS.update(
         RankBoostPlus,
         LambdaMART,
         MART,
+        PNormPush,
+        InfinitePush,
         PreferenceRegression,
         NearestNeighbor,
         VectorSimilarity,

@@ -58,7 +58,7 @@ class _Baseline(Ranker):
         raise TypeError(f"{type(self).__name__} must say how it learns.")
 
 
-class _LinearPreference(_Baseline):
+class LinearPreference(_Baseline):
     """Scores a row by ``default_ + Σ_i coef_[i] (f_i(x) - averages_[i])`` over the features that rank it."""
 
     _kept: ClassVar[Schema] = Schema(
@@ -87,9 +87,13 @@ class _LinearPreference(_Baseline):
                     f"X must lie within ±{LARGEST:g} for {name}, which computes with its values; feature "
                     f"{feature} does not: use NaN for what is missing."
                 )
-            averages[feature] = average(values, data.row_weight[rows])
+            averages[feature] = average(values, self._average_weight(data)[rows])
         self._learn_labels(data, data.labels, target_weight, averages)
         self.averages_ = averages
+
+    def _average_weight(self, data: RankingData) -> Array:
+        """Return what each row weighs in the averages: rows that were not rated count in them too."""
+        return data.row_weight
 
     def _learn_labels(self, data: RankingData, labels: Array, target_weight: Array, averages: Array) -> None:
         """Learn from the label of each row and its weight, that of its query included."""
@@ -106,7 +110,7 @@ class _LinearPreference(_Baseline):
         return Linear(self.coef_, self.averages_, intercept, self._names(), type(self).__name__)
 
 
-class PreferenceRegression(_LinearPreference):
+class PreferenceRegression(LinearPreference):
     """Least squares on the ratings of others, with each one's average where they gave none (RB 6.2.3).
 
     Finds the shortest w among those that minimise ``Σ_x s(x) (Σ_i w_i C_i(x) - y(x))²``, where C_i(x) is the
@@ -136,16 +140,14 @@ class PreferenceRegression(_LinearPreference):
 
     def _learn_labels(self, data: RankingData, labels: Array, target_weight: Array, averages: Array) -> None:
         target = np.flatnonzero(target_weight)
-        filled = np.empty((len(target), len(averages)), SCORE, order="F")
-        for feature, rows, values in _columns(data.features, data.queries.rows):
-            filled[:, feature] = spread(rows, values, len(labels), averages[feature])[target]
+        filled = filled_rows(data, target, averages)
         root = np.sqrt(target_weight[target])
         coef = np.linalg.lstsq(filled * root[:, None], labels[target] * root, rcond=None)[0]
         check_within(coef, "The weights of features", "finite scores; give features of a larger scale")
         self.coef_, self.default_ = coef, float(coef @ averages)
 
 
-class VectorSimilarity(_LinearPreference):
+class VectorSimilarity(LinearPreference):
     """Ratings of others, weighted by how similar theirs are to the target's (VSIM, RB 6.2.3).
 
     With C_i the values of feature i and C_k the labels, both 0 where there is none, the feature's weight is
@@ -277,6 +279,14 @@ class NearestNeighbor(_Baseline):
         weights, missing = np.zeros(self.n_features_in_), np.zeros(self.n_features_in_)
         weights[self.features_], missing[self.features_] = 1.0 / len(self.features_), self.defaults_
         return Linear(weights, missing, 0.0, self._names(), type(self).__name__)
+
+
+def filled_rows(data: RankingData, target: Array, averages: Array) -> Array:
+    """Return the features of some grouped rows, what is missing filled up with averages."""
+    filled = np.empty((len(target), len(averages)), SCORE, order="F")
+    for feature, rows, values in _columns(data.features, data.queries.rows):
+        filled[:, feature] = spread(rows, values, len(data.queries.rows), averages[feature])[target]
+    return filled
 
 
 def rating_scale(features: Features) -> Array:

@@ -35,7 +35,7 @@ TRUNCATION, NORMALIZE = 30, "query"
 
 @with_shared_parameters
 class LambdaMART(TreeRanker):
-    """Boosted trees that follow a measure of ranking: NDCG, AP, RR or ERR.
+    """Boosted trees that follow a measure of ranking: NDCG, AP, RR, ERR, AUC or the localized ranking loss.
 
     Each tree fits the λ of the training rows: how strongly the pairs of a query pull each row up or down, a pair
     weighing what the measure would change by if its two rows changed places (LM 7).
@@ -44,13 +44,15 @@ class LambdaMART(TreeRanker):
     ----------
     n_estimators : int
         Trees.
-    delta : {"ndcg", "map", "mrr", "err", "none"}
-        The measure that weighs pairs. "none" weighs them alike: RankNet's gradient (LM 2) on trees, of all pairs
-        unless `truncation` is given.
+    delta : {"ndcg", "map", "mrr", "err", "auc", "localized", "none"}
+        The measure that weighs pairs. "auc" is the share of pairs of different labels that stand in order, of all
+        places whatever `truncation`; "localized" the localized ranking loss of the first `truncation` places, for any
+        labels: rows that they miss, and pairs among them out of order. "none" weighs pairs alike: RankNet's gradient
+        (LM 2) on trees. "auc" and "none" take all pairs unless `truncation` is given.
     form : {"tuned", "paper"}
-        What "auto" means. "tuned" is what ranked best on real collections: ``truncation=30, normalize="query"``, and
-        all pairs without normalisation if ``delta="none"``. "paper" is λ as LM 7 writes it: all pairs, no
-        normalisation; another `truncation` or `normalize` is then refused.
+        What "auto" means. "tuned" is what ranked best on real collections: ``truncation=30, normalize="query"``, all
+        pairs if ``delta="auc"``, and all pairs without normalisation if ``delta="none"``. "paper" is λ as LM 7 writes
+        it: all pairs, no normalisation; another `truncation` or `normalize` is then refused.
     truncation : "auto", int or None
         Only pairs with a row among the first so many places count, and the measure looks no further, so that
         time grows with n and not its square; None for all pairs.
@@ -165,7 +167,7 @@ class LambdaMART(TreeRanker):
         as_written = self.form == "paper" or self.delta == "none"
         truncation = self.truncation
         if truncation == "auto":
-            truncation = None if as_written else TRUNCATION
+            truncation = None if as_written or self.delta == "auc" else TRUNCATION
         normalize = self.normalize
         if normalize == "auto":
             normalize = "none" if as_written else NORMALIZE

@@ -1,0 +1,134 @@
+"""The top of the list on MQ2008: the p-norm push beside the official RankSVM, and λ of the localized loss.
+
+    python experiments/top_of_list.py push PATH/data [--rounds 300] [--folds 5] [--json FILE]
+    python experiments/top_of_list.py lambdas PATH/data [--trees 200] [--seeds 3] [--folds 5] [--json FILE]
+
+PATH/data holds the folders `mq2008` and `letor-baselines`. `push`: PNormPush of several powers; weak rankings, learning
+rate and rounds are chosen in each fold by MAP of its validation part. Values are means over the five test parts in
+LETOR's convention (NDCG@10 is 0 for queries of fewer rows), as the official file has them. `lambdas`: LambdaMART with
+each delta and the same other settings, rounds by early stopping on the localized loss@10 of the validation part, which
+the table shows for all test queries, beside NDCG@10 and the weak loss; differences from NDCG's λ are paired by query, a
+query's value its mean over the seeds, which draw half of the queries for each tree.
+"""
+
+import argparse
+import json
+from pathlib import Path
+
+import numpy as np
+from lambdamart import read_fold
+from rich.console import Console
+from rich.table import Table
+
+from podium import LambdaMART, PNormPush, evaluate
+
+POWERS = (1, 2, 4, 8, 16)
+CHOICES = [
+    {"weak": weak, "learning_rate": rate}
+    for weak, rates in (("stump", (0.1, 0.3)), ("feature", (0.3, 1.0)))
+    for rate in rates
+]
+OFFICIAL = ("MAP", "NDCG@10")
+DELTAS = {
+    "ndcg": {},
+    "localized": {"delta": "localized", "truncation": 10},
+    "auc": {"delta": "auc"},
+    "none": {"delta": "none"},
+}
+TOP = ("localized_loss@10", "weak_loss@10", "ndcg@10")
+
+
+def official_values(folder):
+    """Return the mean MAP and NDCG@10 of the official RankSVM on the test parts."""
+    found = {}
+    text = (folder / "letor-baselines" / "RankSVM-Struct.MQ2008.txt").read_text().split("validation set")[0]
+    for line in map(str.split, text.splitlines()):
+        if line and line[0] == "Para":
+            names = line
+        elif line and line[0] == "Avg":
+            found |= dict(zip(names[1:], map(float, line[1:]), strict=True))
+    return [found[name] for name in OFFICIAL]
+
+
+def fit(model, train, valid):
+    """Fit with the rounds of the best value on the validation part."""
+    return model.fit(*train[:2], qid=train[2], eval_set=[valid[:2]], eval_qid=[valid[2]])
+
+
+def best_push(p, rounds, train, valid):
+    """Return the push whose validation MAP is best."""
+    options = {"p": p, "early_stopping_rounds": 60, "eval_metric": "map"}
+    models = [fit(PNormPush(rounds, **options, **choice), train, valid) for choice in CHOICES]
+    return max(models, key=lambda model: max(model.evals_result_["validation_0"]["map"]))
+
+
+def push(folds, options):
+    """Print and return MAP and NDCG@10 of each power, beside the official RankSVM."""
+    table, results = Table("ranker", *OFFICIAL, "chosen"), {"RankSVM": official_values(options.folder)}
+    for p in POWERS:
+        values, chosen = [], []
+        for train, valid, (X, y, qid) in folds:
+            model = best_push(p, options.rounds, train, valid)
+            names = {"measures": ["map", "ndcg@10"], "convention": "letor", "n_resamples": 0}
+            measured = evaluate(y, model.predict(X), qid=qid, **names)
+            values.append([measured["map"], measured["ndcg@10"]])
+            chosen.append(f"{model.weak} {model.learning_rate:g}, {model.best_iteration_}")
+        results[f"PNormPush p={p}"] = np.mean(values, axis=0).tolist()
+        table.add_row(f"PNormPush p={p}", *(f"{value:.4f}" for value in results[f"PNormPush p={p}"]), "; ".join(chosen))
+    table.add_row("official RankSVM", *(f"{value:.4f}" for value in results["RankSVM"]))
+    Console().print(table)
+    return results
+
+
+def query_values(folds, delta, options):
+    """Return the measures of each test query, {measure: {query: mean over seeds}}."""
+    sums = {name: {} for name in TOP}
+    for seed in range(options.seeds):
+        for train, valid, (X, y, qid) in folds:
+            model = LambdaMART(
+                options.trees, **DELTAS[delta], learning_rate=0.05, max_leaves=7, subsample=0.5, random_state=seed,
+                early_stopping_rounds=40, eval_metric=TOP[0],
+            )  # fmt: skip
+            scores = fit(model, train, valid).predict(X)
+            measured = evaluate(y, scores, qid=qid, measures=list(TOP), n_resamples=0)
+            for name in TOP:
+                for query, value in measured.per_query(name).items():
+                    sums[name][query] = sums[name].get(query, 0.0) + value / options.seeds
+    return sums
+
+
+def lambdas(folds, options):
+    """Print and return the mean of each measure for each delta, and the difference from NDCG's λ."""
+    table, found = Table("delta", *TOP, f"{TOP[0]} less that of ndcg"), {}
+    results = {}
+    for delta in DELTAS:
+        found[delta] = query_values(folds, delta, options)
+        means = {name: float(np.nanmean(list(found[delta][name].values()))) for name in TOP}
+        apart = [value - found["ndcg"][TOP[0]][query] for query, value in found[delta][TOP[0]].items()]
+        apart = np.array(apart)[np.isfinite(apart)]
+        error = float(apart.std(ddof=1) / np.sqrt(len(apart)))
+        results[delta] = {**means, "difference": float(apart.mean()), "standard error": error}
+        shown = [f"{means[name]:.5f}" for name in TOP]
+        table.add_row(delta, *shown, f"{apart.mean():+.5f} ± {error:.5f}")
+    Console().print(table)
+    return results
+
+
+def main():
+    """Run one of the experiments."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("push", "lambdas"))
+    parser.add_argument("folder", type=Path)
+    for name, default in (("rounds", 300), ("trees", 200), ("seeds", 3), ("folds", 5)):
+        parser.add_argument(f"--{name}", type=int, default=default)
+    parser.add_argument("--json", type=Path, help="file to add the results to")
+    options = parser.parse_args()
+    folds = [read_fold(options.folder / "mq2008", number) for number in range(1, options.folds + 1)]
+    results = {"push": push, "lambdas": lambdas}[options.what](folds, options)
+    if options.json is not None:
+        kept = json.loads(options.json.read_text()) if options.json.exists() else {}
+        options.json.write_text(json.dumps(kept | {options.what: results}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
