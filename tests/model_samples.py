@@ -18,6 +18,7 @@ from podium import (
     BaggingOR,
     ExtendedBinary,
     LambdaMART,
+    LinearPlackettLuce,
     NearestNeighbor,
     ORBoost,
     OrdinalThresholds,
@@ -63,6 +64,7 @@ def fitted_models(checkpoint):
         "nearest_neighbors": NearestNeighbor(n_neighbors=3),
         "preference_regression": PreferenceRegression(),
         "vector_similarity": VectorSimilarity(),
+        "linear_plackett_luce": LinearPlackettLuce(),
         "checkpoint": RankBoost(5, checkpoint=checkpoint),
     }
     models = {name: ranker.fit(X, y, qid=qid) for name, ranker in rankers.items()}

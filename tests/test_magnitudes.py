@@ -10,6 +10,7 @@ from podium import (
     MART,
     AdaBoostOR,
     LambdaMART,
+    LinearPlackettLuce,
     NearestNeighbor,
     ORBoost,
     OrdinalThresholds,
@@ -45,6 +46,7 @@ RANKERS = {
     "NearestNeighbor": NearestNeighbor(),
     "PreferenceRegression": PreferenceRegression(),
     "VectorSimilarity": VectorSimilarity(),
+    "LinearPlackettLuce": LinearPlackettLuce(),
 }
 GRADERS = {
     "ORStump": ORStump(),

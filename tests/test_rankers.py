@@ -14,6 +14,7 @@ from peers import peer
 from podium import (
     MART,
     LambdaMART,
+    LinearPlackettLuce,
     NearestNeighbor,
     PodiumError,
     PreferenceRegression,
@@ -40,6 +41,7 @@ RANKERS = [
     PreferenceRegression(),
     VectorSimilarity(),
     NearestNeighbor(n_neighbors=2),
+    LinearPlackettLuce(),
 ]
 
 REPEATED_ROWS = "a repeated row takes a place of its own in the ranking, and so in the measure that weighs pairs"
@@ -61,6 +63,7 @@ def checks_that_cannot_apply(estimator):
         NearestNeighbor(),
         PreferenceRegression(),
         VectorSimilarity(),
+        LinearPlackettLuce(),
     ],
     expected_failed_checks=checks_that_cannot_apply,
 )

@@ -7,6 +7,7 @@ from podium.permutations.comparison_graph import check_connected, check_ties
 from podium.permutations.consensus import Consensus, find_consensus, order_cost, preferences
 from podium.permutations.items import ItemId, Items, check_ids, numbers_of
 from podium.permutations.likelihood import Likelihood, Maximum, Point, maximise
+from podium.permutations.linear_choices import LinearLikelihood, row_choices
 from podium.permutations.mallows_law import best_dispersion, draw_orders, log_likelihood
 from podium.permutations.rankings import Rankings, blocks_of_ids, read_rankings
 from podium.permutations.tied_choices import TiedChoices
@@ -17,6 +18,7 @@ __all__ = [
     "ItemId",
     "Items",
     "Likelihood",
+    "LinearLikelihood",
     "Maximum",
     "Point",
     "Rankings",
@@ -34,4 +36,5 @@ __all__ = [
     "order_cost",
     "preferences",
     "read_rankings",
+    "row_choices",
 ]

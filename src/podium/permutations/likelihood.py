@@ -61,27 +61,34 @@ class Maximum:
     converged: bool
 
 
-def maximise(likelihood: Likelihood, start: Array, alpha: float, tol: float, max_iter: int) -> Maximum:
+def maximise(likelihood: Likelihood, start: Array, flat: Array, alpha: float, tol: float, max_iter: int) -> Maximum:
     """Maximise ``likelihood - alpha/2 ‖parameters‖²`` by Newton's method, without a matrix.
 
     1. Solve (information + alpha I) step = slope by conjugate gradients.
     2. Halve the step until the penalised likelihood rises.
     3. Stop when a whole step is no longer than `tol` in any parameter.
+
+    Along `flat` the likelihood must not change, if it is not 0: no step goes there, which rounding alone would tell.
     """
     parameters, point = start, likelihood.at(start)
     for n_iter in range(1, max_iter + 1):
         slope = point.gradient - alpha * parameters
-        step = _newton_step(point, slope, alpha)
+        step = _newton_step(point, slope, flat, alpha)
         parameters, point, whole = _rise(likelihood, parameters, point, step, float(slope @ step), alpha)
         if whole and np.abs(step).max() <= tol:
             return Maximum(parameters, point, n_iter, True)
     return Maximum(parameters, point, max_iter, False)
 
 
-def _newton_step(point: Point, slope: Array, alpha: float) -> Array:
-    """Return the solution of (information + alpha I) step = slope."""
-    size = len(slope)
-    matrix = LinearOperator((size, size), lambda v: point.product(v.ravel()) + alpha * v.ravel(), dtype=np.float64)
+def _newton_step(point: Point, slope: Array, flat: Array, alpha: float) -> Array:
+    """Return the solution of (information + alpha I + flat flatᵀ) step = slope."""
+
+    def product(direction: Array) -> Array:
+        v = direction.ravel()
+        whole: Array = point.product(v) + alpha * v + flat * (flat @ v)
+        return whole
+
+    matrix = LinearOperator((len(slope), len(slope)), product, dtype=np.float64)
     step: Array = cg(matrix, slope, rtol=SOLVER_TOLERANCE, atol=0.0)[0]
     return step
 

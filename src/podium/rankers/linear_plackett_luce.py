@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
-from functools import cached_property
 from numbers import Integral, Real
 from typing import ClassVar
 
@@ -12,16 +10,16 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
-from podium._compiled import ROW, SCORE
+from podium._compiled import SCORE
 from podium._magnitudes import check_within
 from podium._sparse import dense_rows
 from podium._types import Features
-from podium._validation import Array, NoPairsError, PodiumError
-from podium.data import RankingData
+from podium._validation import Array, PodiumError
+from podium.data import RankingData, feedback_of
 from podium.export import Linear
 from podium.model_file import Column, Scalar, Schema
 from podium.ordinal.scaling import Scaling
-from podium.permutations import Choices, Point, maximise
+from podium.permutations import LinearLikelihood, maximise, row_choices
 from podium.rankers.estimator import Estimator
 from podium.rankers.ranker import Ranker
 
@@ -89,14 +87,13 @@ class LinearPlackettLuce(Ranker):
     def _learn(self, data: RankingData, evals: list[RankingData], init_model: Estimator | None) -> None:
         if evals or init_model is not None:
             raise PodiumError("LinearPlackettLuce does not learn in rounds, so eval_set and init_model must be None.")
-        choices = _choices(data)
-        if not choices.chosen.any():
-            raise NoPairsError("No query has rows with different labels, of positive weight: there is nothing to rank.")
+        feedback_of(data)  # which says it where there is nothing to rank
         rows = np.ascontiguousarray(dense_rows(data.features)[data.queries.rows])
         weights = np.ones(len(rows)) if data.labels is None else data.weights
         scaling = Scaling.of(rows, weights, type(self).__name__)
-        likelihood = LinearLikelihood(choices, scaling.apply(rows))
-        found = maximise(likelihood, np.zeros(rows.shape[1], SCORE), self.alpha, self.tol, self.max_iter)
+        likelihood = LinearLikelihood(row_choices(data), scaling.apply(rows))
+        start = np.zeros(rows.shape[1], SCORE)
+        found = maximise(likelihood, start, start, self.alpha, self.tol, self.max_iter)
         if not found.converged:
             text = f"LinearPlackettLuce stopped after {self.max_iter} steps; raise max_iter or alpha."
             warnings.warn(text, ConvergenceWarning, stacklevel=3)
@@ -111,70 +108,3 @@ class LinearPlackettLuce(Ranker):
 
     def _exported(self) -> Linear:
         return Linear(self.coef_, self.means_, -float(self.coef_ @ self.means_), self._names(), type(self).__name__)
-
-
-@dataclass(frozen=True, eq=False)
-class LinearLikelihood:
-    """The likelihood of choices among rows, as a function of weights of their features."""
-
-    choices: Choices
-    rows: Array
-
-    def at(self, weights: Array) -> LinearPoint:
-        """Return the likelihood around some weights."""
-        return LinearPoint(self.rows, self.choices.at(self.rows @ weights))
-
-
-@dataclass(frozen=True, eq=False)
-class LinearPoint:
-    """The likelihood around some weights: that of the scores, by the chain rule."""
-
-    rows: Array
-    scores: Point
-
-    @property
-    def value(self) -> float:
-        """Log-likelihood."""
-        return self.scores.value
-
-    @cached_property
-    def gradient(self) -> Array:
-        """Its derivative in each weight."""
-        return self.scores.gradient @ self.rows
-
-    def product(self, direction: Array) -> Array:
-        """Return the information matrix times a direction."""
-        return self.scores.product(self.rows @ direction) @ self.rows
-
-
-def _choices(data: RankingData) -> Choices:
-    """Return the choices that labels and pairs stand for, of grouped rows."""
-    entries, blocks, starts, sizes, chosen = _label_choices(data)
-    if data.pairs is not None:
-        pairs = data.pairs
-        n_pairs = len(pairs.better)
-        entries = np.concatenate([entries, np.stack([pairs.better, pairs.worse], axis=1).ravel()])
-        blocks = np.concatenate([blocks, blocks[-1] + 1 + np.arange(2 * n_pairs)])
-        starts = np.concatenate([starts, starts[-1] + 2 * (1 + np.arange(n_pairs))])
-        sizes = np.concatenate([sizes, np.ones(2 * n_pairs)])
-        chosen = np.concatenate([chosen, np.stack([pairs.weight, np.zeros(n_pairs)], axis=1).ravel()])
-    return Choices(len(data.queries.rows), entries.astype(ROW), blocks.astype(ROW), starts.astype(ROW), sizes, chosen)
-
-
-def _label_choices(data: RankingData) -> tuple[Array, Array, Array, Array, Array]:
-    """Return entries, offsets of blocks and of queries, sizes and chosen weights of graded rows that count."""
-    if data.labels is None:
-        return np.empty(0, ROW), np.zeros(1, ROW), np.zeros(1, ROW), np.empty(0), np.empty(0)
-    query = np.repeat(np.arange(len(data.queries)), data.queries.sizes)
-    entries = np.lexsort((-data.labels, query))
-    entries = entries[data.weights[entries] > 0]
-    labels, query = data.labels[entries], query[entries]
-    new_query = np.append(True, query[1:] != query[:-1])[: len(query)]
-    new_block = new_query | np.append(True, labels[1:] != labels[:-1])[: len(query)]
-    firsts = np.flatnonzero(new_block)
-    blocks = np.append(firsts, len(entries))
-    starts = np.append(np.flatnonzero(new_query[firsts]), len(firsts))
-    lowest = np.zeros(len(firsts), bool)
-    lowest[starts[1:] - 1] = len(firsts) > 0
-    chosen = np.where(np.repeat(lowest, np.diff(blocks)), 0.0, data.weights[entries])
-    return entries, blocks, starts, data.row_weight[entries], chosen

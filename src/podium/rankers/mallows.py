@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from os import PathLike
 from typing import ClassVar, Self
 
 import numpy as np
@@ -13,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from podium._compiled import ROW
 from podium._magnitudes import check_integer
-from podium._validation import Array, PodiumError, Seed
+from podium._validation import Array, FormatError, PodiumError, Seed
 from podium.model_file import NOT_NEGATIVE, Column, Scalar, Schema
 from podium.permutations import (
     Consensus,
@@ -159,6 +160,10 @@ class Mallows(PermutationModel):
         data = _whole_rankings(ranking)
         distance = order_cost(preferences(data), self.order_)
         return log_likelihood(distance, _choices(data), self.dispersion_)
+
+    def _check_learned(self, path: str | PathLike[str]) -> None:
+        if len(np.unique(self.order_)) < len(self.items_):
+            raise FormatError(path, "order_ must name every item once")
 
     def _take_up(self) -> None:
         self.ranking_ = self.items_[self.order_]

@@ -85,8 +85,12 @@ class PermutationModel(BaseEstimator, ABC):
         """Return the fitted model that a model file holds."""
         model = make_ranker(cls, content.get("parameters"), path)
         cls._kept.restore(model, content.get("learned"), path, {})
+        model._check_learned(path)
         model._take_up()
         return model
+
+    def _check_learned(self, path: str | PathLike[str]) -> None:
+        """Refuse fields of a file that do not fit together."""
 
     def _take_up(self) -> None:
         """Set what follows from the fields of a file."""

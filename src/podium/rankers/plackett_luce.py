@@ -157,19 +157,20 @@ class PlackettLuce(PermutationModel):
     def _learn(self, data: Rankings, sizes: Array) -> None:
         """Set what the fit gives."""
         choices = _choices(data, sizes)
-        start = np.zeros(len(data.items) + len(sizes), SCORE)
-        found = maximise(choices, start, self.alpha, self.tol, self.max_iter)
+        n_items = len(data.items)
+        flat = _flat_direction(n_items, len(sizes))
+        found = maximise(choices, np.zeros_like(flat), flat, self.alpha, self.tol, self.max_iter)
         if not found.converged:
             text = f"PlackettLuce stopped after {self.max_iter} steps; raise max_iter or alpha."
             warnings.warn(text, ConvergenceWarning, stacklevel=3)
-        n_items = len(data.items)
         strengths = found.parameters[:n_items] - found.parameters[:n_items].mean()
         self.items_, self.strengths_ = data.items, strengths
         self.tie_sizes_, self.tie_strengths_ = sizes, np.exp(found.parameters[n_items:])
         self.log_likelihood_, self.n_iter_ = float(found.point.value), found.n_iter
         self.__dict__.pop("standard_errors_", None)
         if self.standard_errors:
-            self.standard_errors_ = _errors(choices.at(found.parameters).information(), n_items, self.alpha)
+            information = choices.at(found.parameters).information()
+            self.standard_errors_ = _errors(information, flat, self.alpha)[:n_items]
         self._take_up()
 
     def pair_probability(self, better: ArrayLike, worse: ArrayLike) -> Array:
@@ -209,13 +210,16 @@ def _choices(data: Rankings, sizes: Array) -> Choices | TiedChoices:
     return Choices(len(data.items), data.entries, data.blocks, data.starts, ones, chosen)
 
 
-def _errors(information: Array, n_items: int, alpha: float) -> Array:
-    """Return standard errors of strengths; without a penalty in the space of mean 0, where they are told apart."""
-    constant = np.zeros(len(information))
-    constant[:n_items] = 1.0 / np.sqrt(n_items)
-    shift = np.outer(constant, constant) if alpha == 0 else np.zeros_like(information)
+def _flat_direction(n_items: int, n_ties: int) -> Array:
+    """Return the direction, of length 1, in which all strengths move together: no probability changes."""
+    return np.concatenate([np.full(n_items, 1.0 / np.sqrt(n_items)), np.zeros(n_ties)])
+
+
+def _errors(information: Array, flat: Array, alpha: float) -> Array:
+    """Return standard errors of parameters; without a penalty in the space of mean 0, where they are told apart."""
+    shift = np.outer(flat, flat) if alpha == 0 else np.zeros_like(information)
     root = np.linalg.cholesky(information + alpha * np.eye(len(information)) + shift)
     inverse, _ = dtrtri(root, lower=1)
     variances = np.sum(inverse**2, axis=0) - np.diag(shift)
-    errors: Array = np.sqrt(np.maximum(variances[:n_items], 0.0))
+    errors: Array = np.sqrt(np.maximum(variances, 0.0))
     return errors
