@@ -76,7 +76,7 @@ def draw_fit(rng, n):
     return given
 
 
-@pytest.mark.filterwarnings("ignore:Nothing was learned")
+@pytest.mark.filterwarnings("ignore:Nothing was learned", "ignore:LinearPlackettLuce stopped")
 @pytest.mark.parametrize("name", RANKERS)
 def test_rankers_give_finite_scores_or_a_sentence(name):
     learned = 0
