@@ -1,10 +1,11 @@
 """Time PlackettLuce beside choix, Newton's steps beside those of MM, and the consensus of Mallows.
 
-    python benchmarks/permutations.py [--items 1000] [--comparisons 100000] [--rankings 2000] [--repeat 3] [--without choix]
+    python benchmarks/permutations.py [--items 1000] [--comparisons 100000] [--rankings 2000] [--repeat 3]
+                                      [--without choix]
 
 Made comparisons of items with normal strengths. Turns are taken one after the other, the best of them counts. Of each
-solver: seconds, passes over the comparisons, and the largest difference of a strength from those of PlackettLuce. MM is
-Hunter's (2004), with our own gradient, until no strength changes by more than 1e-8: what Newton's method was chosen over.
+solver: seconds, steps, and the largest difference of a strength from those of PlackettLuce. MM is Hunter's (2004), with
+our own gradient, until no strength changes by more than 1e-8: what Newton's method was chosen over.
 """
 
 import argparse
@@ -46,12 +47,14 @@ def by_mm(pairs, n_items):
     choices = _choices(read_rankings(None, pairs, None, None), np.empty(0, np.int64))
     wins = np.bincount(choices.entries, choices.chosen * (np.arange(len(choices.entries)) % 2 == 0), n_items)
     strengths = np.zeros(n_items)
-    for step in range(1, MOST_STEPS + 1):
+    steps = 0
+    while steps < MOST_STEPS:
+        steps += 1
         change = np.log(wins / (wins - choices.at(strengths).gradient))
         strengths += change - change.mean()
         if np.abs(change).max() < 1e-8:
             break
-    return strengths - strengths.mean(), step
+    return strengths - strengths.mean(), steps
 
 
 def by_choix(pairs, n_items):

@@ -6,7 +6,7 @@ from podium.permutations.choices import Choices
 from podium.permutations.comparison_graph import check_connected, check_ties
 from podium.permutations.consensus import Consensus, find_consensus, order_cost, preferences
 from podium.permutations.items import ItemId, Items, check_ids, numbers_of
-from podium.permutations.likelihood import Likelihood, Maximum, Point, maximise
+from podium.permutations.likelihood import maximise
 from podium.permutations.linear_choices import LinearLikelihood, row_choices
 from podium.permutations.mallows_law import best_dispersion, draw_orders, log_likelihood
 from podium.permutations.rankings import Rankings, blocks_of_ids, read_rankings
@@ -17,10 +17,7 @@ __all__ = [
     "Consensus",
     "ItemId",
     "Items",
-    "Likelihood",
     "LinearLikelihood",
-    "Maximum",
-    "Point",
     "Rankings",
     "TiedChoices",
     "best_dispersion",

@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from podium._compiled import SCORE, compiled, compiled_part
+from podium._memory import enough_memory
 from podium._validation import Array
 
 
@@ -89,7 +90,9 @@ class ChoicePoint:
 
     def information(self) -> Array:
         """Return the information matrix; O(n²) for each ranking of n entries."""
-        own, matrix = self.choices, np.zeros((self.choices.n_scores, self.choices.n_scores), SCORE)
+        own, size = self.choices, self.choices.n_scores
+        with enough_memory(8 * size**2, f"An information matrix of {size} items", "leave standard errors out"):
+            matrix = np.zeros((size, size), SCORE)
         choice_information(self.share, self.rest, own.entries, own.blocks, own.starts, own.chosen, matrix)
         return matrix
 

@@ -14,6 +14,7 @@ import numpy as np
 from scipy.sparse.csgraph import connected_components
 
 from podium._compiled import ROW, SCORE, compiled
+from podium._memory import enough_memory
 from podium._validation import Array
 from podium.permutations.rankings import Rankings
 
@@ -43,7 +44,8 @@ class Consensus:
 def preferences(rankings: Rankings) -> Array:
     """Return, for items i and j, the weight of the rankings that put i above j."""
     n_items = len(rankings.items)
-    above = np.zeros((n_items, n_items), SCORE)
+    with enough_memory(8 * n_items**2, f"A table of the preferences among {n_items} items", "rank fewer items"):
+        above = np.zeros((n_items, n_items), SCORE)
     count_preferences(rankings.entries, rankings.blocks, rankings.starts, rankings.weight, above)
     return above
 

@@ -9,7 +9,6 @@ The log-likelihood is concave in the scores and in log δ.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -76,12 +75,6 @@ class TiedPoint:
     def information(self) -> Array:
         """Return the information matrix, column by column."""
         return np.stack([self.product(one) for one in np.eye(len(self.parameters))], axis=1)
-
-    @cached_property
-    def tie_strengths(self) -> dict[int, float]:
-        """δ of each size of tied blocks."""
-        found = np.exp(self.parameters[self.choices.n_scores :])
-        return dict(zip(self.choices.orders[1:].tolist(), found.tolist(), strict=True))
 
 
 @compiled
