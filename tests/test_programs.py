@@ -73,10 +73,10 @@ SMALL = {
         ["--items", 20, "--comparisons", 2000, "--rankings", 40, "--repeat", 1],
         [
             "20 items, 2,000 comparisons",
-            *(f"{name} # s # steps off by #" for name in ("newton", "mm", "choix")),
-            "ties of 2 in 12 # s # steps",
-            "Mallows, 12 items # s distance #, at least #",
-            "linear, 800 x 20 # s # steps",
+            *(f"{name} # s # s cpu # steps off by #" for name in ("newton", "mm", "choix")),
+            "ties of 2 in 12 # s # s cpu # steps",
+            "Mallows, 12 items # s # s cpu distance #, at least #",
+            "linear, 800 x 20 # s # s cpu # steps",
         ],
     ),
     "plus.py": (
