@@ -68,3 +68,11 @@ def test_the_command_line_says_that_items_have_no_scores(command_line, tmp_path)
     code, out, err = command_line("score", tmp_path / "model", tmp_path / "rows.txt")
     assert (code, out) == (2, "")
     assert "holds a PlackettLuce, which ranks items and has no scores for rows" in " ".join(err.split())
+
+
+def test_ids_may_be_arrays_of_objects():
+    objects = np.array(["a", "b", "c"], object)
+    model = PlackettLuce(1.0).fit(pairs=(objects[[0, 0, 1]], objects[[1, 2, 2]]), items=objects)
+    assert model.rank() == ["a", "b", "c"]
+    with pytest.raises(ValueError, match=r"better must hold item ids, integers or strings; got 1\.5"):
+        PlackettLuce(1.0).fit(pairs=(np.array([1, 1.5], object), [2, 3]))
