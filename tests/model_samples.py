@@ -19,6 +19,7 @@ from podium import (
     ExtendedBinary,
     InfinitePush,
     LambdaMART,
+    LinearPlackettLuce,
     NearestNeighbor,
     ORBoost,
     OrdinalThresholds,
@@ -68,6 +69,7 @@ def fitted_models(checkpoint):
         "pnorm_push": PNormPush(6, p=3.0),
         "pnorm_push_features": PNormPush(4, weak="feature", query_scale="sum"),
         "infinite_push": InfinitePush(alpha=0.01),
+        "linear_plackett_luce": LinearPlackettLuce(),
         "checkpoint": RankBoost(5, checkpoint=checkpoint),
     }
     models = {name: ranker.fit(X, y, qid=qid) for name, ranker in rankers.items()}

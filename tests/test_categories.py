@@ -12,6 +12,7 @@ from podium import (
     MART,
     FormatError,
     LambdaMART,
+    LinearPlackettLuce,
     NearestNeighbor,
     PNormPush,
     PodiumError,
@@ -271,6 +272,8 @@ def test_a_grid_search_takes_frames_with_categories(made):
 
 @pytest.mark.parametrize(
     "ranker", [RankBoost(), RankBoostPlus(), PNormPush(), NearestNeighbor(), PreferenceRegression(), VectorSimilarity()]
+    "ranker",
+    [RankBoost(), RankBoostPlus(), NearestNeighbor(), PreferenceRegression(), VectorSimilarity(), LinearPlackettLuce()],
 )
 def test_rankers_of_numbers_refuse_categories_in_one_sentence(ranker, made):
     town, numbers, y, qid = made

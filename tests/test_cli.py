@@ -380,6 +380,7 @@ TRAINED = {
     "PreferenceRegression": [],
     "NearestNeighbor": [],
     "VectorSimilarity": [],
+    "LinearPlackettLuce": [],
     "AdaBoostOR": ["n_estimators=2"],
     "BaggingOR": ["n_estimators=2"],
     "ORStump": [],

@@ -10,6 +10,7 @@ from podium import (
     MART,
     AdaBoostOR,
     LambdaMART,
+    LinearPlackettLuce,
     NearestNeighbor,
     ORBoost,
     OrdinalThresholds,
@@ -48,6 +49,7 @@ RANKERS = {
     "NearestNeighbor": NearestNeighbor(),
     "PreferenceRegression": PreferenceRegression(),
     "VectorSimilarity": VectorSimilarity(),
+    "LinearPlackettLuce": LinearPlackettLuce(),
 }
 GRADERS = {
     "ORStump": ORStump(),
@@ -77,7 +79,7 @@ def draw_fit(rng, n):
     return given
 
 
-@pytest.mark.filterwarnings("ignore:Nothing was learned")
+@pytest.mark.filterwarnings("ignore:Nothing was learned", "ignore:LinearPlackettLuce stopped")
 @pytest.mark.parametrize("name", RANKERS)
 def test_rankers_give_finite_scores_or_a_sentence(name):
     learned = 0

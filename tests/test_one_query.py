@@ -10,6 +10,7 @@ from sklearn.base import clone
 from podium import (
     MART,
     LambdaMART,
+    LinearPlackettLuce,
     NearestNeighbor,
     PNormPush,
     PodiumError,
@@ -38,6 +39,7 @@ BY_QUERY = {
     "LambdaMART": LambdaMART(2, min_child_samples=2),
     "cross-entropy": MART(2, loss="cross_entropy", min_child_samples=2),
     "NearestNeighbor": NearestNeighbor(),
+    "LinearPlackettLuce": LinearPlackettLuce(),
 }
 BY_ROW = {"MART": MART(2, min_child_samples=2), "PreferenceRegression": PreferenceRegression()}
 

@@ -9,6 +9,7 @@ import podium
 from parameters import EFFECTS
 
 for part in ("shared", "trees", "lambdas", "stumps", "push", "ordinal"):
+for part in ("shared", "trees", "lambdas", "stumps", "ordinal", "permutations"):
     import_module(f"parameters.{part}")
 
 pytestmark = [

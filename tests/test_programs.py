@@ -70,6 +70,16 @@ SMALL = {
         ["--train", 200, "--rounds", 3, "--repeat", 1],
         ["200 rows x 16 features, 10 grades, 3 rounds", "AdaBoostOR # s, plain form # s: # times", "test cost #"],
     ),
+    "permutations.py": (
+        ["--items", 20, "--comparisons", 2000, "--rankings", 40, "--repeat", 1],
+        [
+            "20 items, 2,000 comparisons",
+            *(f"{name} # s # s cpu # steps off by #" for name in ("newton", "mm", "choix")),
+            "ties of 2 in 12 # s # s cpu # steps",
+            "Mallows, 12 items # s # s cpu distance #, at least #",
+            "linear, 800 x 20 # s # s cpu # steps",
+        ],
+    ),
     "plus.py": (
         ["--items", 30, "--raters", 20, "--rounds", 3, "--repeat", 1, "--optimal"],
         [

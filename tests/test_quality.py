@@ -16,6 +16,7 @@ from podium import (
     BaggingOR,
     ExtendedBinary,
     LambdaMART,
+    LinearPlackettLuce,
     NearestNeighbor,
     ORBoost,
     OrdinalThresholds,
@@ -58,6 +59,7 @@ BY_QUERY = {
     "NearestNeighbor": NearestNeighbor(),
     "PreferenceRegression": PreferenceRegression(),
     "VectorSimilarity": VectorSimilarity(),
+    "LinearPlackettLuce": LinearPlackettLuce(),
 }
 ORDINAL = {
     "ORStump": ORStump(),

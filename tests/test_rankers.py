@@ -15,6 +15,7 @@ from podium import (
     MART,
     InfinitePush,
     LambdaMART,
+    LinearPlackettLuce,
     NearestNeighbor,
     PNormPush,
     PodiumError,
@@ -46,6 +47,7 @@ RANKERS = [
     VectorSimilarity(),
     NearestNeighbor(n_neighbors=2),
     InfinitePush(alpha=0.01),
+    LinearPlackettLuce(),
 ]
 
 REPEATED_ROWS = "a repeated row takes a place of its own in the ranking, and so in the measure that weighs pairs"
@@ -70,6 +72,7 @@ def checks_that_cannot_apply(estimator):
         NearestNeighbor(),
         PreferenceRegression(),
         VectorSimilarity(),
+        LinearPlackettLuce(),
     ],
     expected_failed_checks=checks_that_cannot_apply,
 )

@@ -38,11 +38,14 @@ from .rankers import ImportedLinear as ImportedLinear
 from .rankers import ImportedTrees as ImportedTrees
 from .rankers import InfinitePush as InfinitePush
 from .rankers import LambdaMART as LambdaMART
+from .rankers import LinearPlackettLuce as LinearPlackettLuce
+from .rankers import Mallows as Mallows
 from .rankers import NearestNeighbor as NearestNeighbor
 from .rankers import ORBoost as ORBoost
 from .rankers import OrdinalThresholds as OrdinalThresholds
 from .rankers import ORStump as ORStump
 from .rankers import PNormPush as PNormPush
+from .rankers import PlackettLuce as PlackettLuce
 from .rankers import PRank as PRank
 from .rankers import PreferenceRegression as PreferenceRegression
 from .rankers import RankBoost as RankBoost

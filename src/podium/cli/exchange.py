@@ -6,12 +6,12 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from podium.cli.files import load_unlabelled, named_columns, read_names
+from podium.cli.files import load_ranker, load_unlabelled, named_columns, read_names
 from podium.cli.options import Source, setting
 from podium.cli.output import show_lines
 from podium.export import check_options
 from podium.model_file import check_writable
-from podium.rankers import import_model, load
+from podium.rankers import import_model
 from podium.report import export_report
 
 
@@ -39,7 +39,7 @@ def export_file(
     check_writable(output)
     given = dict(map(setting, options))
     check_options(model_format, given)
-    model = load(model_file)
+    model = load_ranker(model_file)
     model.export(output, model_format, feature_names=None if names is None else read_names(names), **given)
     if check is None:
         print(json.dumps({"model": str(output)}) if as_json else f"model: {output}")

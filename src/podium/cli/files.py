@@ -11,7 +11,7 @@ import numpy as np
 from podium._types import Frame, MatrixLike
 from podium._validation import Array, PodiumError, check_choice
 from podium.cli.options import Source
-from podium.rankers import Estimator
+from podium.rankers import Estimator, load
 from podium.readers import RankingTable, read_csv, read_letor, read_parquet, read_query_sizes
 
 FORMATS = ("auto", "letor", "csv", "parquet")
@@ -47,6 +47,16 @@ def load_table(
     if sizes.sum() != n_rows:
         raise PodiumError(f"The sizes in {query_sizes} must sum to {n_rows}, the rows of {path}; got {sizes.sum()}.")
     return table._replace(qid=np.repeat(np.arange(len(sizes)), sizes))
+
+
+def load_ranker(path: Path) -> Estimator:
+    """Load a model that scores rows; refuse one of items."""
+    model = load(path)
+    if isinstance(model, Estimator):
+        return model
+    raise PodiumError(
+        f"{path} holds a {type(model).__name__}, which ranks items and has no scores for rows of features."
+    )
 
 
 def load_unlabelled(source: Source, model: Estimator, with_queries: bool = False) -> RankingTable:

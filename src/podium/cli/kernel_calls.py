@@ -175,6 +175,16 @@ def read_files() -> None:
         readers.read_pairs(path)
 
 
+def rank_items() -> None:
+    """Models of permutations: choices without and with ties, consensus by exact and by local search."""
+    X, y, qid = _table()
+    _fit_all([rankers.LinearPlackettLuce()], X, y, qid=qid)
+    rankers.PlackettLuce(1.0).fit([[0, 1, 2], [1, 2, 0]], pairs=([0], [1]))
+    rankers.PlackettLuce(1.0).fit([[0, [1, 2]], [1, 2, 0]])
+    for search in ("exact", "local"):
+        rankers.Mallows(search).fit([[0, 1, 2], [1, 2, 0], [2, 0, 1]])
+
+
 JOBS: dict[str, Callable[[], None]] = {
     "trees": boost_trees,
     "other trees": boost_other_trees,
@@ -182,6 +192,7 @@ JOBS: dict[str, Callable[[], None]] = {
     "other stumps": boost_other_stumps,
     "measures": measure_rankings,
     "grades": rank_grades,
+    "permutations": rank_items,
     "models": examine_models,
     "files": read_files,
 }

@@ -9,11 +9,11 @@ from typing import Any
 import scipy.sparse as sp
 
 from podium._validation import PodiumError, check_choice
-from podium.cli.files import load_table, load_unlabelled, named_columns
+from podium.cli.files import load_ranker, load_table, load_unlabelled, named_columns
 from podium.cli.options import Source, setting
 from podium.cli.output import show
 from podium.model_file import check_writable, write_text
-from podium.rankers import RANKERS, Estimator, OrdinalThresholds, Ranker, load
+from podium.rankers import RANKERS, Estimator, OrdinalThresholds, Ranker
 from podium.rankers.boosted import Boosted
 from podium.readers import RankingTable, read_pairs
 from podium.report import training_report
@@ -44,7 +44,7 @@ def train(
 
 def score(model_file: Path, source: Source, output: Path | None) -> None:
     """Score the rows of a data file, one score (or grade) a line."""
-    model = load(model_file)
+    model = load_ranker(model_file)
     table = load_unlabelled(source, model)
     lines = "\n".join(map(repr, model.predict(named_columns(table)).tolist())) + "\n"
     if output is None:

@@ -22,11 +22,13 @@ from podium.rankers.ordinal_rankers import (
     PRank,
 )
 from podium.rankers.pnorm_push import PNormPush
+from podium.rankers.permutation_models import ITEM_MODELS, LinearPlackettLuce, Mallows, PermutationModel, PlackettLuce
 from podium.rankers.rankboost import RankBoost, generalization_bound
 from podium.rankers.rankboost_plus import RankBoostPlus, exponential_losses
 from podium.rankers.ranker import Ranker
 
 __all__ = [
+    "ITEM_MODELS",
     "MART",
     "RANKERS",
     "SVOR",
@@ -38,6 +40,8 @@ __all__ = [
     "ImportedTrees",
     "InfinitePush",
     "LambdaMART",
+    "LinearPlackettLuce",
+    "Mallows",
     "NearestNeighbor",
     "ORBoost",
     "ORStump",
@@ -45,6 +49,8 @@ __all__ = [
     "OrdinalThresholds",
     "PNormPush",
     "PRank",
+    "PermutationModel",
+    "PlackettLuce",
     "PreferenceRegression",
     "RankBoost",
     "RankBoostPlus",
@@ -70,6 +76,7 @@ RANKERS.update(
         PreferenceRegression,
         NearestNeighbor,
         VectorSimilarity,
+        LinearPlackettLuce,
         AdaBoostOR,
         BaggingOR,
         ORStump,
@@ -84,10 +91,14 @@ RANKERS.update(
 )
 
 
-def load(path: str | PathLike[str]) -> Estimator:
-    """Return the fitted ranker that ``save`` wrote to a file.
+def load(path: str | PathLike[str]) -> Estimator | PermutationModel:
+    """Return the fitted ranker, or model of items, that ``save`` wrote to a file.
 
     Nothing in the file is executed. A file that is damaged, or was made to do harm, is a `FormatError`.
     """
-    ranker: Estimator = saved_rankers.fitted_ranker(read_model(path), path)
+    content = read_model(path)
+    name = content.get("ranker")
+    if isinstance(name, str) and name in ITEM_MODELS:
+        return ITEM_MODELS[name].from_content(content, path)
+    ranker: Estimator = saved_rankers.fitted_ranker(content, path)
     return ranker
