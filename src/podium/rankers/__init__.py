@@ -23,6 +23,8 @@ from podium.rankers.ordinal_rankers import (
 from podium.rankers.rankboost import RankBoost, generalization_bound
 from podium.rankers.rankboost_plus import RankBoostPlus, exponential_losses
 from podium.rankers.ranker import Ranker
+from podium.rankers.treerank import CRank, RankOver, TreeRank
+from podium.rankers.treerank_forest import TreeRankForest, TreeRankTournament
 
 __all__ = [
     "MART",
@@ -30,6 +32,7 @@ __all__ = [
     "SVOR",
     "AdaBoostOR",
     "BaggingOR",
+    "CRank",
     "Estimator",
     "ExtendedBinary",
     "ImportedLinear",
@@ -44,7 +47,11 @@ __all__ = [
     "PreferenceRegression",
     "RankBoost",
     "RankBoostPlus",
+    "RankOver",
     "Ranker",
+    "TreeRank",
+    "TreeRankForest",
+    "TreeRankTournament",
     "VectorSimilarity",
     "exponential_losses",
     "generalization_bound",
@@ -74,6 +81,11 @@ RANKERS.update(
         OrdinalThresholds,
         ImportedTrees,
         ImportedLinear,
+        TreeRank,
+        TreeRankForest,
+        TreeRankTournament,
+        RankOver,
+        CRank,
     )
 )
 
