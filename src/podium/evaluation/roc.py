@@ -189,7 +189,7 @@ def roc_surface(y: ArrayLike, scores: ArrayLike, *, n_points: int = 51) -> RocSu
     Examples
     --------
     >>> surface = roc_surface([0, 1, 2], [0.1, 0.2, 0.3])
-    >>> surface.volume, surface.middle.max()
+    >>> surface.volume, surface.middle.max().item()
     (1.0, 1.0)
     """
     labels, given = _pooled(y, scores)

@@ -78,7 +78,7 @@ class RankingTrees(Ranker):
         feedback_of(data)  # refuses labels without any pair, and says why
         trees = self._grow(data, data.labels)
         if all(tree.n_cells == 1 for tree in trees):
-            why = "no split of a feature gains anything, or none leaves min_child_weight on both sides"
+            why = "no split gains anything, leaves min_child_weight on both sides, and is kept by pruning, where it is done"
             warnings.warn(f"Nothing was learned, so that all predictions are equal: {why}.", stacklevel=4)
         self._keep(trees)
         self.lowest_label_, self.highest_label_ = float(data.labels.min()), float(data.labels.max())
@@ -170,14 +170,14 @@ class TreeRank(_OneTree):
     """A tree of the ROC curve: each cell is split where the AUC gains most, the upper part stands above the rest.
 
     A cell C of tied rows is split into C' and the rest such that ``N(C) P(C') - P(C) N(C')`` is largest, with P and N
-    the weights of the two grades: a classification problem in which both grades weigh alike in the cell (LeafRank, solved
-    over stumps or small trees). It is the area that the split adds to the ROC curve, twice, times the weight of all
-    pairs. The cell of the largest gain is split first. Cells keep the order of the tree, and the ROC curve of the
+    the weights of the two grades: a classification problem in which both grades weigh alike in the cell (LeafRank,
+    solved over stumps or small trees). It is the area that the split adds to the ROC curve, twice, times the weight of
+    all pairs. The cell of the largest gain is split first. Cells keep the order of the tree, and the ROC curve of the
     training rows is the piecewise linear curve through the cells; it need not be concave.
 
     More is done than the papers have: with queries, pairs are those within a query, and the gain is that of the AUC
-    over all such pairs, ``Σ_q N_q(C) P_q(C') - P_q(C) N_q(C')``, so that splits do not learn what tells queries apart; the
-    cells themselves are the same for all queries. More than two grades, or continuous labels, make pairs of all
+    over all such pairs, ``Σ_q N_q(C) P_q(C') - P_q(C) N_q(C')``, so that splits do not learn what tells queries apart;
+    the cells themselves are the same for all queries. More than two grades, or continuous labels, make pairs of all
     different labels, and the gain is that of their concordance (Kendall's τ). Missing values go to the side where they
     gain more; an absent entry of a sparse matrix is missing. A row's weight counts once in each of its pairs, a query's
     weight once in each pair of the query. A split takes O(n F) for n rows of the cell and F features.
@@ -196,8 +196,8 @@ class TreeRank(_OneTree):
         What a split must add, as a share of all pairs: the AUC is ``(1 + Σ gain) / 2``.
     pruning_folds : int
         Folds of the cross-validation that prunes the tree; 0 leaves it as it grew. The penalty for a split is taken
-        that is best for the AUC of the rows left out. Folds part whole queries, or rows if there is one query, by a hash of
-        their features.
+        that is best for the AUC of the rows left out. Folds part whole queries, or rows if there is one query,
+        by a hash of their features.
     max_bins : int
         Most bins of a feature.
 
@@ -213,11 +213,11 @@ class TreeRank(_OneTree):
     Examples
     --------
     >>> model = TreeRank(leafrank_depth=1, min_child_weight=1, pruning_folds=0)
-    >>> model = model.fit([[1.0], [2.0], [3.0], [4.0]], [0, 1, 0, 1])
+    >>> model = model.fit([[1.0], [2.0], [3.0], [4.0]], [0, 0, 0, 1])
     >>> model.predict([[1.0], [2.5], [9.0]]).tolist()
-    [0.125, 0.5, 0.875]
+    [0.375, 0.375, 0.875]
     >>> print(model.export_text(["price"]).splitlines()[0])
-       0  price <= 1: cell 2, else split 1  (gain 0.5000)
+       0  price <= 3: cell 1, else cell 0  (gain 1.0000)
     """
 
     _parameter_constraints: ClassVar[dict[str, list[object]]] = {

@@ -99,7 +99,7 @@ class Growth:
         number: int,
     ) -> None:
         """Search the split of a cell, and put the cell in the queue if it gains enough."""
-        if cell.depth >= self.max_depth or len(cell.rows) < 2 or total <= 0:
+        if cell.depth >= self.max_depth or total <= 0:
             return
         cell.region = self._search(data, rows, cell)
         if cell.region is None:

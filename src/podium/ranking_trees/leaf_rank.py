@@ -87,7 +87,7 @@ class LeafRank:
     def _grow(self, rows: Array, potentials: Array, mass: Array, levels: int, splits: list[list[int]]) -> int:
         """Add the splits of some rows, and return what leads to them."""
         leaf = UPPER if potentials.sum() > 0 else LOWER
-        if levels == 0 or len(rows) < 2:
+        if levels == 0 or potentials.max() <= 0 or potentials.min() >= 0:
             return leaf
         found = np.zeros(3, ROW)
         exact = levels == 1
@@ -148,6 +148,8 @@ def _best_cut(
             sums[code, 2] += mass[i]
         s = a = m = 0.0
         for cut in range(1, n_bins[f] + 1):
+            if sums[cut, 2] == 0.0:
+                continue  # parts the rows as the cut before it does
             s, a, m = s + sums[cut, 0], a + sums[cut, 1], m + sums[cut, 2]
             for missing_left in range(2 if sums[0, 2] > 0.0 else 1):
                 left_s, left_a, left_m = s, a, m

@@ -1,8 +1,8 @@
 """Pruning of ranking trees by cross-validated concordance.
 
 As gains add up, ``gain of a tree - penalty × its splits`` is largest for a subtree that is found from the leaves up,
-and what a subtree gains on other rows is the sum of what its splits gain there. So a fold is measured for all penalties at
-once: its rows go down its tree a single time.
+and what a subtree gains on other rows is the sum of what its splits gain there. So a fold is measured for all
+penalties at once: its rows go down its tree a single time.
 """
 
 from __future__ import annotations
