@@ -144,7 +144,8 @@ def integrated_roc_curve(y: ArrayLike, scores: ArrayLike, *, n_points: int = 101
     for level, count in zip(levels[1:-1], counts[1:-1], strict=True):
         other = labels != level
         curve = _curve(labels[other] > level, given[other], np.ones(int(other.sum())))
-        mean += count * _upper_interpolation(rates, curve)
+        # A little to the right, so that where the curve rises steeply the upper end is taken, whatever the rounding.
+        mean += count * np.interp(rates + 1e-12, curve.false_positive, curve.true_positive)
     return RocCurve(rates, mean / counts[1:-1].sum(), np.empty(0), integrated_auc(y, scores))
 
 
@@ -235,13 +236,6 @@ def _curve(positive: Array, scores: Array, weight: Array) -> RocCurve:
         raise NoPairsError("A ROC curve needs rows of both kinds with positive weight.")
     x, y = shares[0] / shares[0][-1], shares[1] / shares[1][-1]
     return RocCurve(x, y, np.append(np.inf, scores[order][last]), float(np.trapezoid(y, x)))
-
-
-def _upper_interpolation(rates: Array, curve: RocCurve) -> Array:
-    """Return the curve at some rates, the upper end where it rises steeply."""
-    last = np.append(np.diff(curve.false_positive) > 0, True)
-    values: Array = np.interp(rates, curve.false_positive[last], curve.true_positive[last])
-    return values
 
 
 def _refuse_few(levels: Array, least: int, what: str) -> None:

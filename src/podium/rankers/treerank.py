@@ -78,7 +78,7 @@ class RankingTrees(Ranker):
         feedback_of(data)  # refuses labels without any pair, and says why
         trees = self._grow(data, data.labels)
         if all(tree.n_cells == 1 for tree in trees):
-            why = "no split gains anything, leaves min_child_weight on both sides, and is kept by pruning, where it is done"
+            why = "no split gains anything, leaves min_child_weight on both sides and is kept by pruning"
             warnings.warn(f"Nothing was learned, so that all predictions are equal: {why}.", stacklevel=4)
         self._keep(trees)
         self.lowest_label_, self.highest_label_ = float(data.labels.min()), float(data.labels.max())

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from podium._compiled import ROW, SCORE, compiled
+from podium._compiled import ROW, SCORE, compiled, inlined_part
 from podium._validation import Array
 from podium.binning import BlockBins
 
@@ -136,8 +136,8 @@ def _best_cut(
         all_s += potentials[i]
         all_a += abs(potentials[i])
         all_m += mass[i]
-    before = abs(all_s) if exact else (all_s * all_s / all_a if all_a > 0.0 else 0.0)
-    best, margin = 0.0, 1e-10 * all_a
+    best, margin = 0.0, EQUAL * all_a
+    before = _worth(all_s, all_a, margin, exact)
     for f in features:
         sums[:] = 0.0
         block, column = f // 16, f % 16
@@ -159,17 +159,20 @@ def _best_cut(
                 empty = 1e-12 * all_m
                 if left_m <= empty or right_m <= empty or left_m < min_mass or right_m < min_mass:
                     continue
-                gain = -before
-                if exact:
-                    gain += abs(left_s) + abs(right_s)
-                else:
-                    gain += left_s * left_s / left_a if left_a > margin else 0.0
-                    gain += right_s * right_s / right_a if right_a > margin else 0.0
+                gain = _worth(left_s, left_a, margin, exact) + _worth(right_s, right_a, margin, exact) - before
                 if gain > best + margin:
                     best = gain
                     found_out[0], found_out[1] = f, cut
                     found_out[2] = missing_left if sums[0, 2] > 0.0 else left_m >= right_m
     return best > 0.0
+
+
+@inlined_part
+def _worth(total: float, size: float, margin: float, exact: bool) -> float:
+    """What one side of a split counts: |S|, or S²/A."""
+    if exact:
+        return abs(total)
+    return total * total / size if size > margin else 0.0
 
 
 @compiled
