@@ -15,6 +15,7 @@ from podium import (
     PreferenceRegression,
     RankBoost,
     RankBoostPlus,
+    TreeRank,
     blend,
     compare,
     evaluate,
@@ -36,6 +37,7 @@ BY_QUERY = {
     "LambdaMART": LambdaMART(2, min_child_samples=2),
     "cross-entropy": MART(2, loss="cross_entropy", min_child_samples=2),
     "NearestNeighbor": NearestNeighbor(),
+    "TreeRank": TreeRank(4, min_child_weight=1.0, pruning_folds=0),
 }
 BY_ROW = {"MART": MART(2, min_child_samples=2), "PreferenceRegression": PreferenceRegression()}
 

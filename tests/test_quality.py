@@ -24,6 +24,8 @@ from podium import (
     PreferenceRegression,
     RankBoost,
     RankBoostPlus,
+    TreeRankForest,
+    TreeRankTournament,
     VectorSimilarity,
     evaluate,
     make_preferences,
@@ -53,6 +55,8 @@ BY_QUERY = {
     "NearestNeighbor": NearestNeighbor(),
     "PreferenceRegression": PreferenceRegression(),
     "VectorSimilarity": VectorSimilarity(),
+    "TreeRankForest": TreeRankForest(20),
+    "TreeRankTournament": TreeRankTournament(5),
 }
 ORDINAL = {
     "ORStump": ORStump(),
