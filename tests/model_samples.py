@@ -16,6 +16,7 @@ from podium import (
     SVOR,
     AdaBoostOR,
     BaggingOR,
+    CRank,
     ExtendedBinary,
     InfinitePush,
     LambdaMART,
@@ -29,6 +30,10 @@ from podium import (
     PreferenceRegression,
     RankBoost,
     RankBoostPlus,
+    RankOver,
+    TreeRank,
+    TreeRankForest,
+    TreeRankTournament,
     VectorSimilarity,
     import_model,
 )
@@ -70,6 +75,11 @@ def fitted_models(checkpoint):
         "pnorm_push_features": PNormPush(4, weak="feature", query_scale="sum"),
         "infinite_push": InfinitePush(alpha=0.01),
         "linear_plackett_luce": LinearPlackettLuce(),
+        "treerank": TreeRank(6, min_child_weight=2.0, pruning_folds=3),
+        "treerank_forest": TreeRankForest(3, leafrank_depth=2, consensus="median"),
+        "treerank_tournament": TreeRankTournament(1, max_leaves=4, duels="adjacent"),
+        "rankover": RankOver(5, leafrank_depth=2),
+        "crank": CRank(6, min_child_weight=2.0, measure="triples"),
         "checkpoint": RankBoost(5, checkpoint=checkpoint),
     }
     models = {name: ranker.fit(X, y, qid=qid) for name, ranker in rankers.items()}

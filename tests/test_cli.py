@@ -388,6 +388,11 @@ TRAINED = {
     "PRank": ["epochs=2"],
     "SVOR": ["kernel=linear"],
     "OrdinalThresholds": ["folds=null"],
+    "TreeRank": [],
+    "TreeRankForest": ["n_estimators=2"],
+    "TreeRankTournament": ["n_estimators=1"],
+    "RankOver": [],
+    "CRank": [],
 }
 """Every ranker that can be trained from the command line, with what makes that quick."""
 NOT_TRAINED = {

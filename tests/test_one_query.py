@@ -17,6 +17,7 @@ from podium import (
     PreferenceRegression,
     RankBoost,
     RankBoostPlus,
+    TreeRank,
     blend,
     compare,
     evaluate,
@@ -40,6 +41,7 @@ BY_QUERY = {
     "cross-entropy": MART(2, loss="cross_entropy", min_child_samples=2),
     "NearestNeighbor": NearestNeighbor(),
     "LinearPlackettLuce": LinearPlackettLuce(),
+    "TreeRank": TreeRank(4, min_child_weight=1.0, pruning_folds=0),
 }
 BY_ROW = {"MART": MART(2, min_child_samples=2), "PreferenceRegression": PreferenceRegression()}
 

@@ -123,6 +123,14 @@ SMALL = {
         ["--repeat", 1, "--warm"],
         ["podium --help # #", "import podium # #", "first evaluate, new process # #"],
     ),
+    "treerank.py": (
+        ["--trees", 2, "--leaves", 3, "--rows", 120, "--seeds", 1, "--folds", 2],
+        [
+            "2 trees, 3 leaves, 1 seeds x 2 folds",
+            "breast cancer TreeRankForest # # RandomForestClassifier # # # ± #",
+            "made 120 x 57 TreeRank # # DecisionTreeClassifier # # # ± #",
+        ],
+    ),
     "measures.py": (
         ["many", "long", "--queries", 200, "--long", 300, "--rounds", 1],
         ["200 queries x 100 rows", "podium ndcg@10 # ms", "one query of 300 rows", "scipy kendalltau # ms"],

@@ -26,6 +26,8 @@ from podium import (
     PreferenceRegression,
     RankBoost,
     RankBoostPlus,
+    TreeRankForest,
+    TreeRankTournament,
     VectorSimilarity,
     evaluate,
     make_preferences,
@@ -60,6 +62,8 @@ BY_QUERY = {
     "PreferenceRegression": PreferenceRegression(),
     "VectorSimilarity": VectorSimilarity(),
     "LinearPlackettLuce": LinearPlackettLuce(),
+    "TreeRankForest": TreeRankForest(20),
+    "TreeRankTournament": TreeRankTournament(5),
 }
 ORDINAL = {
     "ORStump": ORStump(),

@@ -122,6 +122,14 @@ def _move_ties(pairs: tuple[Array, Array, Array]) -> None:
     weights.moments(np.arange(20) % 2 / 1.0, 0.5, patterns, tie_tables(np.stack([logs, logs, logs], axis=1)))
 
 
+def grow_ranking_trees() -> None:
+    """Trees of the ROC curve, and the curves themselves."""
+    X, y, qid = _table()
+    models: list[Any] = [rankers.TreeRank(6, min_child_weight=1), rankers.CRank(6, min_child_weight=1)]
+    _fit_all([*models, rankers.TreeRankForest(2), rankers.RankOver(4, min_child_weight=1)], X, y, qid=qid)
+    evaluation.integrated_auc(np.arange(20.0), np.arange(20.0) % 7)
+
+
 def rank_grades() -> None:
     """Ordinal rankers."""
     X, y, _ = _table()
@@ -193,6 +201,7 @@ JOBS: dict[str, Callable[[], None]] = {
     "measures": measure_rankings,
     "grades": rank_grades,
     "permutations": rank_items,
+    "ranking trees": grow_ranking_trees,
     "models": examine_models,
     "files": read_files,
 }

@@ -4,6 +4,15 @@ from podium.evaluation.lambda_symmetry import LambdaSymmetry, lambda_symmetry
 from podium.evaluation.optimality import LocalOptimality, local_optimality
 from podium.evaluation.queries import compare, evaluate
 from podium.evaluation.results import Comparison, Evaluation, MeasureResult, PairedResult
+from podium.evaluation.roc import (
+    RocCurve,
+    RocSurface,
+    integrated_auc,
+    integrated_roc_curve,
+    roc_curve,
+    roc_curves,
+    roc_surface,
+)
 from podium.evaluation.runs import evaluate_run
 from podium.evaluation.weight_curves import WeightCurves, weight_curves
 
@@ -14,11 +23,18 @@ __all__ = [
     "LocalOptimality",
     "MeasureResult",
     "PairedResult",
+    "RocCurve",
+    "RocSurface",
     "WeightCurves",
     "compare",
     "evaluate",
     "evaluate_run",
+    "integrated_auc",
+    "integrated_roc_curve",
     "lambda_symmetry",
     "local_optimality",
+    "roc_curve",
+    "roc_curves",
+    "roc_surface",
     "weight_curves",
 ]

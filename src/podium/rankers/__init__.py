@@ -26,6 +26,8 @@ from podium.rankers.permutation_models import ITEM_MODELS, LinearPlackettLuce, M
 from podium.rankers.rankboost import RankBoost, generalization_bound
 from podium.rankers.rankboost_plus import RankBoostPlus, exponential_losses
 from podium.rankers.ranker import Ranker
+from podium.rankers.treerank import CRank, RankOver, TreeRank
+from podium.rankers.treerank_forest import TreeRankForest, TreeRankTournament
 
 __all__ = [
     "ITEM_MODELS",
@@ -34,6 +36,7 @@ __all__ = [
     "SVOR",
     "AdaBoostOR",
     "BaggingOR",
+    "CRank",
     "Estimator",
     "ExtendedBinary",
     "ImportedLinear",
@@ -54,7 +57,11 @@ __all__ = [
     "PreferenceRegression",
     "RankBoost",
     "RankBoostPlus",
+    "RankOver",
     "Ranker",
+    "TreeRank",
+    "TreeRankForest",
+    "TreeRankTournament",
     "VectorSimilarity",
     "exponential_losses",
     "generalization_bound",
@@ -87,6 +94,11 @@ RANKERS.update(
         OrdinalThresholds,
         ImportedTrees,
         ImportedLinear,
+        TreeRank,
+        TreeRankForest,
+        TreeRankTournament,
+        RankOver,
+        CRank,
     )
 )
 
