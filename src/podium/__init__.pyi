@@ -38,10 +38,13 @@ from .rankers import NearestNeighbor as NearestNeighbor
 from .rankers import ORBoost as ORBoost
 from .rankers import OrdinalThresholds as OrdinalThresholds
 from .rankers import ORStump as ORStump
+from .rankers import PlugInRanker as PlugInRanker
 from .rankers import PRank as PRank
 from .rankers import PreferenceRegression as PreferenceRegression
 from .rankers import RankBoost as RankBoost
 from .rankers import RankBoostPlus as RankBoostPlus
+from .rankers import RankRLS as RankRLS
+from .rankers import RankSVM as RankSVM
 from .rankers import VectorSimilarity as VectorSimilarity
 from .rankers import exponential_losses as exponential_losses
 from .rankers import generalization_bound as generalization_bound

@@ -20,6 +20,9 @@ from podium.rankers.ordinal_rankers import (
     ORStump,
     PRank,
 )
+from podium.rankers.plug_in import PlugInRanker
+from podium.rankers.rank_rls import RankRLS
+from podium.rankers.rank_svm import RankSVM
 from podium.rankers.rankboost import RankBoost, generalization_bound
 from podium.rankers.rankboost_plus import RankBoostPlus, exponential_losses
 from podium.rankers.ranker import Ranker
@@ -41,9 +44,12 @@ __all__ = [
     "OrdinalRanker",
     "OrdinalThresholds",
     "PRank",
+    "PlugInRanker",
     "PreferenceRegression",
     "RankBoost",
     "RankBoostPlus",
+    "RankRLS",
+    "RankSVM",
     "Ranker",
     "VectorSimilarity",
     "exponential_losses",
@@ -64,6 +70,9 @@ RANKERS.update(
         PreferenceRegression,
         NearestNeighbor,
         VectorSimilarity,
+        RankSVM,
+        RankRLS,
+        PlugInRanker,
         AdaBoostOR,
         BaggingOR,
         ORStump,

@@ -1,0 +1,43 @@
+"""What rankers that compute with the values of features share: their scale, and that they learn at once."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from podium._sparse import take_rows
+from podium._validation import Array, PodiumError
+from podium.data import RankingData
+from podium.model_file import Column, Schema
+from podium.ordinal.scaling import Scaling
+from podium.rankers.estimator import Estimator
+from podium.rankers.ranker import Ranker
+
+
+class ScaledRanker(Ranker):
+    """Base of rankers without rounds that learn from scaled features."""
+
+    _kept: ClassVar[Schema] = Schema(Column("means_", size="n_features"))
+    scale: bool
+    means_: Array
+
+    def _learn(self, data: RankingData, evals: list[RankingData], init_model: Estimator | None = None) -> None:
+        if evals or init_model is not None:
+            raise PodiumError(
+                f"{type(self).__name__} does not learn in rounds, so eval_set and init_model must be None."
+            )
+        self._learn_at_once(data)
+
+    def _learn_at_once(self, data: RankingData) -> None:
+        """Learn from checked data."""
+        raise TypeError(f"{type(self).__name__} must say how it learns.")
+
+    def _scaled(self, data: RankingData) -> tuple[Array, Scaling]:
+        """Return the rows in canonical order, scaled, and their scale by their weights; without `scale` 1 it is."""
+        features = take_rows(data.features, data.queries.rows)
+        weights = data.weights if data.weights.any() else np.ones(len(data.queries.rows))
+        scaling = Scaling.of(features, weights, type(self).__name__)
+        if not self.scale:
+            scaling = Scaling(scaling.means, np.ones_like(scaling.deviations))
+        return scaling.apply(features), scaling
