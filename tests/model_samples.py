@@ -22,10 +22,13 @@ from podium import (
     ORBoost,
     OrdinalThresholds,
     ORStump,
+    PlugInRanker,
     PRank,
     PreferenceRegression,
     RankBoost,
     RankBoostPlus,
+    RankRLS,
+    RankSVM,
     VectorSimilarity,
     import_model,
 )
@@ -63,6 +66,11 @@ def fitted_models(checkpoint):
         "nearest_neighbors": NearestNeighbor(n_neighbors=3),
         "preference_regression": PreferenceRegression(),
         "vector_similarity": VectorSimilarity(),
+        "plug_in": PlugInRanker(),
+        "rank_rls": RankRLS(0.5, pair_weight="queries"),
+        "rank_rls_kernel": RankRLS(kernel="laplacian", gamma=0.5),
+        "rank_svm": RankSVM(30.0, penalty="l1"),
+        "rank_svm_kernel": RankSVM(kernel="rbf"),
         "checkpoint": RankBoost(5, checkpoint=checkpoint),
     }
     models = {name: ranker.fit(X, y, qid=qid) for name, ranker in rankers.items()}

@@ -15,10 +15,13 @@ from podium import (
     MART,
     LambdaMART,
     NearestNeighbor,
+    PlugInRanker,
     PodiumError,
     PreferenceRegression,
     RankBoost,
     RankBoostPlus,
+    RankRLS,
+    RankSVM,
     VectorSimilarity,
     _compiled,
     load,
@@ -40,6 +43,12 @@ RANKERS = [
     PreferenceRegression(),
     VectorSimilarity(),
     NearestNeighbor(n_neighbors=2),
+    RankSVM(tol=1e-13),
+    RankSVM(30.0, penalty="l1", tol=1e-13),
+    RankSVM(kernel="rbf", tol=1e-13, pair_weight="queries"),
+    RankRLS(),
+    RankRLS(kernel="laplacian"),
+    PlugInRanker(tol=1e-12),
 ]
 
 REPEATED_ROWS = "a repeated row takes a place of its own in the ranking, and so in the measure that weighs pairs"
@@ -61,6 +70,9 @@ def checks_that_cannot_apply(estimator):
         NearestNeighbor(),
         PreferenceRegression(),
         VectorSimilarity(),
+        RankSVM(tol=1e-10),
+        RankRLS(),
+        PlugInRanker(),
     ],
     expected_failed_checks=checks_that_cannot_apply,
 )

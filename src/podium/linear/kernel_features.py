@@ -57,5 +57,5 @@ class KernelFeatures:
 
 def kernel_values(rows: Array, others: Array, kernel: str, gamma: float) -> Array:
     """Return the kernel of each row with each of the others."""
-    values: Array = pairwise_kernels(rows, others, metric=kernel, gamma=gamma)
+    values: Array = pairwise_kernels(rows, others, metric=kernel, filter_params=True, gamma=gamma)
     return values

@@ -47,8 +47,8 @@ class RankSVM(KernelRanker):
         Weight of the mean loss against the penalty.
     penalty : {"l2", "l1", "mcp", "log"}
         "l2": ½ ‖w‖². "l1": ‖w‖₁, the problem of FenchelRank (Lai et al. 2013) with its bound on ‖w‖₁ as a penalty.
-        "mcp" and "log": concave in |w|, for still fewer features (Laporte et al. 2014), by majorisation from the l1
-        solution on; a stationary point, not always the lowest.
+        "mcp" and "log": concave in |w|, so that large weights are shrunk less and fewer features fit as well
+        (Laporte et al. 2014), by majorisation from the l1 solution on; a stationary point, not always the lowest.
     theta : float
         Where the concave penalties bend: "mcp" is ``|w| - w²/(2θ)`` up to θ and θ/2 beyond, "log" ``θ log(1 + |w|/θ)``.
     kernel : {"linear", "rbf", "laplacian"}
