@@ -125,7 +125,7 @@ def test_the_optimum_is_one_by_its_conditions_and_by_its_objective(penalty, C):
         slope = twin.slope(penalty, w, theta)
         np.testing.assert_allclose(pull[w != 0], -(slope * np.sign(w))[w != 0], atol=1e-7 * first)
         assert np.all(np.abs(pull[w == 0]) <= slope[w == 0] + 1e-7 * first)
-    assert model.violation_ <= 1e-9
+    assert model.violation_ <= 1e-7  # below the root of rounding no step lowers the objective
 
 
 @pytest.mark.parametrize("penalty", ["l2", "l1"])
@@ -283,8 +283,11 @@ def test_bad_input_is_refused_with_a_sentence():
         RankSVM(penalty="l1", kernel="rbf").fit(X, y, qid=qid)
     with pytest.raises(NoPairsError, match="all rows have the same label"):
         RankSVM().fit(X, 0 * y)
-    with pytest.raises(PodiumError, match="X must lie within"):
+    with pytest.raises(PodiumError, match=r"X must lie within ±1e\+100"):
         RankSVM().fit(X * 1e200, y, qid=qid)
+    X[0, 3] = 1e40
+    with pytest.raises(PodiumError, match=r"X must lie within 1e\+30 of its mean, .* feature 3 does not"):
+        RankSVM(scale=False).fit(X, y, qid=qid)
 
 
 def test_coordinate_descent_solves_its_quadratic_model():

@@ -11,10 +11,13 @@ from podium import (
     MART,
     LambdaMART,
     NearestNeighbor,
+    PlugInRanker,
     PodiumError,
     PreferenceRegression,
     RankBoost,
     RankBoostPlus,
+    RankRLS,
+    RankSVM,
     blend,
     compare,
     evaluate,
@@ -36,8 +39,14 @@ BY_QUERY = {
     "LambdaMART": LambdaMART(2, min_child_samples=2),
     "cross-entropy": MART(2, loss="cross_entropy", min_child_samples=2),
     "NearestNeighbor": NearestNeighbor(),
+    "RankSVM": RankSVM(),
+    "RankRLS": RankRLS(),
 }
-BY_ROW = {"MART": MART(2, min_child_samples=2), "PreferenceRegression": PreferenceRegression()}
+BY_ROW = {
+    "MART": MART(2, min_child_samples=2),
+    "PreferenceRegression": PreferenceRegression(),
+    "PlugInRanker": PlugInRanker(),
+}
 
 
 @pytest.fixture(autouse=True)

@@ -146,7 +146,7 @@ def test_two_grades_are_ranked_by_the_log_odds_of_logistic_regression():
     weight = np.random.default_rng(1).integers(1, 4, 60)
     model = PlugInRanker(0.7).fit(X, y > 0, qid=qid, sample_weight=weight)
     rows, _, _ = twin.scaled(X, weight)
-    peer = LogisticRegression(C=0.7, tol=1e-10, max_iter=1000).fit(rows, y > 0, sample_weight=weight)
+    peer = LogisticRegression(C=0.7 / weight.sum(), tol=1e-10, max_iter=1000).fit(rows, y > 0, sample_weight=weight)
     np.testing.assert_allclose(model.predict(X), peer.decision_function(rows), atol=1e-4)
     assert model.coefs_.shape == (1, 4)
 
@@ -158,7 +158,7 @@ def test_more_grades_are_ranked_by_the_expected_label():
     rows, _, _ = twin.scaled(X, np.ones(80))
     expected = 0.0
     for label, gap in ((0.0, 1.0), (1.0, 4.0)):
-        peer = LogisticRegression(tol=1e-10, max_iter=1000).fit(rows, y > label)
+        peer = LogisticRegression(C=100 / 80, tol=1e-10, max_iter=1000).fit(rows, y > label)
         expected = expected + gap * peer.predict_proba(rows)[:, 1]
     np.testing.assert_allclose(model.predict(X), expected, atol=1e-4)
     assert model.gaps_.tolist() == [1.0, 4.0]

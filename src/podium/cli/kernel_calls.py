@@ -130,6 +130,12 @@ def rank_grades() -> None:
         model.predict_rank(np.nan_to_num(X))
 
 
+def keep_margins() -> None:
+    """Rankers by margins and least squares on pairs."""
+    X, y, qid = _table()
+    _fit_all([rankers.RankSVM(), rankers.RankSVM(100.0, penalty="l1")], X, y, qid=qid)
+
+
 def measure_rankings() -> None:
     """Every measure, of grades and of other labels, in short and in long queries."""
     rng = np.random.default_rng(0)
@@ -176,6 +182,7 @@ JOBS: dict[str, Callable[[], None]] = {
     "other stumps": boost_other_stumps,
     "measures": measure_rankings,
     "grades": rank_grades,
+    "margins": keep_margins,
     "models": examine_models,
     "files": read_files,
 }

@@ -9,7 +9,7 @@ Airola, Pahikkala and Salakoski 2011, "Training linear ranking SVMs in linearith
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -51,11 +51,12 @@ class PairMargins:
     """
 
     def __init__(self, feedback: Feedback, n_rows: int) -> None:
+        parts = relative_weights(feedback)
         self.parts = [
-            _GradedMargins(part) if isinstance(part, Graded) else _ExplicitMargins(part, n_rows)
-            for part in feedback.parts
+            _GradedMargins(part) if isinstance(part, Graded) else _ExplicitMargins(part, n_rows) for part in parts
         ]
-        self.total = sum(part.total for part in self.parts)
+        # At equal scores every pair has a slack of 1: a sum of positive numbers, in which no light pair cancels.
+        self.total = sum(part.at(np.zeros(n_rows)).slack for part in self.parts)
 
     def at(self, scores: Array) -> MarginState:
         """Return loss, gradient and curvature at some scores."""
@@ -68,11 +69,32 @@ class PairMargins:
         )
 
 
+def relative_weights(feedback: Feedback) -> list[Graded | Pairs]:
+    """Return the parts with weights in parts of the heaviest pair, so that no product of tiny weights is lost as 0."""
+    units = [_log_unit(part) for part in feedback.parts]
+    return [_divided(part, np.exp2(unit - max(units))) for part, unit in zip(feedback.parts, units, strict=True)]
+
+
+def _log_unit(part: Graded | Pairs) -> float:
+    """Return the logarithm, to base 2, of the weight that a pair of the heaviest rows has."""
+    if isinstance(part, Pairs):
+        return float(np.log2(part.weight.max()))
+    return float(2 * np.log2(part.row_weight.max()) + np.log2(part.query_weight.max()))
+
+
+def _divided(part: Graded | Pairs, share: float) -> Graded | Pairs:
+    """Return a part whose heaviest rows make a pair of weight `share`."""
+    if isinstance(part, Pairs):
+        return replace(part, weight=share * (part.weight / part.weight.max()))
+    rows, queries = part.row_weight / part.row_weight.max(), part.query_weight / part.query_weight.max()
+    return replace(part, row_weight=rows, query_weight=share * queries)
+
+
 class _ExplicitMargins:
     """Pairs from a list: O(m)."""
 
     def __init__(self, pairs: Pairs, n_rows: int) -> None:
-        self.pairs, self.n_rows, self.total = pairs, n_rows, float(pairs.weight.sum())
+        self.pairs, self.n_rows = pairs, n_rows
 
     def at(self, scores: Array) -> MarginState:
         """Return the sums at some scores, not divided by the total."""
@@ -100,7 +122,6 @@ class _GradedMargins:
         self.offsets, self.query = feedback.offsets, np.repeat(np.arange(len(feedback.query_weight)), _sizes(feedback))
         self.weight, self.times = feedback.row_weight, feedback.query_weight[self.query]
         self.levels, self.n_levels = levels_of(feedback.labels, feedback.offsets)
-        self.total = float(feedback.weight_per_query.sum())
 
     def at(self, scores: Array) -> MarginState:
         """Return the sums at some scores, not divided by the total."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import ClassVar
@@ -37,8 +38,8 @@ class PlugInRanker(ScaledRanker):
     Parameters
     ----------
     C : float
-        Inverse strength of the penalty: minimises ``½ ‖w‖² + C Σ weight · logistic loss``, as scikit-learn's
-        LogisticRegression does.
+        Weight of the mean loss against the penalty: minimises ``½ ‖w‖² + C · mean logistic loss``, the mean by the
+        weights of rows; n times what scikit-learn's LogisticRegression calls C.
     scale : bool
         Put features to standard deviation 1, by the weights of the training rows; C is of that scale. A missing value
         counts as the feature's mean.
@@ -82,7 +83,7 @@ class PlugInRanker(ScaledRanker):
 
     def __init__(
         self,
-        C: float = 1.0,
+        C: float = 100.0,
         *,
         scale: bool = True,
         tol: float = 1e-8,
@@ -98,7 +99,7 @@ class PlugInRanker(ScaledRanker):
     def _learn_at_once(self, data: RankingData) -> None:
         labels = self._labels(data)
         rows, scaling = self._scaled(data)
-        weights = data.weights
+        weights = data.weights / data.weights.max()
         grades = np.unique(labels[weights > 0])
         if len(grades) > MOST_GRADES:
             raise PodiumError(
@@ -122,7 +123,10 @@ class PlugInRanker(ScaledRanker):
         """Return scikit-learn's model of one label."""
         model = LogisticRegression(C=self.C, solver="newton-cholesky", tol=self.tol, max_iter=self.max_iter)
         counted = weights > 0
-        return model.fit(rows[counted], above[counted], sample_weight=weights[counted])
+        shares = weights[counted] / weights.sum()
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=r"[\s\S]*resort to lbfgs")  # which ends at the same optimum
+            return model.fit(rows[counted], above[counted], sample_weight=shares)
 
     def _score(self, features: Features) -> Array:
         rows = Scaling(self.means_, self.deviations_).apply(features)

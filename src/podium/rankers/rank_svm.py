@@ -61,7 +61,8 @@ class RankSVM(KernelRanker):
     pair_weight : {"pairs", "queries"}
         Whether all pairs of labels weigh alike, or all queries do.
     tol : float
-        Ends where the conditions of an optimum are violated by at most this part of the largest gradient at w = 0.
+        Ends where the conditions of an optimum are violated by at most this part of the largest gradient at w = 0, or
+        where rounding lets no step lower the objective.
     max_iter : int
         Newton steps at most, for "mcp" and "log" in each problem of theirs. A fit that ends so warns.
     warm_start : bool

@@ -14,6 +14,9 @@ from podium.ordinal.scaling import Scaling
 from podium.rankers.estimator import Estimator
 from podium.rankers.ranker import Ranker
 
+FARTHEST = 1e30
+"""Scaled values of training rows stay within this, so that Newton steps on products of four of them are finite."""
+
 
 class ScaledRanker(Ranker):
     """Base of rankers without rounds that learn from scaled features."""
@@ -40,4 +43,12 @@ class ScaledRanker(Ranker):
         scaling = Scaling.of(features, weights, type(self).__name__)
         if not self.scale:
             scaling = Scaling(scaling.means, np.ones_like(scaling.deviations))
-        return scaling.apply(features), scaling
+        rows = scaling.apply(features)
+        farthest = np.abs(rows).max(axis=0)
+        if farthest.max() > FARTHEST:
+            raise PodiumError(
+                f"X must lie within {FARTHEST:g} of its mean, in standard deviations where scale=True, for "
+                f"{type(self).__name__}, which computes with its values; feature {farthest.argmax()} does not: give "
+                "it on a smaller scale, or NaN for what is missing."
+            )
+        return rows, scaling
