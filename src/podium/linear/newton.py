@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, cg
@@ -85,81 +85,108 @@ class Solution:
 class _Point:
     """Weights, and what margins and penalty say of them."""
 
-    def __init__(self, problem: MarginProblem, coef: Array, scores: Array, penalty: float) -> None:
+    def __init__(self, problem: MarginProblem, penalty: Penalty, coef: Array, scores: Array) -> None:
         self.coef, self.scores = coef, scores
         self.state = problem.margins.at(scores)
-        self.objective = penalty + problem.C * self.state.loss
+        self.pull, self.penalty = problem.pull(self.state), penalty.value(coef)
+        self.objective = self.penalty + problem.C * self.state.loss
 
 
-def minimize_l2(problem: MarginProblem, coef: Array, tol: float, max_iter: int) -> Solution:
-    """Minimise ``½ ‖w‖² + C L(X w)`` by truncated Newton steps, from given weights.
+class Penalty(Protocol):
+    """What Newton's method asks of a penalty."""
 
-    1. Stop where the gradient is at most `tol` of that at 0.
-    2. Solve (I + C Xᵀ H X) d = -gradient by conjugate gradients, the more exactly the nearer the optimum is.
-    3. Halve the step until it lowers the objective enough; stop where none does, at the limit of rounding.
-    """
-    norm, size = problem.start_pull(), len(coef)
+    def value(self, coef: Array) -> float:
+        """Return the penalty of some weights."""
 
-    def penalty(w: Array) -> float:
-        return 0.5 * float(w @ w)
+    def violation(self, point: _Point) -> float:
+        """Return the largest violation of the conditions of an optimum."""
 
-    def direction(point: _Point, gradient: Array, violation: float) -> Array:
+    def step(self, problem: MarginProblem, point: _Point, violation: float) -> tuple[Array, float]:
+        """Return a step, and by how much the objective falls along it at first; `violation` is relative."""
+
+    def gap(self, problem: MarginProblem, point: _Point) -> float:
+        """Return the relative duality gap."""
+
+
+class _SquaredLength:
+    """½ ‖w‖²."""
+
+    def value(self, coef: Array) -> float:
+        return 0.5 * float(coef @ coef)
+
+    def violation(self, point: _Point) -> float:
+        return float(np.abs(point.coef + point.pull).max())
+
+    def step(self, problem: MarginProblem, point: _Point, violation: float) -> tuple[Array, float]:
+        """Solve (I + C Xᵀ H X) d = -gradient by conjugate gradients, the more exactly the nearer the optimum is."""
+        gradient, size = point.coef + point.pull, len(point.coef)
+
         def product(z: Array) -> Array:
             bend: Array = point.state.curvature((problem.rows @ z)[:, None])[:, 0]
             return z + problem.C * (bend @ problem.rows)
 
         operator = LinearOperator((size, size), matvec=product, dtype=SCORE)
         step: Array = cg(operator, -gradient, rtol=min(ROUGHEST_STEP, violation**0.5), maxiter=10 * size)[0]
-        return step
+        return step, float(gradient @ step)
 
-    point = _Point(problem, coef, problem.rows @ coef, penalty(coef))
-    for number in range(max_iter + 1):
-        pull = problem.pull(point.state)
-        gradient = point.coef + pull
-        violation = float(np.abs(gradient).max()) / norm if norm > 0 else 0.0
-        done = violation <= tol  # 1
-        if not done and number < max_iter:
-            step = direction(point, gradient, violation)  # 2
-            further = _stepped(problem, point, step, float(gradient @ step), penalty)  # 3
-            if further is not None:
-                point = further
-                continue
-            done = True
-        break
-    gap = _relative_gap(problem, point, 0.5 * float(pull @ pull), np.inf)
-    return Solution(point.coef, point.objective, violation, gap, number, done)
+    def gap(self, problem: MarginProblem, point: _Point) -> float:
+        return _relative_gap(problem, point, 0.5 * float(point.pull @ point.pull), np.inf)
+
+
+class _WeightedSizes:
+    """Σ_k slopes[k] |w_k|."""
+
+    def __init__(self, slopes: Array) -> None:
+        self.slopes = slopes
+
+    def value(self, coef: Array) -> float:
+        return float(self.slopes @ np.abs(coef))
+
+    def violation(self, point: _Point) -> float:
+        return float(subgradient_violation(point.pull, self.slopes, point.coef).max())
+
+    def step(self, problem: MarginProblem, point: _Point, violation: float) -> tuple[Array, float]:
+        """Minimise the quadratic model, with the penalty, over the features with a weight or too large a gradient."""
+        free = np.flatnonzero((point.coef != 0) | (np.abs(point.pull) > self.slopes))
+        hessian = problem.curvature(point.state, free)
+        hessian[np.diag_indices(len(free))] += RIDGE_SHARE * max(float(hessian.diagonal().max()), 1e-300)
+        moved, step = point.coef[free].copy(), np.zeros_like(point.coef)
+        descend_coordinates(hessian, point.pull[free], self.slopes[free], point.coef[free], moved)
+        step[free] = moved - point.coef[free]
+        return step, float(point.pull @ step) + self.value(point.coef + step) - point.penalty
+
+    def gap(self, problem: MarginProblem, point: _Point) -> float:
+        pull = np.abs(point.pull)
+        largest = np.divide(self.slopes, pull, out=np.full(len(pull), np.inf), where=pull != 0)
+        return _relative_gap(problem, point, 0.0, float(largest.min()))
+
+
+def minimize_l2(problem: MarginProblem, coef: Array, tol: float, max_iter: int) -> Solution:
+    """Minimise ``½ ‖w‖² + C L(X w)`` by truncated Newton steps, from given weights."""
+    return _minimize(problem, _SquaredLength(), coef, tol, max_iter)
 
 
 def minimize_l1(problem: MarginProblem, slopes: Array, coef: Array, tol: float, max_iter: int) -> Solution:
-    """Minimise ``Σ_k slopes[k] |w_k| + C L(X w)`` by proximal Newton steps, from given weights.
+    """Minimise ``Σ_k slopes[k] |w_k| + C L(X w)`` by proximal Newton steps, from given weights."""
+    return _minimize(problem, _WeightedSizes(slopes), coef, tol, max_iter)
 
-    1. Stop where no subgradient condition is violated by more than `tol` of the gradient at 0.
-    2. Of the features with a weight, or whose gradient is beyond their slope, compute the curvature; minimise the
-       quadratic model with its penalty by coordinate descent.
+
+def _minimize(problem: MarginProblem, penalty: Penalty, coef: Array, tol: float, max_iter: int) -> Solution:
+    """Take Newton steps.
+
+    1. Stop where the conditions of an optimum are violated by at most `tol` of the gradient at 0.
+    2. Find the step of the quadratic model.
     3. Halve the step until it lowers the objective enough; stop where none does, at the limit of rounding.
     """
-    norm = problem.start_pull()
-
-    def penalty(w: Array) -> float:
-        return float(slopes @ np.abs(w))
-
-    point = _Point(problem, coef, problem.rows @ coef, penalty(coef))
-    for number in range(max_iter + 1):
-        pull = problem.pull(point.state)
-        violation = float(subgradient_violation(pull, slopes, point.coef).max()) / norm if norm > 0 else 0.0
-        done = violation <= tol  # 1
-        if not done and number < max_iter:
-            step = _l1_step(problem, point, pull, slopes)  # 2
-            expected = float(pull @ step) + penalty(point.coef + step) - penalty(point.coef)
-            further = _stepped(problem, point, step, expected, penalty)  # 3
-            if further is not None:
-                point = further
-                continue
-            done = True
-        break
-    largest = np.divide(slopes, np.abs(pull), out=np.full(len(pull), np.inf), where=pull != 0)
-    gap = _relative_gap(problem, point, 0.0, float(largest.min()))
-    return Solution(point.coef, point.objective, violation, gap, number, done)
+    unit = problem.start_pull() or 1.0
+    point, number = _Point(problem, penalty, coef, problem.rows @ coef), 0
+    while (violation := penalty.violation(point) / unit) > tol and number < max_iter:  # 1
+        further = _stepped(problem, penalty, point, *penalty.step(problem, point, violation))  # 2, 3
+        if further is None:
+            break
+        point, number = further, number + 1
+    converged = violation <= tol or number < max_iter
+    return Solution(point.coef, point.objective, violation, penalty.gap(problem, point), number, converged)
 
 
 def subgradient_violation(pull: Array, slopes: Array, coef: Array) -> Array:
@@ -169,30 +196,15 @@ def subgradient_violation(pull: Array, slopes: Array, coef: Array) -> Array:
     return distance
 
 
-def _stepped(
-    problem: MarginProblem, point: _Point, step: Array, expected: float, penalty: Callable[[Array], float]
-) -> _Point | None:
+def _stepped(problem: MarginProblem, penalty: Penalty, point: _Point, step: Array, expected: float) -> _Point | None:
     """Return the point after the longest of 1, ½, ¼ … steps that lowers the objective enough; None if none does."""
     change, share = problem.rows @ step, 1.0
     for _ in range(MAX_HALVINGS):
-        coef = point.coef + share * step
-        further = _Point(problem, coef, point.scores + share * change, penalty(coef))
+        further = _Point(problem, penalty, point.coef + share * step, point.scores + share * change)
         if further.objective < point.objective + SUFFICIENT_DECREASE * share * expected:
             return further
         share /= 2
     return None
-
-
-def _l1_step(problem: MarginProblem, point: _Point, pull: Array, slopes: Array) -> Array:
-    """Return the step to the minimum of the quadratic model over the features that may move."""
-    free = np.flatnonzero((point.coef != 0) | (np.abs(pull) > slopes))
-    hessian = problem.curvature(point.state, free)
-    hessian[np.diag_indices(len(free))] += RIDGE_SHARE * max(float(hessian.diagonal().max()), 1e-300)
-    moved = point.coef[free].copy()
-    descend_coordinates(hessian, pull[free], slopes[free], point.coef[free], moved)
-    step = np.zeros_like(pull)
-    step[free] = moved - point.coef[free]
-    return step
 
 
 def _relative_gap(problem: MarginProblem, point: _Point, conjugate: float, largest: float) -> float:
