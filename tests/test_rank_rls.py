@@ -108,6 +108,17 @@ def test_scores_of_a_held_out_query_are_those_of_a_fit_without_it(kernel, pair_w
         np.testing.assert_allclose(spread(found[own]), spread(expected), atol=1e-8)
 
 
+@pytest.mark.parametrize("pair_weight", ["pairs", "queries"])
+def test_weights_matter_by_their_ratios(pair_weight):
+    X, y, qid = search()
+    weight = np.random.default_rng(3).random(len(y))
+    one, two = (
+        RankRLS(pair_weight=pair_weight).fit(X, y, qid=qid, sample_weight=factor * weight) for factor in (1.0, 1e-3)
+    )
+    np.testing.assert_allclose(one.coef_, two.coef_, rtol=1e-9)
+    assert np.abs(one.coef_).max() > 0.1
+
+
 def v_of(v, without):
     return {q: weight for q, weight in v.items() if q != without}
 
