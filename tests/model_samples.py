@@ -26,6 +26,7 @@ from podium import (
     OrdinalThresholds,
     ORStump,
     PNormPush,
+    PlugInRanker,
     PRank,
     PreferenceRegression,
     RankBoost,
@@ -34,6 +35,8 @@ from podium import (
     TreeRank,
     TreeRankForest,
     TreeRankTournament,
+    RankRLS,
+    RankSVM,
     VectorSimilarity,
     import_model,
 )
@@ -80,6 +83,11 @@ def fitted_models(checkpoint):
         "treerank_tournament": TreeRankTournament(1, max_leaves=4, duels="adjacent"),
         "rankover": RankOver(5, leafrank_depth=2),
         "crank": CRank(6, min_child_weight=2.0, measure="triples"),
+        "plug_in": PlugInRanker(),
+        "rank_rls": RankRLS(0.5, pair_weight="queries"),
+        "rank_rls_kernel": RankRLS(kernel="laplacian", gamma=0.5),
+        "rank_svm": RankSVM(30.0, penalty="l1"),
+        "rank_svm_kernel": RankSVM(kernel="rbf"),
         "checkpoint": RankBoost(5, checkpoint=checkpoint),
     }
     models = {name: ranker.fit(X, y, qid=qid) for name, ranker in rankers.items()}

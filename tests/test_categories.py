@@ -19,6 +19,7 @@ from podium import (
     PreferenceRegression,
     RankBoost,
     RankBoostPlus,
+    RankSVM,
     VectorSimilarity,
     load,
 )
@@ -274,6 +275,7 @@ def test_a_grid_search_takes_frames_with_categories(made):
     "ranker", [RankBoost(), RankBoostPlus(), PNormPush(), NearestNeighbor(), PreferenceRegression(), VectorSimilarity()]
     "ranker",
     [RankBoost(), RankBoostPlus(), NearestNeighbor(), PreferenceRegression(), VectorSimilarity(), LinearPlackettLuce()],
+    "ranker", [RankBoost(), RankBoostPlus(), NearestNeighbor(), PreferenceRegression(), VectorSimilarity(), RankSVM()]
 )
 def test_rankers_of_numbers_refuse_categories_in_one_sentence(ranker, made):
     town, numbers, y, qid = made

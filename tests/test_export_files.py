@@ -44,6 +44,8 @@ def rankers(data):
         "PreferenceRegression": PreferenceRegression(),
         "NearestNeighbor": NearestNeighbor(),
         "VectorSimilarity": VectorSimilarity(),
+        "RankSVM": podium.RankSVM(),
+        "RankRLS": podium.RankRLS(),
     }
     if not JIT_DISABLED:
         models["LambdaMART"] = LambdaMART(max_leaves=4, min_child_samples=2, **few)

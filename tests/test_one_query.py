@@ -13,11 +13,14 @@ from podium import (
     LinearPlackettLuce,
     NearestNeighbor,
     PNormPush,
+    PlugInRanker,
     PodiumError,
     PreferenceRegression,
     RankBoost,
     RankBoostPlus,
     TreeRank,
+    RankRLS,
+    RankSVM,
     blend,
     compare,
     evaluate,
@@ -42,8 +45,14 @@ BY_QUERY = {
     "NearestNeighbor": NearestNeighbor(),
     "LinearPlackettLuce": LinearPlackettLuce(),
     "TreeRank": TreeRank(4, min_child_weight=1.0, pruning_folds=0),
+    "RankSVM": RankSVM(),
+    "RankRLS": RankRLS(),
 }
-BY_ROW = {"MART": MART(2, min_child_samples=2), "PreferenceRegression": PreferenceRegression()}
+BY_ROW = {
+    "MART": MART(2, min_child_samples=2),
+    "PreferenceRegression": PreferenceRegression(),
+    "PlugInRanker": PlugInRanker(),
+}
 
 
 @pytest.fixture(autouse=True)

@@ -11,6 +11,7 @@ from parameters import EFFECTS
 for part in ("shared", "trees", "lambdas", "stumps", "push", "ordinal"):
 for part in ("shared", "trees", "lambdas", "stumps", "ordinal", "permutations"):
 for part in ("shared", "trees", "lambdas", "stumps", "ordinal", "ranking_trees"):
+for part in ("shared", "trees", "lambdas", "stumps", "ordinal", "margins"):
     import_module(f"parameters.{part}")
 
 pytestmark = [

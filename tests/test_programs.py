@@ -65,6 +65,10 @@ SMALL = {
         ["--trees", 3, "--leaves", 5],
         [f"{name} # MB # s" for name in ("lightgbm", "xgboost-json", "ranklib")],
     ),
+    "margins.py": (
+        ["time", "--rows", 400, "--features", 4, "--repeat", 1],
+        ["400 rows x 4, two grades", "RankSVM # #", "LinearSVC, 400 sampled pairs # #"],
+    ),
     "model_files.py": (["--trees", 3, "--leaves", 4], ["3 trees of 4 leaves", "save # #", "load # #", "# MB"]),
     "ordinal.py": (
         ["--train", 200, "--rounds", 3, "--repeat", 1],
@@ -203,6 +207,12 @@ def test_experiments_on_the_top_of_the_list_print_their_tables(run, shared_data,
     text = run("experiments/top_of_list.py", "lambdas", folder, "--trees", 2, "--seeds", 1, *kept)
     lines_with(text, "ndcg # # # #", "localized # # # # ± #", "none # # # # ± #")
     assert set(json.loads((tmp_path / "kept.json").read_text())) == {"push", "lambdas"}
+
+
+def test_benchmark_of_margins_prints_the_official_values_beside(run, shared_data):
+    folder, baseline = shared_data("mq2008"), shared_data("letor-baselines/RankSVM-Struct.MQ2008.txt")
+    text = run("benchmarks/margins.py", "mq2008", folder, baseline, "--folds", 1)
+    lines_with(text, "official RankSVM 0.4696 0.2279", "RankSVM # # #", "RankSVM l1 # # #")
 
 
 def test_experiment_on_ordinal_sets_prints_the_paper_beside(run, shared_data):

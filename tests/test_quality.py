@@ -22,12 +22,15 @@ from podium import (
     OrdinalThresholds,
     ORStump,
     PNormPush,
+    PlugInRanker,
     PRank,
     PreferenceRegression,
     RankBoost,
     RankBoostPlus,
     TreeRankForest,
     TreeRankTournament,
+    RankRLS,
+    RankSVM,
     VectorSimilarity,
     evaluate,
     make_preferences,
@@ -64,6 +67,10 @@ BY_QUERY = {
     "LinearPlackettLuce": LinearPlackettLuce(),
     "TreeRankForest": TreeRankForest(20),
     "TreeRankTournament": TreeRankTournament(5),
+    "RankSVM": RankSVM(10.0),
+    "RankSVM l1": RankSVM(100.0, penalty="l1"),
+    "RankRLS": RankRLS(),
+    "PlugInRanker": PlugInRanker(),
 }
 ORDINAL = {
     "ORStump": ORStump(),
@@ -128,7 +135,9 @@ def test_grades_without_noise_are_ranked_nearly_as_well_as_can_be(name, known_or
     assert measured(test, scores, "pair_loss") < (0.3 if name in MADE_BARS else 0.12)
 
 
-@pytest.mark.parametrize("name", ["RankBoost", "RankBoost z", "RankBoostPlus", "LambdaMART", "NearestNeighbor"])
+@pytest.mark.parametrize(
+    "name", ["RankBoost", "RankBoost z", "RankBoostPlus", "LambdaMART", "NearestNeighbor", "RankSVM"]
+)
 def test_pairs_of_a_person_tell_the_order_of_the_others(name):
     """Half of the items are in pairs; of the other half's pairs, half are wrong by chance, 0.75 with a wrong sign."""
     made = make_preferences(160, 40, n_pairs=4000, missing=0.3)

@@ -19,6 +19,7 @@ from podium import (
     LinearPlackettLuce,
     NearestNeighbor,
     PNormPush,
+    PlugInRanker,
     PodiumError,
     PreferenceRegression,
     RankBoost,
@@ -27,6 +28,8 @@ from podium import (
     TreeRank,
     TreeRankForest,
     TreeRankTournament,
+    RankRLS,
+    RankSVM,
     VectorSimilarity,
     _compiled,
     load,
@@ -61,6 +64,12 @@ RANKERS = [
     RankOver(max_leaves=6),
     CRank(max_leaves=8, pruning_folds=3),
     CRank(max_leaves=8, measure="triples", split="measure", pruning_folds=0),
+    RankSVM(tol=1e-13),
+    RankSVM(30.0, penalty="l1", tol=1e-13),
+    RankSVM(kernel="rbf", tol=1e-13, pair_weight="queries"),
+    RankRLS(),
+    RankRLS(kernel="laplacian"),
+    PlugInRanker(tol=1e-12),
 ]
 
 REPEATED_ROWS = "a repeated row takes a place of its own in the ranking, and so in the measure that weighs pairs"
@@ -91,6 +100,9 @@ def checks_that_cannot_apply(estimator):
         TreeRankTournament(n_estimators=1, duels="adjacent", bootstrap=False),
         RankOver(),
         CRank(min_child_weight=1.0, pruning_folds=0),
+        RankSVM(tol=1e-10),
+        RankRLS(),
+        PlugInRanker(),
     ],
     expected_failed_checks=checks_that_cannot_apply,
 )

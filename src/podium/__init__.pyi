@@ -54,6 +54,7 @@ from .rankers import OrdinalThresholds as OrdinalThresholds
 from .rankers import ORStump as ORStump
 from .rankers import PNormPush as PNormPush
 from .rankers import PlackettLuce as PlackettLuce
+from .rankers import PlugInRanker as PlugInRanker
 from .rankers import PRank as PRank
 from .rankers import PreferenceRegression as PreferenceRegression
 from .rankers import RankBoost as RankBoost
@@ -62,6 +63,8 @@ from .rankers import RankOver as RankOver
 from .rankers import TreeRank as TreeRank
 from .rankers import TreeRankForest as TreeRankForest
 from .rankers import TreeRankTournament as TreeRankTournament
+from .rankers import RankRLS as RankRLS
+from .rankers import RankSVM as RankSVM
 from .rankers import VectorSimilarity as VectorSimilarity
 from .rankers import exponential_losses as exponential_losses
 from .rankers import generalization_bound as generalization_bound

@@ -141,6 +141,12 @@ def rank_grades() -> None:
         model.predict_rank(np.nan_to_num(X))
 
 
+def keep_margins() -> None:
+    """Rankers by margins and least squares on pairs."""
+    X, y, qid = _table()
+    _fit_all([rankers.RankSVM(), rankers.RankSVM(100.0, penalty="l1")], X, y, qid=qid)
+
+
 def measure_rankings() -> None:
     """Every measure, of grades and of other labels, in short and in long queries."""
     rng = np.random.default_rng(0)
@@ -202,6 +208,7 @@ JOBS: dict[str, Callable[[], None]] = {
     "grades": rank_grades,
     "permutations": rank_items,
     "ranking trees": grow_ranking_trees,
+    "margins": keep_margins,
     "models": examine_models,
     "files": read_files,
 }

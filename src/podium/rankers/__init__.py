@@ -23,6 +23,9 @@ from podium.rankers.ordinal_rankers import (
 )
 from podium.rankers.pnorm_push import PNormPush
 from podium.rankers.permutation_models import ITEM_MODELS, LinearPlackettLuce, Mallows, PermutationModel, PlackettLuce
+from podium.rankers.plug_in import PlugInRanker
+from podium.rankers.rank_rls import RankRLS
+from podium.rankers.rank_svm import RankSVM
 from podium.rankers.rankboost import RankBoost, generalization_bound
 from podium.rankers.rankboost_plus import RankBoostPlus, exponential_losses
 from podium.rankers.ranker import Ranker
@@ -58,6 +61,12 @@ __all__ = [
     "RankBoost",
     "RankBoostPlus",
     "RankOver",
+    "PlugInRanker",
+    "PreferenceRegression",
+    "RankBoost",
+    "RankBoostPlus",
+    "RankRLS",
+    "RankSVM",
     "Ranker",
     "TreeRank",
     "TreeRankForest",
@@ -84,6 +93,9 @@ RANKERS.update(
         NearestNeighbor,
         VectorSimilarity,
         LinearPlackettLuce,
+        RankSVM,
+        RankRLS,
+        PlugInRanker,
         AdaBoostOR,
         BaggingOR,
         ORStump,

@@ -1,0 +1,54 @@
+"""What rankers that compute with the values of features share: their scale, and that they learn at once."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from podium._sparse import take_rows
+from podium._validation import Array, PodiumError
+from podium.data import RankingData
+from podium.model_file import Column, Schema
+from podium.ordinal.scaling import Scaling
+from podium.rankers.estimator import Estimator
+from podium.rankers.ranker import Ranker
+
+FARTHEST = 1e30
+"""Scaled values of training rows stay within this, so that Newton steps on products of four of them are finite."""
+
+
+class ScaledRanker(Ranker):
+    """Base of rankers without rounds that learn from scaled features."""
+
+    _kept: ClassVar[Schema] = Schema(Column("means_", size="n_features"))
+    scale: bool
+    means_: Array
+
+    def _learn(self, data: RankingData, evals: list[RankingData], init_model: Estimator | None = None) -> None:
+        if evals or init_model is not None:
+            raise PodiumError(
+                f"{type(self).__name__} does not learn in rounds, so eval_set and init_model must be None."
+            )
+        self._learn_at_once(data)
+
+    def _learn_at_once(self, data: RankingData) -> None:
+        """Learn from checked data."""
+        raise TypeError(f"{type(self).__name__} must say how it learns.")
+
+    def _scaled(self, data: RankingData) -> tuple[Array, Scaling]:
+        """Return the rows in canonical order, scaled, and their scale by their weights; without `scale` 1 it is."""
+        features = take_rows(data.features, data.queries.rows)
+        weights = data.weights if data.weights.any() else np.ones(len(data.queries.rows))
+        scaling = Scaling.of(features, weights, type(self).__name__)
+        if not self.scale:
+            scaling = Scaling(scaling.means, np.ones_like(scaling.deviations))
+        rows = scaling.apply(features)
+        farthest = np.abs(rows).max(axis=0)
+        if farthest.max() > FARTHEST:
+            raise PodiumError(
+                f"X must lie within {FARTHEST:g} of its mean, in standard deviations where scale=True, for "
+                f"{type(self).__name__}, which computes with its values; feature {farthest.argmax()} does not: give "
+                "it on a smaller scale, or NaN for what is missing."
+            )
+        return rows, scaling
