@@ -7,6 +7,7 @@ from os import PathLike
 from podium.model_file import read_model, saved_rankers
 from podium.rankers.baselines import NearestNeighbor, PreferenceRegression, VectorSimilarity
 from podium.rankers.estimator import Estimator
+from podium.rankers.gradient_free import GradientFreeBoost
 from podium.rankers.imported import ImportedLinear, ImportedTrees, import_model
 from podium.rankers.lambdamart import MART, LambdaMART
 from podium.rankers.ordinal_rankers import (
@@ -32,6 +33,7 @@ __all__ = [
     "BaggingOR",
     "Estimator",
     "ExtendedBinary",
+    "GradientFreeBoost",
     "ImportedLinear",
     "ImportedTrees",
     "LambdaMART",
@@ -64,6 +66,7 @@ RANKERS.update(
         PreferenceRegression,
         NearestNeighbor,
         VectorSimilarity,
+        GradientFreeBoost,
         AdaBoostOR,
         BaggingOR,
         ORStump,
