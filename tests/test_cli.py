@@ -378,6 +378,7 @@ TRAINED = {
     "PreferenceRegression": [],
     "NearestNeighbor": [],
     "VectorSimilarity": [],
+    "GradientFreeBoost": ["n_estimators=2", "singular_every=2"],
     "AdaBoostOR": ["n_estimators=2"],
     "BaggingOR": ["n_estimators=2"],
     "ORStump": [],

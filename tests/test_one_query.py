@@ -9,6 +9,7 @@ from sklearn.base import clone
 
 from podium import (
     MART,
+    GradientFreeBoost,
     LambdaMART,
     NearestNeighbor,
     PodiumError,
@@ -35,6 +36,7 @@ BY_QUERY = {
     "RankBoostPlus": RankBoostPlus(2),
     "LambdaMART": LambdaMART(2, min_child_samples=2),
     "cross-entropy": MART(2, loss="cross_entropy", min_child_samples=2),
+    "GradientFreeBoost": GradientFreeBoost(2),
     "NearestNeighbor": NearestNeighbor(),
 }
 BY_ROW = {"MART": MART(2, min_child_samples=2), "PreferenceRegression": PreferenceRegression()}

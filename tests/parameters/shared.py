@@ -8,6 +8,7 @@ from podium import (
     MART,
     AdaBoostOR,
     BaggingOR,
+    GradientFreeBoost,
     ImportedLinear,
     ImportedTrees,
     LambdaMART,
@@ -19,7 +20,8 @@ from podium import (
     import_model,
 )
 
-BY_QUERY = (RankBoost, RankBoostPlus, LambdaMART, MART)
+THREADED = (RankBoost, RankBoostPlus, LambdaMART, MART, AdaBoostOR, ORBoost)
+BY_QUERY = (RankBoost, RankBoostPlus, LambdaMART, MART, GradientFreeBoost)
 BOOSTED = (*BY_QUERY, AdaBoostOR, ORBoost)
 
 
@@ -71,7 +73,7 @@ def check_score(model, measure, sign):
     assert model.score(X, y, qid=qid) == pytest.approx(sign * expected)
 
 
-@changing("n_jobs", *BOOSTED, BaggingOR, ORStump)
+@changing("n_jobs", *THREADED, BaggingOR, ORStump)
 def so_many_threads_give_the_same_bits(estimator, monkeypatch):
     monkeypatch.setattr("podium._compiled.CELLS_WORTH_THREADS", 0)
     used = spied_threads(monkeypatch)

@@ -119,6 +119,13 @@ def _move_ties(pairs: tuple[Array, Array, Array]) -> None:
     weights.moments(np.arange(20) % 2 / 1.0, 0.5, patterns, tie_tables(np.stack([logs, logs, logs], axis=1)))
 
 
+def boost_features() -> None:
+    """Least squares on features, chosen by a measure now and then."""
+    for dtype in (np.float64, np.float32):
+        X, y, qid = _table(dtype)
+        _fit_all([rankers.GradientFreeBoost(2, singular_every=2)], X, y, qid=qid)
+
+
 def rank_grades() -> None:
     """Ordinal rankers."""
     X, y, _ = _table()
@@ -175,6 +182,7 @@ JOBS: dict[str, Callable[[], None]] = {
     "stumps": boost_stumps,
     "other stumps": boost_other_stumps,
     "measures": measure_rankings,
+    "features": boost_features,
     "grades": rank_grades,
     "models": examine_models,
     "files": read_files,

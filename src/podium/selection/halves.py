@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from inspect import Parameter, signature
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import has_fit_parameter
 
 from podium._validation import Array, PodiumError
 from podium.data import RankingData
@@ -55,14 +55,20 @@ def fit_ranker(ranker: Any, data: RankingData, labels: Array, rows: Array) -> An
         "sample_weight": _unless_ones(data.row_weight[rows]),
         "query_weight": _unless_ones(data.query_weight[query[rows]]),
     }
-    if not data.queries_given and has_fit_parameter(ranker, "group"):
+    if not data.queries_given and "group" in signature(ranker.fit).parameters:
         given["group"] = [len(rows)]  # one query is meant: it was warned of already
     known = {name: value for name, value in given.items() if value is not None}
-    lacking = [name for name in known if not has_fit_parameter(ranker, name)]
+    lacking = [name for name in known if not _takes(ranker, name)]
     for name in (name for name in lacking if name != "qid"):
         raise PodiumError(f"{name} must be None with {type(ranker).__name__}, whose fit does not take it.")
     taken = {name: value for name, value in known.items() if name not in lacking}
     return ranker.fit(data.features[data.queries.rows[rows]], labels[rows], **taken)
+
+
+def _takes(ranker: Any, name: str) -> bool:
+    """Return whether the fit of a ranker takes a parameter, by its name or among any others, as pipelines do."""
+    known = signature(ranker.fit).parameters
+    return name in known or any(one.kind is Parameter.VAR_KEYWORD for one in known.values())
 
 
 def _unless_ones(weight: Array) -> Array | None:
