@@ -148,6 +148,7 @@ OTHER = {
     "RankBoostPlus": {"max_bins": 7},
     "LambdaMART": {"truncation": 3},
     "MART": {"random_state": 1},
+    "GradientFreeBoost": {"singular_every": 4},
     "AdaBoostOR": {"cost": "squared"},
     "AdaBoostOR of perceptrons": {"estimator": PRank(epochs=21)},
     "ORBoost": {"variant": "left-right"},

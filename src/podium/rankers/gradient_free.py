@@ -13,8 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from podium._compiled import ROW, thread_count, threads_for
 from podium._magnitudes import check_within
-from podium._types import Features, MatrixLike
-from podium._validation import Array, PodiumError
+from podium._validation import Array, Features, MatrixLike, PodiumError
 from podium.data import RankingData
 from podium.export import Linear
 from podium.linear import (
