@@ -1,7 +1,7 @@
 """Gradient-free boosting and selection of features: times by n, beside scipy's τ, and false choices beside their bound.
 
     python benchmarks/selection.py times [--rows 10000 100000 1000000] [--features 30]
-    python benchmarks/selection.py errors [--tables 100] [--features 30] [--pairs 25]
+    python benchmarks/selection.py errors [--tables 30] [--features 30] [--pairs 10]
 
 `times` has seconds of one regular round, of one singular round by the hard loss, and of Kendall's τ between two
 features, all rows in one query, with the slope of log seconds over log rows. `errors` makes tables of five features
@@ -93,8 +93,8 @@ def main():
     parser.add_argument("what", choices=["times", "errors"], nargs="*", default=["times"])
     parser.add_argument("--rows", type=int, nargs="+", default=[10_000, 100_000, 1_000_000])
     parser.add_argument("--features", type=int, default=30)
-    parser.add_argument("--tables", type=int, default=100)
-    parser.add_argument("--pairs", type=int, default=25)
+    parser.add_argument("--tables", type=int, default=30)
+    parser.add_argument("--pairs", type=int, default=10)
     args = parser.parse_args()
     if "times" in args.what:
         print_times(args)

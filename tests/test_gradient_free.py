@@ -72,6 +72,14 @@ def test_every_so_many_th_round_is_singular_also_after_an_earlier_model():
     assert on.base_score_ == whole.base_score_
 
 
+def test_a_fit_on_other_data_goes_on_from_the_scores_of_the_model_before():
+    X, y, given = made(11)
+    first = GradientFreeBoost(4).fit(X, y, **given)
+    on = GradientFreeBoost(7).fit(X, y + 50.0, **given, init_model=first)
+    assert on.base_score_ == first.base_score_
+    np.testing.assert_allclose(list(on.staged_predict(X))[3], first.predict(X), rtol=1e-12)
+
+
 def test_many_rounds_without_singular_ones_are_least_squares():
     X, y, _ = made(2, missing=0.0)
     model = GradientFreeBoost(3000, singular_every=None, learning_rate=1.0).fit(X, y)

@@ -135,7 +135,7 @@ class GradientFreeBoosting:
         Label of each grouped row.
     start : float
         Score of every row before the first round.
-    loss : IrregularLoss or None
+    loss : IrregularLoss
         Chooses the feature of singular rounds.
     singular_every : int or None
         Every so many-th round is singular; None: none is.
