@@ -5,6 +5,17 @@ import pytest
 from sklearn.base import clone
 
 from podium import MART, AdaBoostOR, LambdaMART, ORBoost, PNormPush, PRank, RankBoost, RankBoostPlus, make_search
+from podium import (
+    MART,
+    AdaBoostOR,
+    GradientFreeBoost,
+    LambdaMART,
+    ORBoost,
+    PRank,
+    RankBoost,
+    RankBoostPlus,
+    make_search,
+)
 from podium.boosting import fingerprint
 
 TREES = {"max_leaves": 4, "min_child_samples": 3, "learning_rate": 0.5}
@@ -14,6 +25,7 @@ BOOSTED = {
     "PNormPush": PNormPush(12, p=1.5, eval_metric="ndcg@5"),
     "LambdaMART": LambdaMART(12, eval_metric="ndcg@5", **TREES),
     "MART": MART(12, eval_metric="ndcg@5", **TREES),
+    "GradientFreeBoost": GradientFreeBoost(12, eval_metric="ndcg@5"),
     "AdaBoostOR": AdaBoostOR(n_estimators=12),
     "AdaBoostOR of perceptrons": AdaBoostOR(PRank(epochs=20), n_estimators=12),
     "ORBoost": ORBoost(12),

@@ -384,6 +384,7 @@ TRAINED = {
     "RankSVM": ["penalty=l1"],
     "RankRLS": [],
     "PlugInRanker": [],
+    "GradientFreeBoost": ["n_estimators=2", "singular_every=2"],
     "AdaBoostOR": ["n_estimators=2"],
     "BaggingOR": ["n_estimators=2"],
     "ORStump": [],

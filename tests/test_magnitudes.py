@@ -9,6 +9,7 @@ from sklearn.base import clone
 from podium import (
     MART,
     AdaBoostOR,
+    GradientFreeBoost,
     LambdaMART,
     LinearPlackettLuce,
     NearestNeighbor,
@@ -49,6 +50,7 @@ RANKERS = {
     "logistic": MART(3, loss="logistic", sigma=1e-9, **TREES),
     "balanced": MART(3, loss="balanced", **TREES),
     "cross_entropy": MART(3, loss="cross_entropy", **TREES),
+    "singular rounds": GradientFreeBoost(3, singular_every=2, learning_rate=1.0),
     "NearestNeighbor": NearestNeighbor(),
     "PreferenceRegression": PreferenceRegression(),
     "VectorSimilarity": VectorSimilarity(),

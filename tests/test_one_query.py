@@ -9,6 +9,7 @@ from sklearn.base import clone
 
 from podium import (
     MART,
+    GradientFreeBoost,
     LambdaMART,
     LinearPlackettLuce,
     NearestNeighbor,
@@ -42,6 +43,7 @@ BY_QUERY = {
     "PNormPush": PNormPush(2),
     "LambdaMART": LambdaMART(2, min_child_samples=2),
     "cross-entropy": MART(2, loss="cross_entropy", min_child_samples=2),
+    "GradientFreeBoost": GradientFreeBoost(2),
     "NearestNeighbor": NearestNeighbor(),
     "LinearPlackettLuce": LinearPlackettLuce(),
     "TreeRank": TreeRank(4, min_child_weight=1.0, pruning_folds=0),

@@ -12,6 +12,7 @@ for part in ("shared", "trees", "lambdas", "stumps", "push", "ordinal"):
 for part in ("shared", "trees", "lambdas", "stumps", "ordinal", "permutations"):
 for part in ("shared", "trees", "lambdas", "stumps", "ordinal", "ranking_trees"):
 for part in ("shared", "trees", "lambdas", "stumps", "ordinal", "margins"):
+for part in ("shared", "trees", "lambdas", "stumps", "ordinal", "selection"):
     import_module(f"parameters.{part}")
 
 pytestmark = [

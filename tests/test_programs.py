@@ -123,6 +123,10 @@ SMALL = {
             "changes that swap two rows # - -",
         ],
     ),
+    "selection.py": (
+        ["times", "errors", "--rows", 500, 1000, "--features", 12, "--tables", 1, "--pairs", 1],
+        ["1,000 # # # #", "slope # # # #", "1 tables, p = 12", "6 0.9 # # #"],
+    ),
     "start.py": (
         ["--repeat", 1, "--warm"],
         ["podium --help # #", "import podium # #", "first evaluate, new process # #"],

@@ -15,6 +15,7 @@ from podium import (
     MART,
     InfinitePush,
     CRank,
+    GradientFreeBoost,
     LambdaMART,
     LinearPlackettLuce,
     NearestNeighbor,
@@ -50,6 +51,7 @@ RANKERS = [
     LambdaMART(n_estimators=5, max_leaves=4, min_child_samples=5, delta="localized", truncation=5),
     PNormPush(n_estimators=8),
     PNormPush(n_estimators=8, p=1.5, weak="feature", query_scale="sum", learning_rate=0.5),
+    GradientFreeBoost(n_estimators=8, singular_every=3),
     NearestNeighbor(),
     PreferenceRegression(),
     VectorSimilarity(),
@@ -72,6 +74,9 @@ RANKERS = [
     PlugInRanker(tol=1e-12),
 ]
 
+BOOSTED = [ranker for ranker in RANKERS if hasattr(ranker, "n_estimators")]
+AT_ONCE = [ranker for ranker in RANKERS if not hasattr(ranker, "n_estimators")]
+
 REPEATED_ROWS = "a repeated row takes a place of its own in the ranking, and so in the measure that weighs pairs"
 
 
@@ -91,6 +96,7 @@ def checks_that_cannot_apply(estimator):
         MART(n_estimators=3, min_child_samples=1),
         PNormPush(n_estimators=3),
         InfinitePush(),
+        GradientFreeBoost(n_estimators=3),
         NearestNeighbor(),
         PreferenceRegression(),
         VectorSimilarity(),
@@ -147,6 +153,7 @@ def helpers(monkeypatch):
 
 
 @pytest.mark.parametrize("ranker", RANKERS[:14], ids=lambda r: str(r).replace("\n", ""))
+@pytest.mark.parametrize("ranker", BOOSTED, ids=lambda r: str(r).replace("\n", ""))
 def test_thread_count_changes_no_bit(ranker, table, helpers):
     X, y, qid = table
     X = np.column_stack([X, np.random.default_rng(2).integers(0, 9, (120, 36))])  # three blocks of features
@@ -202,6 +209,7 @@ def fails_by_magnitude(ranker):
 
 
 @pytest.mark.parametrize("ranker", RANKERS[11:])
+@pytest.mark.parametrize("ranker", AT_ONCE)
 def test_a_failed_fit_leaves_the_fitted_ranker_as_it_was(ranker, table):
     X, y, qid = table
     fitted = clone(ranker).fit(X, y, qid=qid)
@@ -211,7 +219,7 @@ def test_a_failed_fit_leaves_the_fitted_ranker_as_it_was(ranker, table):
     np.testing.assert_array_equal(fitted.predict(X), before)
 
 
-@pytest.mark.parametrize("ranker", RANKERS[:11], ids=lambda r: str(r).replace("\n", ""))
+@pytest.mark.parametrize("ranker", BOOSTED, ids=lambda r: str(r).replace("\n", ""))
 def test_a_fit_that_fails_in_its_rounds_leaves_the_fitted_ranker_as_it_was(ranker, table):
     X, y, qid = table
     fitted = clone(ranker).fit(X, y, qid=qid)
@@ -247,7 +255,7 @@ def in_four_bins(seed=7):
 
 @each_law_abiding_ranker
 def test_a_weight_of_rows_equals_the_rows_as_often(ranker):
-    if isinstance(ranker, LambdaMART):
+    if isinstance(ranker, LambdaMART | GradientFreeBoost):
         pytest.skip(REPEATED_ROWS)
     X, y, qid, times = in_four_bins()
     weighted = clone(ranker).fit(X, y, qid=qid, sample_weight=times)
@@ -330,7 +338,7 @@ def test_predict_refuses_other_columns(table):
             named.predict(pandas.DataFrame(X, columns=list(columns)))
 
 
-@pytest.mark.parametrize("ranker", RANKERS[11:])
+@pytest.mark.parametrize("ranker", AT_ONCE)
 def test_rankers_without_rounds_refuse_what_goes_with_rounds(ranker, table):
     X, y, qid = table
     with pytest.raises(PodiumError, match="rounds"):

@@ -149,6 +149,7 @@ OTHER = {
     "PNormPush": {"p": 3},
     "LambdaMART": {"truncation": 3},
     "MART": {"random_state": 1},
+    "GradientFreeBoost": {"singular_every": 4},
     "AdaBoostOR": {"cost": "squared"},
     "AdaBoostOR of perceptrons": {"estimator": PRank(epochs=21)},
     "ORBoost": {"variant": "left-right"},

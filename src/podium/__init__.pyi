@@ -42,6 +42,7 @@ from .rankers import AdaBoostOR as AdaBoostOR
 from .rankers import BaggingOR as BaggingOR
 from .rankers import CRank as CRank
 from .rankers import ExtendedBinary as ExtendedBinary
+from .rankers import GradientFreeBoost as GradientFreeBoost
 from .rankers import ImportedLinear as ImportedLinear
 from .rankers import ImportedTrees as ImportedTrees
 from .rankers import InfinitePush as InfinitePush
@@ -80,3 +81,6 @@ from .readers import read_query_sizes as read_query_sizes
 from .readers import read_run as read_run
 from .report import describe as describe
 from .report import export_report as export_report
+from .selection import BoostedStumpSelector as BoostedStumpSelector
+from .selection import GengSelector as GengSelector
+from .selection import StabilitySelector as StabilitySelector

@@ -8,6 +8,7 @@ from podium import (
     AdaBoostOR,
     BaggingOR,
     ExtendedBinary,
+    GradientFreeBoost,
     LambdaMART,
     ORBoost,
     OrdinalThresholds,
@@ -26,6 +27,7 @@ QUICK = {
     LambdaMART: {"n_estimators": 4, "max_leaves": 4, "min_child_samples": 5},
     MART: {"n_estimators": 4, "max_leaves": 4, "min_child_samples": 5},
     PNormPush: {"n_estimators": 4},
+    GradientFreeBoost: {"n_estimators": 4},
     RankBoost: {"n_estimators": 4},
     RankBoostPlus: {"n_estimators": 4},
     AdaBoostOR: {"n_estimators": 4},
@@ -78,6 +80,8 @@ def rounds_of(model):
         return [stump_of(one) for one in model.estimators_]
     if hasattr(model.rounds_[0], "ranker"):
         return [(*stump_of(done.ranker), done.weight) for done in model.rounds_]
+    if hasattr(model.rounds_[0], "singular"):
+        return [(done.feature, done.average, done.alpha, done.singular) for done in model.rounds_]
     return [(done.feature, done.threshold, done.abstain, done.alpha) for done in model.rounds_]
 
 

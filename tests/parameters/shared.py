@@ -8,6 +8,7 @@ from podium import (
     MART,
     AdaBoostOR,
     BaggingOR,
+    GradientFreeBoost,
     ImportedLinear,
     ImportedTrees,
     LambdaMART,
@@ -20,7 +21,8 @@ from podium import (
     import_model,
 )
 
-BY_QUERY = (RankBoost, RankBoostPlus, LambdaMART, MART, PNormPush)
+THREADED = (RankBoost, RankBoostPlus, LambdaMART, MART, AdaBoostOR, ORBoost)
+BY_QUERY = (RankBoost, RankBoostPlus, LambdaMART, MART, PNormPush, GradientFreeBoost)
 BOOSTED = (*BY_QUERY, AdaBoostOR, ORBoost)
 
 
@@ -72,7 +74,7 @@ def check_score(model, measure, sign):
     assert model.score(X, y, qid=qid) == pytest.approx(sign * expected)
 
 
-@changing("n_jobs", *BOOSTED, BaggingOR, ORStump)
+@changing("n_jobs", *THREADED, BaggingOR, ORStump)
 def so_many_threads_give_the_same_bits(estimator, monkeypatch):
     monkeypatch.setattr("podium._compiled.CELLS_WORTH_THREADS", 0)
     used = spied_threads(monkeypatch)

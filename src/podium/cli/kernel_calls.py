@@ -128,6 +128,11 @@ def grow_ranking_trees() -> None:
     models: list[Any] = [rankers.TreeRank(6, min_child_weight=1), rankers.CRank(6, min_child_weight=1)]
     _fit_all([*models, rankers.TreeRankForest(2), rankers.RankOver(4, min_child_weight=1)], X, y, qid=qid)
     evaluation.integrated_auc(np.arange(20.0), np.arange(20.0) % 7)
+def boost_features() -> None:
+    """Least squares on features, chosen by a measure now and then."""
+    for dtype in (np.float64, np.float32):
+        X, y, qid = _table(dtype)
+        _fit_all([rankers.GradientFreeBoost(2, singular_every=2)], X, y, qid=qid)
 
 
 def rank_grades() -> None:
@@ -205,6 +210,7 @@ JOBS: dict[str, Callable[[], None]] = {
     "stumps": boost_stumps,
     "other stumps": boost_other_stumps,
     "measures": measure_rankings,
+    "features": boost_features,
     "grades": rank_grades,
     "permutations": rank_items,
     "ranking trees": grow_ranking_trees,

@@ -1,7 +1,17 @@
-"""Linear and kernel scores from pairs: margins, their solvers, regularised least squares."""
+"""Weighted sums of features: margins and their solvers, least squares over pairs, component-wise boosting."""
 
 from __future__ import annotations
 
+from podium.linear.centered_columns import CenteredColumns, CenteredFeature
+from podium.linear.gradient_free import (
+    ENOUGH_FEATURES,
+    EXHAUSTED,
+    GradientFreeBoosting,
+    IrregularLoss,
+    LinearRound,
+    linear_rounds_from_columns,
+    linear_rounds_to_columns,
+)
 from podium.linear.kernel_features import KERNELS, KernelFeatures, kernel_values
 from podium.linear.margin_sums import MarginState, PairMargins
 from podium.linear.newton import MarginProblem, Solution, minimize_l1, minimize_l2
@@ -9,15 +19,24 @@ from podium.linear.nonconvex import NONCONVEX, minimize_nonconvex
 from podium.linear.pair_least_squares import PairLeastSquares
 
 __all__ = [
+    "ENOUGH_FEATURES",
+    "EXHAUSTED",
     "KERNELS",
     "NONCONVEX",
+    "CenteredColumns",
+    "CenteredFeature",
+    "GradientFreeBoosting",
+    "IrregularLoss",
     "KernelFeatures",
+    "LinearRound",
     "MarginProblem",
     "MarginState",
     "PairLeastSquares",
     "PairMargins",
     "Solution",
     "kernel_values",
+    "linear_rounds_from_columns",
+    "linear_rounds_to_columns",
     "minimize_l1",
     "minimize_l2",
     "minimize_nonconvex",

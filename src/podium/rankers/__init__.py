@@ -7,6 +7,7 @@ from os import PathLike
 from podium.model_file import read_model, saved_rankers
 from podium.rankers.baselines import NearestNeighbor, PreferenceRegression, VectorSimilarity
 from podium.rankers.estimator import Estimator
+from podium.rankers.gradient_free import GradientFreeBoost
 from podium.rankers.imported import ImportedLinear, ImportedTrees, import_model
 from podium.rankers.infinite_push import InfinitePush
 from podium.rankers.lambdamart import MART, LambdaMART
@@ -42,6 +43,7 @@ __all__ = [
     "CRank",
     "Estimator",
     "ExtendedBinary",
+    "GradientFreeBoost",
     "ImportedLinear",
     "ImportedTrees",
     "InfinitePush",
@@ -96,6 +98,7 @@ RANKERS.update(
         RankSVM,
         RankRLS,
         PlugInRanker,
+        GradientFreeBoost,
         AdaBoostOR,
         BaggingOR,
         ORStump,

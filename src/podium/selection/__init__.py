@@ -1,0 +1,19 @@
+"""Selectors of features for ranking, as scikit-learn has them."""
+
+from __future__ import annotations
+
+from podium.selection.boosted_stumps import BoostedStumpSelector
+from podium.selection.geng import GengSelector
+from podium.selection.selector import RankingSelector
+from podium.selection.similarity import FeatureRankings
+from podium.selection.stability import ErrorControl, StabilitySelector, error_control
+
+__all__ = [
+    "BoostedStumpSelector",
+    "ErrorControl",
+    "FeatureRankings",
+    "GengSelector",
+    "RankingSelector",
+    "StabilitySelector",
+    "error_control",
+]

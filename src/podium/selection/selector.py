@@ -1,0 +1,103 @@
+"""What selectors of features share: the gate at `fit`, columns, and the chosen features as scikit-learn has them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils import Tags
+from sklearn.utils._param_validation import InvalidParameterError
+from sklearn.utils.validation import check_is_fitted
+
+from podium._compiled import thread_count
+from podium._types import MatrixLike, QueryWeight
+from podium._validation import Array, PodiumError
+from podium.data import RankingData, warn_of_one_query
+
+
+class RankingSelector(SelectorMixin, BaseEstimator, ABC):
+    """Base of selectors of features for ranking.
+
+    A selector implements ``_choose(data, labels)``, which returns the chosen features from checked data and sets
+    nothing else before it has succeeded, and a `fit` that names what it takes, for scikit-learn's routing.
+
+    Attributes
+    ----------
+    support_ : ndarray of bool
+        Whether each feature was chosen.
+    """
+
+    support_: Array
+
+    @abstractmethod
+    def _choose(self, data: RankingData, labels: Array) -> Array:
+        """Return the numbers of the chosen features."""
+
+    def _fit(
+        self,
+        X: MatrixLike,
+        y: ArrayLike | None,
+        qid: ArrayLike | None,
+        group: ArrayLike | None,
+        sample_weight: ArrayLike | None,
+        query_weight: QueryWeight | None,
+    ) -> None:
+        """Check what the caller gave, choose features and keep them."""
+        self._check_parameters()
+        if y is None:
+            raise PodiumError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        data = RankingData.from_arrays(
+            X, y, qid=qid, group=group, sample_weight=sample_weight, query_weight=query_weight
+        )
+        if not data.queries_given:
+            warn_of_one_query(data.labels, "", "group=[{}]", 4)
+        if not data.weights.any():
+            raise PodiumError(f"{type(self).__name__} needs a row of positive weight in a query of positive weight.")
+        labels = np.empty(0) if data.labels is None else data.labels
+        self._keep(data, self._choose(data, labels))
+
+    def _check_parameters(self) -> None:
+        """Check parameters against their declared constraints."""
+        try:
+            self._validate_params()
+        except InvalidParameterError as error:
+            raise PodiumError(str(error)) from None
+        thread_count(getattr(self, "n_jobs", None))
+
+    def _keep(self, data: RankingData, chosen: Array) -> None:
+        """Keep the columns of the training data and the chosen ones."""
+        self.n_features_in_ = data.features.shape[1]
+        if data.feature_names is not None:
+            self.feature_names_in_ = np.array(data.feature_names, object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        self.support_ = np.isin(np.arange(self.n_features_in_), chosen)
+
+    def _get_support_mask(self) -> Array:
+        check_is_fitted(self)
+        return self.support_
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        return tags
+
+
+def number_to_select(given: int | None, n_features: int) -> int:
+    """Return how many features to choose: half of them where nothing is said, as scikit-learn has it."""
+    if given is None:
+        return max(1, n_features // 2)
+    if given > n_features:
+        raise PodiumError(f"n_features_to_select must be at most the number of features, {n_features}; got {given}.")
+    return int(given)
+
+
+def largest_first(values: Array, n_largest: int) -> Array:
+    """Return the places of the largest values, of equal ones the first."""
+    places: Array = np.argsort(-values, kind="stable")[:n_largest]
+    return places
