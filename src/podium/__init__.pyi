@@ -33,11 +33,14 @@ from .rankers import BaggingOR as BaggingOR
 from .rankers import ExtendedBinary as ExtendedBinary
 from .rankers import ImportedLinear as ImportedLinear
 from .rankers import ImportedTrees as ImportedTrees
+from .rankers import L1Boost as L1Boost
+from .rankers import L2Boost as L2Boost
 from .rankers import LambdaMART as LambdaMART
 from .rankers import NearestNeighbor as NearestNeighbor
 from .rankers import ORBoost as ORBoost
 from .rankers import OrdinalThresholds as OrdinalThresholds
 from .rankers import ORStump as ORStump
+from .rankers import PairBoost as PairBoost
 from .rankers import PRank as PRank
 from .rankers import PreferenceRegression as PreferenceRegression
 from .rankers import RankBoost as RankBoost

@@ -20,6 +20,7 @@ from podium.rankers.ordinal_rankers import (
     ORStump,
     PRank,
 )
+from podium.rankers.pairboost import L1Boost, L2Boost, PairBoost
 from podium.rankers.rankboost import RankBoost, generalization_bound
 from podium.rankers.rankboost_plus import RankBoostPlus, exponential_losses
 from podium.rankers.ranker import Ranker
@@ -34,6 +35,8 @@ __all__ = [
     "ExtendedBinary",
     "ImportedLinear",
     "ImportedTrees",
+    "L1Boost",
+    "L2Boost",
     "LambdaMART",
     "NearestNeighbor",
     "ORBoost",
@@ -41,6 +44,7 @@ __all__ = [
     "OrdinalRanker",
     "OrdinalThresholds",
     "PRank",
+    "PairBoost",
     "PreferenceRegression",
     "RankBoost",
     "RankBoostPlus",
@@ -61,6 +65,9 @@ RANKERS.update(
         RankBoostPlus,
         LambdaMART,
         MART,
+        PairBoost,
+        L2Boost,
+        L1Boost,
         PreferenceRegression,
         NearestNeighbor,
         VectorSimilarity,

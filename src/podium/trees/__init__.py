@@ -5,6 +5,7 @@ from __future__ import annotations
 from podium.trees.category_split import CategorySplits
 from podium.trees.grower import TreeGrower
 from podium.trees.leaf_values import newton_values
+from podium.trees.least_squares import LeastSquaresTrees
 from podium.trees.regression_tree import Forest, RegressionTree, rounded_down, staged_scores
 from podium.trees.split import Limits
 from podium.trees.tree_boosting import Sampler, TreeBoosting, TreeRefit, TreeRound
@@ -15,6 +16,7 @@ __all__ = [
     "CategoryLists",
     "CategorySplits",
     "Forest",
+    "LeastSquaresTrees",
     "Limits",
     "RegressionTree",
     "Sampler",
