@@ -63,6 +63,7 @@ def losses(y, scores, measures):
 
 
 def hard_loss(y, scores):
+    """Return the hard ranking loss of one list."""
     return losses(y, scores, ["hard_loss"])["hard_loss"]
 
 
@@ -75,10 +76,10 @@ def fit_one(ranker, data):
         ranker.fit(X, y)
     seconds = time.perf_counter() - start
     inside, outside = hard_loss(y, ranker.predict(X)), hard_loss(new_y, ranker.predict(new_X))
-    taken = int(np.count_nonzero(ranker.coef_))
+    taken, why = int(np.count_nonzero(ranker.coef_)), ranker.stop_reason_
     return {
         "in": inside, "out": outside, "seconds": seconds, "features": taken, "rounds": len(ranker.rounds_),
-        "diverged": float("diverge" in ranker.stop_reason_), "one feature": float("took feature" in ranker.stop_reason_),
+        "diverged": float("diverge" in why), "one feature": float("took feature" in why),
     }  # fmt: skip
 
 
@@ -101,14 +102,15 @@ def simulate(setting, repetitions):
 
 
 def print_simulation(setting, found):
+    """Print the table of docs/continuous.md."""
     print(f"p = {setting[0]}, n = {setting[1]}, {setting[2]} coefficients")
     print("| ranker | in sample | out of sample | above L2Boost | ms | features | rounds | diverged | one feature |")
     print("|---|---|---|---|---|---|---|---|---|")
     for name, one in found.items():
         print(
             f"| {name} | {one['in']:.3f} | {one['out']:.3f} | {one['gap']:+.3f} ± {one['gap_error']:.3f} | "
-            f"{1000 * one['seconds']:.1f} | {one['features']:.1f} | {one['rounds']:.0f} | {100 * one['diverged']:.0f} % | "
-            f"{100 * one['one feature']:.0f} % |"
+            f"{1000 * one['seconds']:.1f} | {one['features']:.1f} | {one['rounds']:.0f} | "
+            f"{100 * one['diverged']:.0f} % | {100 * one['one feature']:.0f} % |"
         )
 
 
@@ -119,6 +121,7 @@ def naive_hard_loss(y, scores):
 
 
 def seconds_of(function, *given):
+    """Return the time of one call."""
     start = time.perf_counter()
     function(*given)
     return time.perf_counter() - start
@@ -156,6 +159,7 @@ def keep(folder, part, values):
 
 
 def main():
+    """Run one part."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=["example", "complexity", "simulation"])
     parser.add_argument("--repetitions", type=int, default=100)

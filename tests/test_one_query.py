@@ -9,8 +9,10 @@ from sklearn.base import clone
 
 from podium import (
     MART,
+    L2Boost,
     LambdaMART,
     NearestNeighbor,
+    PairBoost,
     PodiumError,
     PreferenceRegression,
     RankBoost,
@@ -36,8 +38,11 @@ BY_QUERY = {
     "LambdaMART": LambdaMART(2, min_child_samples=2),
     "cross-entropy": MART(2, loss="cross_entropy", min_child_samples=2),
     "NearestNeighbor": NearestNeighbor(),
+    "PairBoost": PairBoost(2),
 }
-BY_ROW = {"MART": MART(2, min_child_samples=2), "PreferenceRegression": PreferenceRegression()}
+BY_ROW = {
+    "MART": MART(2, min_child_samples=2), "L2Boost": L2Boost(2), "PreferenceRegression": PreferenceRegression(),
+}  # fmt: skip
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,7 @@ import pytest
 import podium
 from parameters import EFFECTS
 
-for part in ("shared", "trees", "lambdas", "stumps", "ordinal"):
+for part in ("shared", "trees", "lambdas", "stumps", "ordinal", "continuous"):
     import_module(f"parameters.{part}")
 
 pytestmark = [

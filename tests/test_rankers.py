@@ -13,8 +13,11 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from peers import peer
 from podium import (
     MART,
+    L1Boost,
+    L2Boost,
     LambdaMART,
     NearestNeighbor,
+    PairBoost,
     PodiumError,
     PreferenceRegression,
     RankBoost,
@@ -36,11 +39,20 @@ RANKERS = [
     LambdaMART(n_estimators=5, max_leaves=4, min_child_samples=5),
     LambdaMART(n_estimators=5, max_leaves=4, min_child_samples=5, delta="map", subsample=0.7, colsample_bytree=0.6),
     MART(n_estimators=5, max_leaves=4, min_child_samples=5),
+    PairBoost(n_estimators=8),
+    PairBoost(n_estimators=8, surrogate="hinge", pairs="products", response="expit", select="updated"),
+    PairBoost(n_estimators=5, surrogate="ramp", interval="closed", base="tree", max_leaves=4),
+    L1Boost(n_estimators=5, base="stump"),
+    L2Boost(n_estimators=8),
     NearestNeighbor(),
     PreferenceRegression(),
     VectorSimilarity(),
     NearestNeighbor(n_neighbors=2),
 ]
+
+BOOSTED = [ranker for ranker in RANKERS if hasattr(ranker, "n_estimators")]
+AT_ONCE = [ranker for ranker in RANKERS if not hasattr(ranker, "n_estimators")]
+SHARED_OUT = [ranker for ranker in BOOSTED if not isinstance(ranker, L2Boost)]  # whose lines are products of matrices
 
 REPEATED_ROWS = "a repeated row takes a place of its own in the ranking, and so in the measure that weighs pairs"
 
@@ -58,6 +70,10 @@ def checks_that_cannot_apply(estimator):
         RankBoostPlus(n_estimators=3),
         LambdaMART(n_estimators=3, min_child_samples=1),
         MART(n_estimators=3, min_child_samples=1),
+        PairBoost(n_estimators=3),
+        PairBoost(n_estimators=3, surrogate="hinge", pairs="products", base="tree", min_child_samples=1),
+        L1Boost(n_estimators=3),
+        L2Boost(n_estimators=3),
         NearestNeighbor(),
         PreferenceRegression(),
         VectorSimilarity(),
@@ -104,7 +120,7 @@ def helpers(monkeypatch):
     return started
 
 
-@pytest.mark.parametrize("ranker", RANKERS[:11], ids=lambda r: str(r).replace("\n", ""))
+@pytest.mark.parametrize("ranker", SHARED_OUT, ids=lambda r: str(r).replace("\n", ""))
 def test_thread_count_changes_no_bit(ranker, table, helpers):
     X, y, qid = table
     X = np.column_stack([X, np.random.default_rng(2).integers(0, 9, (120, 36))])  # three blocks of features
@@ -154,7 +170,7 @@ def test_saving_and_loading_change_nothing(ranker, table, tmp_path):
     assert list(tmp_path.iterdir()) == [tmp_path / "model"]
 
 
-@pytest.mark.parametrize("ranker", RANKERS[11:])
+@pytest.mark.parametrize("ranker", AT_ONCE)
 def test_a_failed_fit_leaves_the_fitted_ranker_as_it_was(ranker, table):
     X, y, qid = table
     fitted = clone(ranker).fit(X, y, qid=qid)
@@ -164,7 +180,7 @@ def test_a_failed_fit_leaves_the_fitted_ranker_as_it_was(ranker, table):
     np.testing.assert_array_equal(fitted.predict(X), before)
 
 
-@pytest.mark.parametrize("ranker", RANKERS[:11], ids=lambda r: str(r).replace("\n", ""))
+@pytest.mark.parametrize("ranker", BOOSTED, ids=lambda r: str(r).replace("\n", ""))
 def test_a_fit_that_fails_in_its_rounds_leaves_the_fitted_ranker_as_it_was(ranker, table):
     X, y, qid = table
     fitted = clone(ranker).fit(X, y, qid=qid)
@@ -283,7 +299,7 @@ def test_predict_refuses_other_columns(table):
             named.predict(pandas.DataFrame(X, columns=list(columns)))
 
 
-@pytest.mark.parametrize("ranker", RANKERS[11:])
+@pytest.mark.parametrize("ranker", AT_ONCE)
 def test_rankers_without_rounds_refuse_what_goes_with_rounds(ranker, table):
     X, y, qid = table
     with pytest.raises(PodiumError, match="rounds"):

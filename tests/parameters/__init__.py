@@ -8,10 +8,13 @@ from podium import (
     AdaBoostOR,
     BaggingOR,
     ExtendedBinary,
+    L1Boost,
+    L2Boost,
     LambdaMART,
     ORBoost,
     OrdinalThresholds,
     ORStump,
+    PairBoost,
     PRank,
     RankBoost,
     RankBoostPlus,
@@ -24,6 +27,9 @@ ORDINAL = (AdaBoostOR, BaggingOR, ExtendedBinary, ORBoost, ORStump, OrdinalThres
 QUICK = {
     LambdaMART: {"n_estimators": 4, "max_leaves": 4, "min_child_samples": 5},
     MART: {"n_estimators": 4, "max_leaves": 4, "min_child_samples": 5},
+    PairBoost: {"n_estimators": 4},
+    L1Boost: {"n_estimators": 4},
+    L2Boost: {"n_estimators": 4},
     RankBoost: {"n_estimators": 4},
     RankBoostPlus: {"n_estimators": 4},
     AdaBoostOR: {"n_estimators": 4},
@@ -74,6 +80,9 @@ def rounds_of(model):
         return [(t.feature.tolist(), t.threshold.tolist(), t.value.tolist()) for t in model.trees_]
     if hasattr(model, "estimators_"):
         return [stump_of(one) for one in model.estimators_]
+    if hasattr(model.rounds_[0], "gain"):
+        models = [done.ranking for done in model.rounds_]
+        return [np.hstack([one.feature, getattr(one, "slope", one.gain)]).tolist() for one in models]
     if hasattr(model.rounds_[0], "ranker"):
         return [(*stump_of(done.ranker), done.weight) for done in model.rounds_]
     return [(done.feature, done.threshold, done.abstain, done.alpha) for done in model.rounds_]

@@ -10,16 +10,19 @@ from podium import (
     BaggingOR,
     ImportedLinear,
     ImportedTrees,
+    L1Boost,
+    L2Boost,
     LambdaMART,
     ORBoost,
     ORStump,
+    PairBoost,
     RankBoost,
     RankBoostPlus,
     evaluate,
     import_model,
 )
 
-BY_QUERY = (RankBoost, RankBoostPlus, LambdaMART, MART)
+BY_QUERY = (RankBoost, RankBoostPlus, LambdaMART, MART, PairBoost, L2Boost, L1Boost)
 BOOSTED = (*BY_QUERY, AdaBoostOR, ORBoost)
 
 
@@ -71,7 +74,7 @@ def check_score(model, measure, sign):
     assert model.score(X, y, qid=qid) == pytest.approx(sign * expected)
 
 
-@changing("n_jobs", *BOOSTED, BaggingOR, ORStump)
+@changing("n_jobs", *(one for one in BOOSTED if one not in (PairBoost, L2Boost, L1Boost)), BaggingOR, ORStump)
 def so_many_threads_give_the_same_bits(estimator, monkeypatch):
     monkeypatch.setattr("podium._compiled.CELLS_WORTH_THREADS", 0)
     used = spied_threads(monkeypatch)
