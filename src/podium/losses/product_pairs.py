@@ -57,13 +57,11 @@ class ProductPairs:
         """Sum φ(z) = max(0, m - z) for each (m, closed): z = m pulls where the margin is closed."""
         order = np.lexsort((scores[self.row], self.strip))
         row = self.row[order]
-        points = np.stack([self.labels[order], scores[row], self.weight[order]])
-        origin = np.repeat(points[:2, self.offsets[:-1]], np.diff(self.offsets), axis=1)
-        points[:2] -= origin
-        sums_before = _sums_before(points, self.strips)
-        ends = self.labels[self.strips[:-1]], self.labels[self.strips[1:] - 1]
-        low, high = (end - origin[0, self.strips[:-1]] for end in ends)
-        shared = self.offsets, self.first_strip, self.strips, low, high, points, sums_before
+        points = np.stack([self.labels[order], scores[row]])
+        from_first = points - np.repeat(points[:, self.offsets[:-1]], np.diff(self.offsets), axis=1)
+        table = np.concatenate([points, from_first, self.weight[None, order]])
+        low, high = self.labels[self.strips[:-1]], self.labels[self.strips[1:] - 1]
+        shared = self.offsets, self.first_strip, self.strips, low, high, table, _sums_before(table, self.strips)
         found = [self._empty_sums() for _ in margins]
         for margin, sums in zip(margins, found, strict=True):
             by_query_threads(_hinge_products, self.offsets, self.n_threads, *shared, *margin, *sums)
@@ -90,9 +88,12 @@ def _strips(offsets: Array) -> tuple[Array, Array]:
     return np.concatenate(starts), np.array(first, ROW)
 
 
-def _sums_before(points: Array, strips: Array) -> Array:
-    """Return, at each place of a strip and at its end, the sums of w, w y, w f, w y f over the places before it."""
-    y, f, w = points
+def _sums_before(table: Array, strips: Array) -> Array:
+    """Return, at each place of a strip and at its end, the sums of w, w y, w f, w y f over the places before it.
+
+    Labels and scores count from a row of the query, so that what they have in common does not cancel.
+    """
+    y, f, w = table[2:]
     n_strips = len(strips) - 1
     sums = np.zeros((len(y) + n_strips, 4), SCORE)
     terms = np.stack([w, w * y, w * f, w * y * f], axis=1)
@@ -141,7 +142,7 @@ def _hinge_products(
     strips: Array,
     low: Array,
     high: Array,
-    points: Array,
+    table: Array,
     sums_before: Array,
     margin: float,
     closed: bool,
@@ -154,7 +155,7 @@ def _hinge_products(
 
     In a strip below y[i] the rows with f above the hyperbola count, in one above it those with f below it.
     """
-    labels, scores, weight = points[0], points[1], points[2]
+    labels, scores, weight = table[0], table[1], table[4]
     for q in range(first, last):
         total = 0.0
         for i in range(offsets[q], offsets[q + 1]):
@@ -168,8 +169,9 @@ def _hinge_products(
                     wy = sums_before[done + s, 1] - sums_before[take + s, 1]
                     wf = sums_before[done + s, 2] - sums_before[take + s, 2]
                     wyf = sums_before[done + s, 3] - sums_before[take + s, 3]
-                    pull += y * w - wy
-                    value += (margin - y * f) * w + y * wf + f * wy - wyf
+                    x, g = table[2, i], table[3, i]
+                    pull += x * w - wy
+                    value += (margin - x * g) * w + x * wf + g * wy - wyf
                 for j in range(look, until):
                     difference = y - labels[j]
                     z = difference * (f - scores[j])
