@@ -1,11 +1,11 @@
 """Continuous ranking as CR has it (Werner, "A review on ranking problems in statistical learning").
 
     python experiments/continuous.py example
-    python experiments/continuous.py complexity [--largest 100000] [--naive 3000]
+    python experiments/continuous.py complexity [--largest 100000] [--naive 10000]
     python experiments/continuous.py simulation [--repetitions 100] [--settings 0 1 2]
 
 `example` prints the losses of CR's Example 2.1; `complexity` the time of the hard loss by n, ours beside the naive one
-(CR Figure 1), with slopes; `simulation` CR 4.6 out of sample too: X standard normal, standard normal coefficients,
+(CR Figure 1); `simulation` CR 4.6 out of sample too: X standard normal, standard normal coefficients,
 noise of half the signal's variance (signal-to-noise ratio 2), 100 rounds at rate 0.1, 1,000 new rows. The latter two
 write results/continuous.json and a chart beside it (`--folder`).
 """
@@ -128,16 +128,15 @@ def seconds_of(function, *given):
 
 
 def complexity(largest, most_naive):
-    """Return seconds of the hard loss by n, and the slopes of their logarithms over the last factor of ten."""
-    rng, found, n = np.random.default_rng(0), [], 100
-    while n <= largest:
+    """Return seconds of the hard loss by n, ours and, up to a size, the naive ones."""
+    rng, found = np.random.default_rng(0), []
+    for n in (round(10 ** (power / 2)) for power in range(4, 1 + round(2 * np.log10(largest)))):
         y, scores = rng.normal(size=(2, n))
         hard_loss(y, scores)
         ours = min(seconds_of(hard_loss, y, scores) for _ in range(3))
         naive = seconds_of(naive_hard_loss, y, scores) if n <= most_naive else None
         found.append({"n": n, "podium": ours, "naive": naive})
         print(f"n {n} podium {1000 * ours:.2f} ms naive " + ("-" if naive is None else f"{1000 * naive:.1f} ms"))
-        n = round(n * 10**0.5)
     return found
 
 
@@ -165,7 +164,7 @@ def main():
     parser.add_argument("--repetitions", type=int, default=100)
     parser.add_argument("--settings", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--largest", type=int, default=100_000)
-    parser.add_argument("--naive", type=int, default=3000)
+    parser.add_argument("--naive", type=int, default=10_000)
     parser.add_argument("--folder", type=Path, default=RESULTS)
     args = parser.parse_args()
     if args.what == "example":
