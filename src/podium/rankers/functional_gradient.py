@@ -13,9 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from podium._compiled import ROW, SCORE, thread_count
-from podium._types import Features, MatrixLike
-from podium._validation import Array, PodiumError
-from podium.binning import as_blocks, bin_features
+from podium._validation import Array, Features, MatrixLike, PodiumError
 from podium.boosting import BaseLearner, FunctionalGradient, ResponseRound
 from podium.data import RankingData
 from podium.export import Exported, Linear, TreeSum
@@ -25,15 +23,7 @@ from podium.model_file import Content, Scalar, Schema
 from podium.rankers.boosted import Boosted
 from podium.rankers.estimator import Estimator
 from podium.rankers.ranker import Ranker
-from podium.trees import (
-    Forest,
-    LeastSquaresTrees,
-    Limits,
-    RegressionTree,
-    TreeGrower,
-    trees_from_columns,
-    trees_to_columns,
-)
+from podium.trees import Forest, LeastSquaresTrees, RegressionTree, trees_from_columns, trees_to_columns
 
 BASES = ("linear", "stump", "tree")
 SHARED_CONSTRAINTS: dict[str, list[object]] = {
@@ -155,13 +145,8 @@ class FunctionalGradientRanker(Ranker, Boosted[ResponseRound]):
         if self.base == "linear":
             columns = CenteredColumns.of(data.features, data.queries.rows, data.weights)
             return ComponentLearner(columns, self.learning_rate, *self._selection(loss))
-        bins = bin_features(data.features, data.queries.rows, data.weights, self.max_bins, threads)
-        limits = Limits(self.min_child_samples, min_child_weight=0.0)
         leaves = 2 if self.base == "stump" else self.max_leaves
-        grower = TreeGrower(
-            as_blocks(bins), limits, leaves, exact=True, n_threads=threads, keys=data.queries.place_keys()
-        )
-        return LeastSquaresTrees(grower, self.learning_rate)
+        return LeastSquaresTrees.of(data, self.learning_rate, leaves, self.min_child_samples, self.max_bins, threads)
 
     def _check_init_model(self, init_model: object) -> None:
         super()._check_init_model(init_model)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from podium._validation import Array
+from podium.binning import as_blocks, bin_features
 from podium.boosting import Learned
+from podium.data import RankingData
 from podium.trees.grower import TreeGrower
+from podium.trees.split import Limits
 from podium.trees.tree_boosting import add_tree
 
 
@@ -19,6 +22,22 @@ class LeastSquaresTrees:
 
     def __init__(self, grower: TreeGrower, learning_rate: float) -> None:
         self.grower, self.learning_rate = grower, learning_rate
+
+    @classmethod
+    def of(
+        cls,
+        data: RankingData,
+        learning_rate: float,
+        max_leaves: int,
+        min_child_samples: int,
+        max_bins: int,
+        n_threads: int,
+    ) -> LeastSquaresTrees:
+        """Return the learner of the training rows, with histograms of near full precision."""
+        bins = bin_features(data.features, data.queries.rows, data.weights, max_bins, n_threads)
+        limits, keys = Limits(min_child_samples, min_child_weight=0.0), data.queries.place_keys()
+        grower = TreeGrower(as_blocks(bins), limits, max_leaves, exact=True, n_threads=n_threads, keys=keys)
+        return cls(grower, learning_rate)
 
     def fit(self, gradient: Array, weight: Array, scores: Array) -> Learned | None:
         """Return the tree, times the learning rate, and the scores with it; None where no split lowers the error."""
