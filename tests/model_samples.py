@@ -20,6 +20,8 @@ from podium import (
     ExtendedBinary,
     InfinitePush,
     GradientFreeBoost,
+    L1Boost,
+    L2Boost,
     LambdaMART,
     LinearPlackettLuce,
     NearestNeighbor,
@@ -28,6 +30,7 @@ from podium import (
     ORStump,
     PNormPush,
     PlugInRanker,
+    PairBoost,
     PRank,
     PreferenceRegression,
     RankBoost,
@@ -90,6 +93,10 @@ def fitted_models(checkpoint):
         "rank_rls_kernel": RankRLS(kernel="laplacian", gamma=0.5),
         "rank_svm": RankSVM(30.0, penalty="l1"),
         "rank_svm_kernel": RankSVM(kernel="rbf"),
+        "pairboost": PairBoost(6, surrogate="hinge"),
+        "pairboost_trees": PairBoost(4, surrogate="ramp", c=0.25, base="tree", **small),
+        "l2boost": L2Boost(6),
+        "l1boost": L1Boost(6, base="stump", min_child_samples=3),
         "checkpoint": RankBoost(5, checkpoint=checkpoint),
     }
     models = {name: ranker.fit(X, y, qid=qid) for name, ranker in rankers.items()}

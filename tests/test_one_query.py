@@ -10,11 +10,13 @@ from sklearn.base import clone
 from podium import (
     MART,
     GradientFreeBoost,
+    L2Boost,
     LambdaMART,
     LinearPlackettLuce,
     NearestNeighbor,
     PNormPush,
     PlugInRanker,
+    PairBoost,
     PodiumError,
     PreferenceRegression,
     RankBoost,
@@ -55,6 +57,11 @@ BY_ROW = {
     "PreferenceRegression": PreferenceRegression(),
     "PlugInRanker": PlugInRanker(),
 }
+    "PairBoost": PairBoost(2),
+}
+BY_ROW = {
+    "MART": MART(2, min_child_samples=2), "L2Boost": L2Boost(2), "PreferenceRegression": PreferenceRegression(),
+}  # fmt: skip
 
 
 @pytest.fixture(autouse=True)

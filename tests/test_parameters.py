@@ -13,6 +13,7 @@ for part in ("shared", "trees", "lambdas", "stumps", "ordinal", "permutations"):
 for part in ("shared", "trees", "lambdas", "stumps", "ordinal", "ranking_trees"):
 for part in ("shared", "trees", "lambdas", "stumps", "ordinal", "margins"):
 for part in ("shared", "trees", "lambdas", "stumps", "ordinal", "selection"):
+for part in ("shared", "trees", "lambdas", "stumps", "ordinal", "continuous"):
     import_module(f"parameters.{part}")
 
 pytestmark = [

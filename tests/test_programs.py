@@ -84,6 +84,10 @@ SMALL = {
             "linear, 800 x 20 # s # s cpu # steps",
         ],
     ),
+    "pair_gradients.py": (
+        ["--largest", 400, "--products", 400, "--repeat", 1],
+        ["seconds a gradient", "100 # # # # # #", "slope # # # # # #"],
+    ),
     "plus.py": (
         ["--items", 30, "--raters", 20, "--rounds", 3, "--repeat", 1, "--optimal"],
         [
@@ -193,6 +197,15 @@ def test_experiment_on_forms_of_lambda_checks_its_plain_kernel(run):
 def test_experiment_on_rounded_gradients_prints_the_difference(run):
     text = run("experiments/lambdamart.py", "quantized", "--seeds", 2, "--rows", 480, "--trees", 3)
     lines_with(text, "480 made rows, test NDCG@10", "2 seeds # # # #")
+
+
+def test_experiment_on_continuous_labels_prints_the_example_and_tables(run):
+    text = run("experiments/continuous.py", "example")
+    lines_with(text, "hard_loss 0.1778", "weak_loss@4 0.2000", "localized_loss@4 0.1644", "localized_loss@5 0.0667")
+    text = run("experiments/continuous.py", "simulation", "--repetitions", 1, "--settings", 0, "--folder", "kept")
+    lines_with(text, "p = 25, n = 50, 10 coefficients", "signs exp | # | # | # ± # | #", "products hinge expit | #")
+    text = run("experiments/continuous.py", "complexity", "--largest", 400, "--naive", 200, "--folder", "kept")
+    lines_with(text, "n 100 podium # ms naive # ms", "n 316 podium # ms naive -")
 
 
 def test_experiments_on_mq2008_print_the_difference(run, shared_data):

@@ -16,11 +16,14 @@ from podium import (
     InfinitePush,
     CRank,
     GradientFreeBoost,
+    L1Boost,
+    L2Boost,
     LambdaMART,
     LinearPlackettLuce,
     NearestNeighbor,
     PNormPush,
     PlugInRanker,
+    PairBoost,
     PodiumError,
     PreferenceRegression,
     RankBoost,
@@ -52,6 +55,11 @@ RANKERS = [
     PNormPush(n_estimators=8),
     PNormPush(n_estimators=8, p=1.5, weak="feature", query_scale="sum", learning_rate=0.5),
     GradientFreeBoost(n_estimators=8, singular_every=3),
+    PairBoost(n_estimators=8),
+    PairBoost(n_estimators=8, surrogate="hinge", pairs="products", response="expit", select="updated"),
+    PairBoost(n_estimators=5, surrogate="ramp", interval="closed", base="tree", max_leaves=4),
+    L1Boost(n_estimators=5, base="stump"),
+    L2Boost(n_estimators=8),
     NearestNeighbor(),
     PreferenceRegression(),
     VectorSimilarity(),
@@ -76,6 +84,7 @@ RANKERS = [
 
 BOOSTED = [ranker for ranker in RANKERS if hasattr(ranker, "n_estimators")]
 AT_ONCE = [ranker for ranker in RANKERS if not hasattr(ranker, "n_estimators")]
+SHARED_OUT = [ranker for ranker in BOOSTED if not isinstance(ranker, L2Boost)]  # whose lines are products of matrices
 
 REPEATED_ROWS = "a repeated row takes a place of its own in the ranking, and so in the measure that weighs pairs"
 
@@ -97,6 +106,10 @@ def checks_that_cannot_apply(estimator):
         PNormPush(n_estimators=3),
         InfinitePush(),
         GradientFreeBoost(n_estimators=3),
+        PairBoost(n_estimators=3),
+        PairBoost(n_estimators=3, surrogate="hinge", pairs="products", base="tree", min_child_samples=1),
+        L1Boost(n_estimators=3),
+        L2Boost(n_estimators=3),
         NearestNeighbor(),
         PreferenceRegression(),
         VectorSimilarity(),
@@ -154,6 +167,7 @@ def helpers(monkeypatch):
 
 @pytest.mark.parametrize("ranker", RANKERS[:14], ids=lambda r: str(r).replace("\n", ""))
 @pytest.mark.parametrize("ranker", BOOSTED, ids=lambda r: str(r).replace("\n", ""))
+@pytest.mark.parametrize("ranker", SHARED_OUT, ids=lambda r: str(r).replace("\n", ""))
 def test_thread_count_changes_no_bit(ranker, table, helpers):
     X, y, qid = table
     X = np.column_stack([X, np.random.default_rng(2).integers(0, 9, (120, 36))])  # three blocks of features

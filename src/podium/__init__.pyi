@@ -46,6 +46,8 @@ from .rankers import GradientFreeBoost as GradientFreeBoost
 from .rankers import ImportedLinear as ImportedLinear
 from .rankers import ImportedTrees as ImportedTrees
 from .rankers import InfinitePush as InfinitePush
+from .rankers import L1Boost as L1Boost
+from .rankers import L2Boost as L2Boost
 from .rankers import LambdaMART as LambdaMART
 from .rankers import LinearPlackettLuce as LinearPlackettLuce
 from .rankers import Mallows as Mallows
@@ -56,6 +58,7 @@ from .rankers import ORStump as ORStump
 from .rankers import PNormPush as PNormPush
 from .rankers import PlackettLuce as PlackettLuce
 from .rankers import PlugInRanker as PlugInRanker
+from .rankers import PairBoost as PairBoost
 from .rankers import PRank as PRank
 from .rankers import PreferenceRegression as PreferenceRegression
 from .rankers import RankBoost as RankBoost

@@ -9,11 +9,14 @@ from podium import (
     BaggingOR,
     ExtendedBinary,
     GradientFreeBoost,
+    L1Boost,
+    L2Boost,
     LambdaMART,
     ORBoost,
     OrdinalThresholds,
     ORStump,
     PNormPush,
+    PairBoost,
     PRank,
     RankBoost,
     RankBoostPlus,
@@ -28,6 +31,9 @@ QUICK = {
     MART: {"n_estimators": 4, "max_leaves": 4, "min_child_samples": 5},
     PNormPush: {"n_estimators": 4},
     GradientFreeBoost: {"n_estimators": 4},
+    PairBoost: {"n_estimators": 4},
+    L1Boost: {"n_estimators": 4},
+    L2Boost: {"n_estimators": 4},
     RankBoost: {"n_estimators": 4},
     RankBoostPlus: {"n_estimators": 4},
     AdaBoostOR: {"n_estimators": 4},
@@ -78,6 +84,9 @@ def rounds_of(model):
         return [(t.feature.tolist(), t.threshold.tolist(), t.value.tolist()) for t in model.trees_]
     if hasattr(model, "estimators_"):
         return [stump_of(one) for one in model.estimators_]
+    if hasattr(model.rounds_[0], "gain"):
+        models = [done.ranking for done in model.rounds_]
+        return [np.hstack([one.feature, getattr(one, "slope", one.gain)]).tolist() for one in models]
     if hasattr(model.rounds_[0], "ranker"):
         return [(*stump_of(done.ranker), done.weight) for done in model.rounds_]
     if hasattr(model.rounds_[0], "singular"):

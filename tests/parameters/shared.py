@@ -11,9 +11,12 @@ from podium import (
     GradientFreeBoost,
     ImportedLinear,
     ImportedTrees,
+    L1Boost,
+    L2Boost,
     LambdaMART,
     ORBoost,
     ORStump,
+    PairBoost,
     PNormPush,
     RankBoost,
     RankBoostPlus,
@@ -22,7 +25,7 @@ from podium import (
 )
 
 THREADED = (RankBoost, RankBoostPlus, LambdaMART, MART, AdaBoostOR, ORBoost)
-BY_QUERY = (RankBoost, RankBoostPlus, LambdaMART, MART, PNormPush, GradientFreeBoost)
+BY_QUERY = (RankBoost, RankBoostPlus, LambdaMART, MART, PNormPush, GradientFreeBoost, PairBoost, L2Boost, L1Boost)
 BOOSTED = (*BY_QUERY, AdaBoostOR, ORBoost)
 
 

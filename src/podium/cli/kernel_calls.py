@@ -70,6 +70,19 @@ def boost_other_trees() -> None:
     rankers.LambdaMART(1, n_jobs=2, **SMALL).fit(wide, y, qid=qid)
 
 
+def boost_responses() -> None:
+    """PairBoost by signs and products, in short and in long queries."""
+    X, y, qid = _table()
+    models = [
+        rankers.PairBoost(2, surrogate=surrogate, pairs=pairs)
+        for surrogate in ("exp", "hinge")
+        for pairs in ("signs", "products")
+    ]
+    _fit_all(models, X, y, qid=qid)
+    _fit_all(models, np.tile(X, (9, 1)), np.tile(y, 9), group=[9 * len(X)])
+    _fit_all([rankers.L2Boost(2, base="stump", min_child_samples=3)], X, y, qid=qid)
+
+
 def boost_stumps() -> None:
     """RankBoost by r and z, dense and sparse, in both precisions."""
     for dtype in (np.float64, np.float32):
@@ -209,6 +222,7 @@ JOBS: dict[str, Callable[[], None]] = {
     "other trees": boost_other_trees,
     "stumps": boost_stumps,
     "other stumps": boost_other_stumps,
+    "responses": boost_responses,
     "measures": measure_rankings,
     "features": boost_features,
     "grades": rank_grades,

@@ -21,3 +21,11 @@ class Loss(ABC):
     def flat_reason(self) -> str | None:
         """Say why nothing tells rows apart, at whatever scores; None where something may."""
         return None
+
+    def diverged(self, scores: Array) -> str | None:
+        """Say that no further step comes back from these scores; None where one may."""
+        return None
+
+    def still_reason(self) -> str:
+        """Say what it means that every gradient is 0."""
+        return "every gradient is 0: the loss is at its least"

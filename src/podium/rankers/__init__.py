@@ -27,6 +27,7 @@ from podium.rankers.permutation_models import ITEM_MODELS, LinearPlackettLuce, M
 from podium.rankers.plug_in import PlugInRanker
 from podium.rankers.rank_rls import RankRLS
 from podium.rankers.rank_svm import RankSVM
+from podium.rankers.pairboost import L1Boost, L2Boost, PairBoost
 from podium.rankers.rankboost import RankBoost, generalization_bound
 from podium.rankers.rankboost_plus import RankBoostPlus, exponential_losses
 from podium.rankers.ranker import Ranker
@@ -47,6 +48,8 @@ __all__ = [
     "ImportedLinear",
     "ImportedTrees",
     "InfinitePush",
+    "L1Boost",
+    "L2Boost",
     "LambdaMART",
     "LinearPlackettLuce",
     "Mallows",
@@ -59,6 +62,7 @@ __all__ = [
     "PRank",
     "PermutationModel",
     "PlackettLuce",
+    "PairBoost",
     "PreferenceRegression",
     "RankBoost",
     "RankBoostPlus",
@@ -91,6 +95,9 @@ RANKERS.update(
         MART,
         PNormPush,
         InfinitePush,
+        PairBoost,
+        L2Boost,
+        L1Boost,
         PreferenceRegression,
         NearestNeighbor,
         VectorSimilarity,

@@ -6,6 +6,7 @@ from podium.trees.category_split import CategorySplits
 from podium.trees.category_walk import code_of
 from podium.trees.grower import TreeGrower
 from podium.trees.leaf_values import newton_values
+from podium.trees.least_squares import LeastSquaresTrees
 from podium.trees.regression_tree import Forest, RegressionTree, rounded_down, staged_scores
 from podium.trees.split import Limits
 from podium.trees.tree_boosting import Sampler, TreeBoosting, TreeRefit, TreeRound
@@ -16,6 +17,7 @@ __all__ = [
     "CategoryLists",
     "CategorySplits",
     "Forest",
+    "LeastSquaresTrees",
     "Limits",
     "RegressionTree",
     "Sampler",
