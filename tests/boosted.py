@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from podium import MART, AdaBoostOR, LambdaMART, ORBoost, PNormPush, PRank, RankBoost, RankBoostPlus, make_search
 from podium import (
     MART,
     AdaBoostOR,
     GradientFreeBoost,
     LambdaMART,
     ORBoost,
+    PNormPush,
     PRank,
     RankBoost,
     RankBoostPlus,

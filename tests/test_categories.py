@@ -272,10 +272,17 @@ def test_a_grid_search_takes_frames_with_categories(made):
 
 
 @pytest.mark.parametrize(
-    "ranker", [RankBoost(), RankBoostPlus(), PNormPush(), NearestNeighbor(), PreferenceRegression(), VectorSimilarity()]
     "ranker",
-    [RankBoost(), RankBoostPlus(), NearestNeighbor(), PreferenceRegression(), VectorSimilarity(), LinearPlackettLuce()],
-    "ranker", [RankBoost(), RankBoostPlus(), NearestNeighbor(), PreferenceRegression(), VectorSimilarity(), RankSVM()]
+    [
+        RankBoost(),
+        RankBoostPlus(),
+        PNormPush(),
+        NearestNeighbor(),
+        PreferenceRegression(),
+        VectorSimilarity(),
+        LinearPlackettLuce(),
+        RankSVM(),
+    ],
 )
 def test_rankers_of_numbers_refuse_categories_in_one_sentence(ranker, made):
     town, numbers, y, qid = made

@@ -14,16 +14,16 @@ from podium import (
     LambdaMART,
     LinearPlackettLuce,
     NearestNeighbor,
-    PNormPush,
-    PlugInRanker,
     PairBoost,
+    PlugInRanker,
+    PNormPush,
     PodiumError,
     PreferenceRegression,
     RankBoost,
     RankBoostPlus,
-    TreeRank,
     RankRLS,
     RankSVM,
+    TreeRank,
     blend,
     compare,
     evaluate,
@@ -51,17 +51,14 @@ BY_QUERY = {
     "TreeRank": TreeRank(4, min_child_weight=1.0, pruning_folds=0),
     "RankSVM": RankSVM(),
     "RankRLS": RankRLS(),
-}
-BY_ROW = {
-    "MART": MART(2, min_child_samples=2),
-    "PreferenceRegression": PreferenceRegression(),
-    "PlugInRanker": PlugInRanker(),
-}
     "PairBoost": PairBoost(2),
 }
 BY_ROW = {
-    "MART": MART(2, min_child_samples=2), "L2Boost": L2Boost(2), "PreferenceRegression": PreferenceRegression(),
-}  # fmt: skip
+    "MART": MART(2, min_child_samples=2),
+    "L2Boost": L2Boost(2),
+    "PreferenceRegression": PreferenceRegression(),
+    "PlugInRanker": PlugInRanker(),
+}
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from podium import L1Boost, L2Boost, NoPairsError, PairBoost, PodiumError, evaluate, load
 from podium.data import Graded
-from podium.linear import CenteredColumns
+from podium.linear import CenteredTable
 from podium.losses import Absolute, PairSurrogate, product_pairs
 from profiles import examples
 from reference import pair_surrogates as plain
@@ -198,7 +198,7 @@ def test_missing_values_count_as_means_and_sparse_as_missing():
 
 
 def test_constant_columns_have_no_slope():
-    columns = CenteredColumns.of(np.array([[0.1, 1.0], [0.1, 2.0], [0.1, np.nan]]), np.arange(3), np.ones(3))
+    columns = CenteredTable.of(np.array([[0.1, 1.0], [0.1, 2.0], [0.1, np.nan]]), np.arange(3), np.ones(3))
     np.testing.assert_array_equal(columns.norms, [0.0, 0.5])
     np.testing.assert_array_equal(columns.table[1], [-0.5, 0.5, 0.0])
 

@@ -8,12 +8,19 @@ import pytest
 import podium
 from parameters import EFFECTS
 
-for part in ("shared", "trees", "lambdas", "stumps", "push", "ordinal"):
-for part in ("shared", "trees", "lambdas", "stumps", "ordinal", "permutations"):
-for part in ("shared", "trees", "lambdas", "stumps", "ordinal", "ranking_trees"):
-for part in ("shared", "trees", "lambdas", "stumps", "ordinal", "margins"):
-for part in ("shared", "trees", "lambdas", "stumps", "ordinal", "selection"):
-for part in ("shared", "trees", "lambdas", "stumps", "ordinal", "continuous"):
+for part in (
+    "shared",
+    "trees",
+    "lambdas",
+    "stumps",
+    "push",
+    "ordinal",
+    "permutations",
+    "ranking_trees",
+    "margins",
+    "selection",
+    "continuous",
+):
     import_module(f"parameters.{part}")
 
 pytestmark = [

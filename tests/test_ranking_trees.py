@@ -23,7 +23,7 @@ from podium import (
 from podium.data import RankingData
 from podium.model_file import read_model, write_model
 from podium.ranking_trees import Cell, LeafRank, RankedRows
-from podium.ranking_trees.bagging import duels_of
+from podium.ranking_trees.bagged_trees import duels_of
 from podium.ranking_trees.pruning import best_splits, folds, penalties_of, prune
 from profiles import examples
 from reference import ranking_trees as twin

@@ -141,6 +141,8 @@ def grow_ranking_trees() -> None:
     models: list[Any] = [rankers.TreeRank(6, min_child_weight=1), rankers.CRank(6, min_child_weight=1)]
     _fit_all([*models, rankers.TreeRankForest(2), rankers.RankOver(4, min_child_weight=1)], X, y, qid=qid)
     evaluation.integrated_auc(np.arange(20.0), np.arange(20.0) % 7)
+
+
 def boost_features() -> None:
     """Least squares on features, chosen by a measure now and then."""
     for dtype in (np.float64, np.float32):

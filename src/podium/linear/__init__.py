@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from podium.linear.centered_columns import CenteredColumns, CenteredFeature
-from podium.linear.gradient_free import (
+from podium.linear.componentwise import SELECTIONS, CenteredTable, ComponentLearner
+from podium.linear.kernel_features import KERNELS, KernelFeatures, kernel_values
+from podium.linear.line import Line, LineSum, lines_from_columns, lines_to_columns
+from podium.linear.margin_sums import MarginState, PairMargins
+from podium.linear.newton import MarginProblem, Solution, minimize_l1, minimize_l2
+from podium.linear.nonconvex import NONCONVEX, minimize_nonconvex
+from podium.linear.pair_least_squares import PairLeastSquares
+from podium.linear.singular_steps import (
     ENOUGH_FEATURES,
     EXHAUSTED,
     GradientFreeBoosting,
@@ -12,33 +19,27 @@ from podium.linear.gradient_free import (
     linear_rounds_from_columns,
     linear_rounds_to_columns,
 )
-from podium.linear.kernel_features import KERNELS, KernelFeatures, kernel_values
-from podium.linear.margin_sums import MarginState, PairMargins
-from podium.linear.newton import MarginProblem, Solution, minimize_l1, minimize_l2
-from podium.linear.nonconvex import NONCONVEX, minimize_nonconvex
-from podium.linear.pair_least_squares import PairLeastSquares
-from podium.linear.componentwise import SELECTIONS, ComponentLearner
-from podium.linear.line import Line, LineSum, lines_from_columns, lines_to_columns
 
 __all__ = [
-    "CenteredColumns",
-    "CenteredFeature",
-    "ComponentLearner",
     "ENOUGH_FEATURES",
     "EXHAUSTED",
+    "KERNELS",
+    "NONCONVEX",
+    "SELECTIONS",
+    "CenteredColumns",
+    "CenteredFeature",
+    "CenteredTable",
+    "ComponentLearner",
     "GradientFreeBoosting",
     "IrregularLoss",
-    "KERNELS",
     "KernelFeatures",
     "Line",
     "LineSum",
     "LinearRound",
     "MarginProblem",
     "MarginState",
-    "NONCONVEX",
     "PairLeastSquares",
     "PairMargins",
-    "SELECTIONS",
     "Solution",
     "kernel_values",
     "linear_rounds_from_columns",

@@ -25,7 +25,7 @@ UNRELATED = 1e-26
 
 
 @dataclass(frozen=True, eq=False)
-class CenteredColumns:
+class CenteredTable:
     """Features less their weighted means, a missing value as the mean, in the canonical row order.
 
     Attributes
@@ -42,7 +42,7 @@ class CenteredColumns:
     norms: Array
 
     @classmethod
-    def of(cls, features: Features, rows: Array, weight: Array) -> CenteredColumns:
+    def of(cls, features: Features, rows: Array, weight: Array) -> CenteredTable:
         """Center the features of some rows."""
         n_features = features.shape[1]
         centers, norms, parts = np.zeros(n_features, SCORE), np.zeros(n_features, SCORE), []
@@ -98,7 +98,7 @@ class ComponentLearner:
 
     Parameters
     ----------
-    columns : CenteredColumns
+    columns : CenteredTable
     learning_rate : float
         κ.
     select : {"squares", "updated", "simple"}
@@ -109,7 +109,7 @@ class ComponentLearner:
     """
 
     def __init__(
-        self, columns: CenteredColumns, learning_rate: float, select: str, value: Callable[[Array], float]
+        self, columns: CenteredTable, learning_rate: float, select: str, value: Callable[[Array], float]
     ) -> None:
         self.columns, self.learning_rate, self.select, self.value = columns, learning_rate, select, value
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from podium.push.infinite_push import offender_pairs, solve_infinite_push
 from podium.push.push_boosting import EdgeLearner, PushBoosting
 from podium.push.push_distribution import PushDistribution
+from podium.push.push_programme import offender_pairs, solve_infinite_push
 
 __all__ = ["EdgeLearner", "PushBoosting", "PushDistribution", "offender_pairs", "solve_infinite_push"]

@@ -6,10 +6,29 @@ from os import PathLike
 
 from podium.model_file import read_model, saved_rankers
 from podium.rankers.baselines import NearestNeighbor, PreferenceRegression, VectorSimilarity
+from podium.rankers.classic_rankers import (
+    ITEM_MODELS,
+    CRank,
+    GradientFreeBoost,
+    InfinitePush,
+    L1Boost,
+    L2Boost,
+    LinearPlackettLuce,
+    Mallows,
+    PairBoost,
+    PermutationModel,
+    PlackettLuce,
+    PlugInRanker,
+    PNormPush,
+    RankOver,
+    RankRLS,
+    RankSVM,
+    TreeRank,
+    TreeRankForest,
+    TreeRankTournament,
+)
 from podium.rankers.estimator import Estimator
-from podium.rankers.gradient_free import GradientFreeBoost
 from podium.rankers.imported import ImportedLinear, ImportedTrees, import_model
-from podium.rankers.infinite_push import InfinitePush
 from podium.rankers.lambdamart import MART, LambdaMART
 from podium.rankers.ordinal_rankers import (
     SVOR,
@@ -22,17 +41,9 @@ from podium.rankers.ordinal_rankers import (
     ORStump,
     PRank,
 )
-from podium.rankers.pnorm_push import PNormPush
-from podium.rankers.permutation_models import ITEM_MODELS, LinearPlackettLuce, Mallows, PermutationModel, PlackettLuce
-from podium.rankers.plug_in import PlugInRanker
-from podium.rankers.rank_rls import RankRLS
-from podium.rankers.rank_svm import RankSVM
-from podium.rankers.pairboost import L1Boost, L2Boost, PairBoost
 from podium.rankers.rankboost import RankBoost, generalization_bound
 from podium.rankers.rankboost_plus import RankBoostPlus, exponential_losses
 from podium.rankers.ranker import Ranker
-from podium.rankers.treerank import CRank, RankOver, TreeRank
-from podium.rankers.treerank_forest import TreeRankForest, TreeRankTournament
 
 __all__ = [
     "ITEM_MODELS",
@@ -60,17 +71,14 @@ __all__ = [
     "OrdinalThresholds",
     "PNormPush",
     "PRank",
+    "PairBoost",
     "PermutationModel",
     "PlackettLuce",
-    "PairBoost",
-    "PreferenceRegression",
-    "RankBoost",
-    "RankBoostPlus",
-    "RankOver",
     "PlugInRanker",
     "PreferenceRegression",
     "RankBoost",
     "RankBoostPlus",
+    "RankOver",
     "RankRLS",
     "RankSVM",
     "Ranker",

@@ -109,7 +109,7 @@ class TreeRankForest(_BaggedTrees):
     Each tree is a `TreeRank` without pruning, grown from as many rows drawn with replacement, whose searches look at
     some features each. A tree scores a row by the share of the training weight below its cell, and half of the cell's
     own. The consensus is the mean of the trees' scores, or their median, which is the median ranking in the sense of
-    footrule distances (see `podium.ranking_trees.bagging`).
+    footrule distances (see `podium.ranking_trees.bagged_trees`).
 
     Queries, more grades, missing values and weights are treated as in `TreeRank`. A weight of 2 is the row twice in
     gains and scores; where rows are drawn, a row given twice is drawn twice as often instead.

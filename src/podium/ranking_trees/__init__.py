@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from podium.ranking_trees.bagging import CONSENSUS, Bagging, duels_of
+from podium.ranking_trees.bagged_trees import CONSENSUS, Bagging, duels_of
 from podium.ranking_trees.cells import (
     CellForest,
     CellTree,
