@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from podium.linear.centered_columns import CenteredColumns, CenteredFeature
 from podium.linear.componentwise import SELECTIONS, CenteredTable, ComponentLearner
+from podium.linear.fitted_line import Line, LineSum, lines_from_columns, lines_to_columns
 from podium.linear.kernel_features import KERNELS, KernelFeatures, kernel_values
-from podium.linear.line import Line, LineSum, lines_from_columns, lines_to_columns
 from podium.linear.margin_sums import MarginState, PairMargins
 from podium.linear.newton import MarginProblem, Solution, minimize_l1, minimize_l2
 from podium.linear.nonconvex import NONCONVEX, minimize_nonconvex

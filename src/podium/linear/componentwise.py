@@ -14,7 +14,7 @@ from podium._sparse import is_sparse
 from podium._types import Features
 from podium._validation import Array, PodiumError
 from podium.boosting import Learned
-from podium.linear.line import Line, ranked_columns
+from podium.linear.fitted_line import Line, ranked_columns
 
 SELECTIONS = ("squares", "updated", "simple")
 """How the feature of a round is chosen."""

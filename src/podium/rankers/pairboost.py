@@ -18,7 +18,7 @@ from podium.data import Graded, RankingData, feedback_of
 from podium.linear import SELECTIONS
 from podium.losses import PAIRS, RESPONSES, SURROGATES, Absolute, Loss, PairSurrogate, Squared
 from podium.rankers.estimator import Estimator
-from podium.rankers.functional_gradient import FunctionalGradientRanker, with_shared_parameters
+from podium.rankers.gradient_rankers import FunctionalGradientRanker, with_shared_parameters
 
 ROUNDS_OF_ONE = 20
 """Rounds that must all have taken one feature before it is said."""

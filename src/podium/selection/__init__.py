@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from podium.selection.boosted_stumps import BoostedStumpSelector
 from podium.selection.geng import GengSelector
 from podium.selection.selector import RankingSelector
 from podium.selection.similarity import FeatureRankings
 from podium.selection.stability import ErrorControl, StabilitySelector, error_control
+from podium.selection.stump_selector import BoostedStumpSelector
 
 __all__ = [
     "BoostedStumpSelector",
