@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from podium import GradientFreeBoost, PodiumError, evaluate, load
 from podium.linear import ENOUGH_FEATURES, EXHAUSTED, CenteredFeature
 from podium.linear.singular_steps import best_place
+from podium.linear import ENOUGH_FEATURES, EXHAUSTED, CenteredColumns, CenteredFeature
+from podium.linear.gradient_free import best_place
 from podium.model_file import read_model, write_model
 from profiles import examples
 from reference import gradient_free as twin
@@ -190,6 +192,16 @@ def test_features_that_say_nothing_are_told_of(X):
     with pytest.warns(UserWarning, match=f"Nothing was learned, so that all predictions are equal: {EXHAUSTED}"):
         model = GradientFreeBoost().fit(X, [0.1, 0.2, 0.7, 0.9, 3.1, 4.7], sample_weight=[1, 2, 3, 1, 2, 3])
     assert len(set(model.predict(X))) == 1
+
+
+def test_a_constant_feature_has_no_deviations_whatever_the_rounding_of_its_average():
+    rng = np.random.default_rng(0)
+    X, weights = np.tile(rng.normal(size=20), (9, 1)), rng.random(9)
+    averages = (X * weights[:, None]).sum(axis=0) / weights.sum()
+    assert np.any(averages != X[0])  # rounded
+    columns = CenteredColumns.of(X, np.arange(9), weights)
+    np.testing.assert_array_equal(columns.values, 0.0)
+    np.testing.assert_array_equal(columns.norms, 1.0)
 
 
 def test_equal_labels_teach_nothing():
