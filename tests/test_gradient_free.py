@@ -5,12 +5,11 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+from podium.linear.gradient_free import best_place
 
 from podium import GradientFreeBoost, PodiumError, evaluate, load
-from podium.linear import ENOUGH_FEATURES, EXHAUSTED, CenteredFeature
-from podium.linear.singular_steps import best_place
 from podium.linear import ENOUGH_FEATURES, EXHAUSTED, CenteredColumns, CenteredFeature
-from podium.linear.gradient_free import best_place
+from podium.linear.singular_steps import best_place
 from podium.model_file import read_model, write_model
 from profiles import examples
 from reference import gradient_free as twin
