@@ -5,7 +5,6 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
-from podium.linear.gradient_free import best_place
 
 from podium import GradientFreeBoost, PodiumError, evaluate, load
 from podium.linear import ENOUGH_FEATURES, EXHAUSTED, CenteredColumns, CenteredFeature
