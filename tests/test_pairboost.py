@@ -202,7 +202,7 @@ def test_constant_columns_have_no_slope():
     np.testing.assert_array_equal(columns.norms, [0.0, 0.5])
     nearly = np.nextafter(0.1, 1)
     given = np.array([[0.1, 1.0, 0.1], [0.1, 2.0, nearly], [0.1, np.nan, 0.1]])
-    columns = CenteredColumns.of(given, np.arange(3), np.ones(3))
+    columns = CenteredTable.of(given, np.arange(3), np.ones(3))
     np.testing.assert_array_equal(columns.norms, [0.0, 0.5, 0.0])
     np.testing.assert_array_equal(columns.table[1], [-0.5, 0.5, 0.0])
 
