@@ -346,11 +346,13 @@ def test_a_group_that_nobody_beat_is_named():
     assert len(PlackettLuce().fit([*cycle, [{1, 4}]]).items_) == 5  # a tie connects
 
 
-def test_items_below_in_an_order_that_is_not_known_are_not_tied():
+def test_items_below_in_an_order_that_is_not_known_are_neither_tied_nor_chosen():
     with pytest.raises(PodiumError, match="No other item ever stood above 'a', 'b', or tied"):
         PlackettLuce(unranked="below").fit([["a"], ["b"]], items=["a", "b", "c"])
     with pytest.raises(PodiumError, match="Every choice that could be a tie of 2 items was one"):
         PlackettLuce(unranked="below").fit([[("a", "b")], [("c", "d")], [("e", "a")]])
+    with pytest.raises(PodiumError, match="Every choice that could be a tie of 2 or 3 items was one"):
+        PlackettLuce(unranked="below").fit([[("a", "b")], [("c", "d", "e")], [("a", "c")], [("b", "e", "d")]])
 
 
 def test_unknown_items_are_refused_after_the_fit():
