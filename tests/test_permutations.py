@@ -287,6 +287,14 @@ def test_order_of_rankings_and_of_ties_changes_no_bit(model):
         np.testing.assert_array_equal(clone(model).fit(TIED).strengths_, clone(model).fit(swapped).strengths_)
 
 
+def test_order_of_equal_pairs_changes_no_bit():
+    better, worse, weight = np.array([1, 1, 1, 2]), np.array([2, 2, 2, 1]), np.array([0.1, 0.2, 0.3, 0.4])
+    one = PlackettLuce().fit(pairs=(better, worse, weight)).strengths_
+    for order in itertools.permutations(range(4)):
+        turned = PlackettLuce().fit(pairs=(better[list(order)], worse[list(order)], weight[list(order)])).strengths_
+        np.testing.assert_array_equal(turned, one)
+
+
 # Bad input
 
 
