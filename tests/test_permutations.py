@@ -287,6 +287,14 @@ def test_order_of_rankings_and_of_ties_changes_no_bit(model):
         np.testing.assert_array_equal(clone(model).fit(TIED).strengths_, clone(model).fit(swapped).strengths_)
 
 
+def test_order_of_equal_pairs_changes_no_bit():
+    better, worse, weight = np.array([1, 1, 1, 2]), np.array([2, 2, 2, 1]), np.array([0.1, 0.2, 0.3, 0.4])
+    one = PlackettLuce().fit(pairs=(better, worse, weight)).strengths_
+    for order in itertools.permutations(range(4)):
+        turned = PlackettLuce().fit(pairs=(better[list(order)], worse[list(order)], weight[list(order)])).strengths_
+        np.testing.assert_array_equal(turned, one)
+
+
 # Bad input
 
 
@@ -346,11 +354,13 @@ def test_a_group_that_nobody_beat_is_named():
     assert len(PlackettLuce().fit([*cycle, [{1, 4}]]).items_) == 5  # a tie connects
 
 
-def test_items_below_in_an_order_that_is_not_known_are_not_tied():
+def test_items_below_in_an_order_that_is_not_known_are_neither_tied_nor_chosen():
     with pytest.raises(PodiumError, match="No other item ever stood above 'a', 'b', or tied"):
         PlackettLuce(unranked="below").fit([["a"], ["b"]], items=["a", "b", "c"])
     with pytest.raises(PodiumError, match="Every choice that could be a tie of 2 items was one"):
         PlackettLuce(unranked="below").fit([[("a", "b")], [("c", "d")], [("e", "a")]])
+    with pytest.raises(PodiumError, match="Every choice that could be a tie of 2 or 3 items was one"):
+        PlackettLuce(unranked="below").fit([[("a", "b")], [("c", "d", "e")], [("a", "c")], [("b", "e", "d")]])
 
 
 def test_unknown_items_are_refused_after_the_fit():

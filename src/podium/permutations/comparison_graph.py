@@ -35,13 +35,19 @@ def check_connected(rankings: Rankings) -> None:
 
 
 def check_ties(rankings: Rankings, orders: Array) -> None:
-    """Refuse ties of a size that were chosen whenever they could be: their δ has no finite maximum."""
+    """Refuse ties of sizes that were chosen whenever they could be: their δ has no finite maximum.
+
+    The graph has an arrow from a size that was chosen to every size that could have been. Unordered blocks add none:
+    a size was also chosen where it has its arrows.
+    """
     left = rankings.blocks[rankings.starts[1:]][rankings.ranking_of_block] - rankings.blocks[:-1]
-    made = ~rankings.unordered
-    for order in orders[1:].tolist():
-        could = made & (left >= order)
-        if np.all(rankings.block_sizes[could] == order):
-            raise PodiumError(f"Every choice that could be a tie of {order} items was one: {WAY_OUT}.")
+    reach = np.array([np.max(left[rankings.block_sizes == one], initial=0) for one in orders])
+    graph = sp.csr_array(orders[None, :] <= reach[:, None])
+    n_strong, group = connected_components(graph, directed=True, connection="strong")
+    if n_strong > 1:
+        always = orders[group == _unbeaten(graph, group, n_strong)]
+        sizes = " or ".join(map(str, always.tolist()))
+        raise PodiumError(f"Every choice that could be a tie of {sizes} items was one: {WAY_OUT}.")
 
 
 def _graph(rankings: Rankings) -> sp.csr_array:
