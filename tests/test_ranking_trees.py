@@ -92,12 +92,12 @@ def test_potentials_are_sums_over_the_pairs_of_a_cell(task, measure, chosen):
 
 
 @examples(80, plain=40)
-@given(tasks(), st.integers(0, 2**10))
-def test_potentials_against_the_rows_of_a_cell_are_sums_over_pairs_with_them(task, chosen):
-    rows, order = ranked(task)
+@given(tasks(), st.sampled_from(["pairs", "iauc", "triples"]), st.integers(0, 2**10))
+def test_potentials_against_the_rows_of_a_cell_are_sums_over_pairs_with_them(task, measure, chosen):
+    rows, order = ranked(task, measure)
     inside = np.array([chosen >> i & 1 for i in range(len(order))]) * rows.weight
     cell, expected = set(order[inside > 0].tolist()), np.zeros(len(order))
-    for i, j, w in twin.pairs_of(*task[1:]):
+    for i, j, w in twin.pairs_of(*task[1:], measure):
         expected[i] += w * (j in cell)
         expected[j] -= w * (i in cell)
     np.testing.assert_allclose(rows.potentials(np.arange(len(order)), inside), expected[order], atol=1e-9)
@@ -220,6 +220,16 @@ def test_folds_part_rows_once_and_keep_equal_keys_together():
     for learned, left_out in parts:
         assert sorted([*learned, *left_out]) == rows.tolist()
         assert not set(keys[learned - 10]) & set(keys[left_out - 10])
+
+
+def test_keys_of_folds_are_those_of_queries_or_of_rows():
+    X, y, qid = graded()
+    for given_queries, expected in ((qid, 3), (np.zeros(len(y)), len(np.unique(X, axis=0)))):
+        data = RankingData.from_arrays(X, y, qid=given_queries)
+        rows = RankedRows.of(data, data.labels, 255)
+        assert len(np.unique(rows.key)) == expected
+        if expected == 3:
+            assert all(len(set(rows.key[rows.query == query].tolist())) == 1 for query in range(3))
 
 
 def test_pruning_undoes_splits_of_noise_and_keeps_those_of_a_signal():
