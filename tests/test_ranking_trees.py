@@ -186,14 +186,6 @@ def test_rankover_learns_its_sets_from_all_rows():
     assert tight.trees_[0].n_cells == 2
 
 
-def test_a_cut_lies_halfway_between_the_rows_of_its_cell():
-    data = RankingData.from_arrays(np.arange(1.0, 10.0)[:, None], [0] * 8 + [1], sample_weight=[1, *[0] * 7, 1])
-    rows = RankedRows.of(data, data.labels, 255)
-    used = np.flatnonzero(rows.mass > 0)
-    region = LeafRank(rows.bins, 1, 0.0, lambda: np.arange(1)).search(used, rows.potentials(used), rows.mass[used])
-    assert region.threshold.tolist() == [5.0]
-
-
 def test_missing_values_go_where_they_gain_more():
     X = np.array([[1.0], [2.0], [3.0], [np.nan], [np.nan]])
     for labels, top in (([0, 0, 0, 1, 1], True), ([1, 1, 1, 0, 0], False)):

@@ -162,18 +162,9 @@ def _best_cut(
                 gain = _worth(left_s, left_a, margin, exact) + _worth(right_s, right_a, margin, exact) - before
                 if gain > best + margin:
                     best = gain
-                    found_out[0], found_out[1] = f, _middle(sums, cut, n_bins[f])
+                    found_out[0], found_out[1] = f, cut
                     found_out[2] = missing_left if sums[0, 2] > 0.0 else left_m >= right_m
     return best > 0.0
-
-
-@inlined_part
-def _middle(sums: Array, cut: int, n_bins: int) -> int:
-    """Return the cut halfway to the next bin that has rows: rows of other data are as near to either side."""
-    following = cut + 1
-    while following <= n_bins and sums[following, 2] == 0.0:
-        following += 1
-    return cut + (following - cut) // 2 if following <= n_bins else n_bins
 
 
 @inlined_part
