@@ -20,6 +20,7 @@ from podium import (
     load,
     roc_curve,
 )
+from podium.binning import as_blocks, bin_features
 from podium.data import RankingData
 from podium.model_file import read_model, write_model
 from podium.ranking_trees import Cell, LeafRank, RankedRows
@@ -170,6 +171,16 @@ def test_a_tree_of_two_levels_finds_what_no_stump_does():
     assert evaluate(y, two.predict(X), measures="auc", n_resamples=0)["auc"] == 1.0
     assert two.trees_[0].n_cells == 2
     assert two.trees_[0].n_splits == 3
+
+
+def test_upper_levels_part_rows_where_no_single_split_gains():
+    bins = as_blocks(bin_features(np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])))
+    rows, potentials = np.arange(4), np.array([2.5, 2.5, 3.0, -2.0])  # both sides of either stump gain
+    one, two = (
+        LeafRank(bins, depth, 0.0, lambda: np.arange(2)).search(rows, potentials, np.ones(4)) for depth in (1, 2)
+    )
+    assert one is None
+    assert two.holds(bins.codes, rows).tolist() == [True, True, True, False]
 
 
 def test_rankover_learns_its_sets_from_all_rows():
