@@ -23,9 +23,9 @@ from podium import (
 from podium.binning import as_blocks, bin_features
 from podium.data import RankingData
 from podium.model_file import read_model, write_model
-from podium.ranking_trees import Cell, LeafRank, RankedRows
+from podium.ranking_trees import Cell, Growth, LeafRank, RankedRows
 from podium.ranking_trees.bagging import duels_of
-from podium.ranking_trees.pruning import best_splits, folds, penalties_of, prune
+from podium.ranking_trees.pruning import best_splits, folds, held_out_gains, penalties_of, prune
 from profiles import examples
 from reference import ranking_trees as twin
 
@@ -221,6 +221,26 @@ def test_pruning_keeps_the_subtree_of_the_largest_gain_less_penalties():
     assert [one.gain for one in root.splits()] == [0.4]
     prune(root, 0.5)
     assert list(root.splits()) == []
+
+
+def test_the_cell_of_the_largest_gain_is_split_first():
+    X, y, qid = graded()
+    for seed in range(3):
+        y = np.random.default_rng(seed).permutation(y)
+        free, some = (
+            TreeRank(**{**STUMPS, **more}).fit(X, y, qid=qid) for more in ({"max_depth": 2}, {"max_leaves": 3})
+        )
+        assert some.trees_[0].gain[1] == pytest.approx(free.trees_[0].gain[1:].max())
+
+
+def test_gains_on_the_training_rows_are_those_of_the_growth():
+    X, y, qid = graded()
+    data = RankingData.from_arrays(X, y, qid=qid)
+    rows = RankedRows.of(data, data.labels, 255)
+    every = np.arange(len(y))
+    root = Growth(LeafRank(rows.bins, 1, 1.0, lambda: np.arange(3)), 8, 20, 0.0).grow(rows, every)
+    expected = rows.total(every) * sum(one.gain for one in root.splits())
+    assert held_out_gains(root, rows, every, np.zeros(1)) == pytest.approx([expected])
 
 
 def test_folds_part_rows_once_and_keep_equal_keys_together():
