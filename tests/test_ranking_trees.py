@@ -20,11 +20,15 @@ from podium import (
     load,
     roc_curve,
 )
+from podium.binning import as_blocks, bin_features
 from podium.data import RankingData
 from podium.model_file import read_model, write_model
 from podium.ranking_trees import Cell, LeafRank, RankedRows
 from podium.ranking_trees.bagged_trees import duels_of
 from podium.ranking_trees.pruning import best_splits, folds, penalties_of, prune
+from podium.ranking_trees import Cell, Growth, LeafRank, RankedRows
+from podium.ranking_trees.bagging import duels_of
+from podium.ranking_trees.pruning import best_splits, folds, held_out_gains, penalties_of, prune
 from profiles import examples
 from reference import ranking_trees as twin
 
@@ -92,12 +96,12 @@ def test_potentials_are_sums_over_the_pairs_of_a_cell(task, measure, chosen):
 
 
 @examples(80, plain=40)
-@given(tasks(), st.integers(0, 2**10))
-def test_potentials_against_the_rows_of_a_cell_are_sums_over_pairs_with_them(task, chosen):
-    rows, order = ranked(task)
+@given(tasks(), st.sampled_from(["pairs", "iauc", "triples"]), st.integers(0, 2**10))
+def test_potentials_against_the_rows_of_a_cell_are_sums_over_pairs_with_them(task, measure, chosen):
+    rows, order = ranked(task, measure)
     inside = np.array([chosen >> i & 1 for i in range(len(order))]) * rows.weight
     cell, expected = set(order[inside > 0].tolist()), np.zeros(len(order))
-    for i, j, w in twin.pairs_of(*task[1:]):
+    for i, j, w in twin.pairs_of(*task[1:], measure):
         expected[i] += w * (j in cell)
         expected[j] -= w * (i in cell)
     np.testing.assert_allclose(rows.potentials(np.arange(len(order)), inside), expected[order], atol=1e-9)
@@ -172,6 +176,16 @@ def test_a_tree_of_two_levels_finds_what_no_stump_does():
     assert two.trees_[0].n_splits == 3
 
 
+def test_upper_levels_part_rows_where_no_single_split_gains():
+    bins = as_blocks(bin_features(np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])))
+    rows, potentials = np.arange(4), np.array([2.5, 2.5, 3.0, -2.0])  # both sides of either stump gain
+    one, two = (
+        LeafRank(bins, depth, 0.0, lambda: np.arange(2)).search(rows, potentials, np.ones(4)) for depth in (1, 2)
+    )
+    assert one is None
+    assert two.holds(bins.codes, rows).tolist() == [True, True, True, False]
+
+
 def test_rankover_learns_its_sets_from_all_rows():
     X = np.arange(12.0)[:, None]
     y = np.array([0, 0, 1, 0, 0, 1, 1, 0, 1, 1, 0, 1])
@@ -212,6 +226,26 @@ def test_pruning_keeps_the_subtree_of_the_largest_gain_less_penalties():
     assert list(root.splits()) == []
 
 
+def test_the_cell_of_the_largest_gain_is_split_first():
+    X, y, qid = graded()
+    for seed in range(3):
+        y = np.random.default_rng(seed).permutation(y)
+        free, some = (
+            TreeRank(**{**STUMPS, **more}).fit(X, y, qid=qid) for more in ({"max_depth": 2}, {"max_leaves": 3})
+        )
+        assert some.trees_[0].gain[1] == pytest.approx(free.trees_[0].gain[1:].max())
+
+
+def test_gains_on_the_training_rows_are_those_of_the_growth():
+    X, y, qid = graded()
+    data = RankingData.from_arrays(X, y, qid=qid)
+    rows = RankedRows.of(data, data.labels, 255)
+    every = np.arange(len(y))
+    root = Growth(LeafRank(rows.bins, 1, 1.0, lambda: np.arange(3)), 8, 20, 0.0).grow(rows, every)
+    expected = rows.total(every) * sum(one.gain for one in root.splits())
+    assert held_out_gains(root, rows, every, np.zeros(1)) == pytest.approx([expected])
+
+
 def test_folds_part_rows_once_and_keep_equal_keys_together():
     keys = np.array([7, 3, 3, 9, 7, 1, 2, 5], np.uint64)
     rows = np.arange(10, 18)
@@ -220,6 +254,16 @@ def test_folds_part_rows_once_and_keep_equal_keys_together():
     for learned, left_out in parts:
         assert sorted([*learned, *left_out]) == rows.tolist()
         assert not set(keys[learned - 10]) & set(keys[left_out - 10])
+
+
+def test_keys_of_folds_are_those_of_queries_or_of_rows():
+    X, y, qid = graded()
+    for given_queries, expected in ((qid, 3), (np.zeros(len(y)), len(np.unique(X, axis=0)))):
+        data = RankingData.from_arrays(X, y, qid=given_queries)
+        rows = RankedRows.of(data, data.labels, 255)
+        assert len(np.unique(rows.key)) == expected
+        if expected == 3:
+            assert all(len(set(rows.key[rows.query == query].tolist())) == 1 for query in range(3))
 
 
 def test_pruning_undoes_splits_of_noise_and_keeps_those_of_a_signal():
@@ -265,7 +309,8 @@ def test_a_tournament_has_a_forest_for_each_duel_that_learns_from_its_grades_alo
     whole = TreeRankTournament(1, **alone).fit(X, y)
     assert len(whole.trees_) == 3
     duel = TreeRankForest(1, **alone).fit(X[y != 1], y[y != 1])
-    np.testing.assert_array_equal(whole.trees_[1].threshold, duel.trees_[0].threshold)
+    np.testing.assert_array_equal(whole.trees_[1].gain, duel.trees_[0].gain)
+    np.testing.assert_array_equal(whole.trees_[1].feature, duel.trees_[0].feature)
     assert len(TreeRankTournament(2, duels="adjacent", **alone).fit(X, y).trees_) == 4
     assert evaluate(y, whole.predict(X), measures="vus", n_resamples=0)["vus"] > 0.5
 

@@ -41,7 +41,7 @@ from podium.ranking_trees import (
 GROWTH: dict[str, list[object]] = {
     "max_leaves": [Interval(Integral, 2, None, closed="left"), None],
     "max_depth": [Interval(Integral, 1, 50, closed="both")],
-    "leafrank_depth": [Interval(Integral, 1, 10, closed="both")],
+    "leafrank_depth": [Interval(Integral, 1, 20, closed="both")],
     "min_child_weight": [Interval(Real, 0, None, closed="left")],
     "min_gain": [Interval(Real, 0, 1, closed="both")],
     "max_bins": [Interval(Integral, 2, 255, closed="both")],
@@ -189,7 +189,7 @@ class TreeRank(_OneTree):
     max_depth : int
         Most splits of cells on the way to a cell, at most 50.
     leafrank_depth : int
-        Levels of the tree that parts a cell, from 1 (a stump) to 10.
+        Levels of the tree that parts a cell, from 1 (a stump) to 20.
     min_child_weight : float
         Least weight of rows on either side of a split; rows weigh 1 by default.
     min_gain : float
@@ -265,7 +265,7 @@ class RankOver(_OneTree):
     max_depth : int
         Most times that a piece is parted, at most 50.
     leafrank_depth : int
-        Levels of the tree that classifies, from 1 (a stump) to 10.
+        Levels of the tree that classifies, from 1 (a stump) to 20.
     min_child_weight : float
         Least weight of rows on either side of a split.
     min_gain : float

@@ -123,7 +123,7 @@ class TreeRankForest(_BaggedTrees):
     max_depth : int
         Most splits of cells on the way to a cell, at most 50.
     leafrank_depth : int
-        Levels of the tree that parts a cell, from 1 (a stump) to 10.
+        Levels of the tree that parts a cell, from 1 (a stump) to 20.
         Deep ones part a cell by a whole tree: they make better forests than stumps, whose cells are bound to one order.
     min_child_weight : float
         Least weight of rows on either side of a split.
@@ -163,7 +163,7 @@ class TreeRankForest(_BaggedTrees):
         n_estimators: int = 100,
         max_leaves: int | None = None,
         max_depth: int = 20,
-        leafrank_depth: int = 8,
+        leafrank_depth: int = 12,
         min_child_weight: float = 1.0,
         min_gain: float = 0.0,
         max_features: str | float | None = "sqrt",
@@ -238,7 +238,7 @@ class TreeRankTournament(_BaggedTrees):
         duels: str = "all",
         max_leaves: int | None = None,
         max_depth: int = 20,
-        leafrank_depth: int = 8,
+        leafrank_depth: int = 12,
         min_child_weight: float = 1.0,
         min_gain: float = 0.0,
         max_features: str | float | None = "sqrt",

@@ -80,7 +80,7 @@ class LeafRank:
         self._grow(rows, potentials, mass, self.max_depth, splits)
         if not splits:
             return None
-        feature, cut, missing_left, left, right = np.array(splits, ROW).T
+        feature, cut, missing_left, left, right = np.ascontiguousarray(np.array(splits, ROW).T)
         thresholds = np.array([self.bins.cuts.threshold(*one[:2]) for one in splits], SCORE)
         return Region(feature, cut, thresholds, missing_left.astype(np.bool_), left, right)
 
@@ -93,7 +93,7 @@ class LeafRank:
         exact = levels == 1
         features, n_bins = self.draw_features(), self.bins.cuts.n_bins
         if not _best_cut(
-            self.bins.codes, rows, potentials, mass, features, n_bins, self.min_child_weight, exact, found
+            self.bins.codes, rows, potentials, mass, features, n_bins, float(self.min_child_weight), exact, found
         ):
             return leaf
         own = [*found.tolist(), leaf, leaf]
