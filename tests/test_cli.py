@@ -273,7 +273,7 @@ def test_train_keeps_the_names_of_columns(run, tmp_path):
         (["train", "train.txt", "-o", "m", "--set", "n_estimators=few"], "The 'n_estimators' parameter"),
         (["train", "train.txt", "-o", "m", "--set", "weak=" + "[" * 100_000], "--set needs a short value"),
         (["train", "train.txt", "-o", "m", "--set", "n_estimators=" + "9" * 5000], "--set needs a short value"),
-        (["train", "train.txt", "-o", "m", "--ranker", "RankBost"], "did you mean RankBoost?"),
+        (["train", "train.txt", "-o", "m", "--ranker", "RankBost"], "did you mean RankBoost"),
         (
             ["train", "train.txt", "-o", "m", "--ranker", "ORStump", "--eval", "valid.txt"],
             "ORStump does not take --eval",

@@ -85,15 +85,16 @@ def test_splits_on_sets_of_categories_are_walked_too(method):
     model = trees(frame, y + (site == 2), cat_smooth=0.0)
     assert any(len(tree.sets) for tree in model.trees_)
     read = model._check_rows(frame)
-    found = model.explain(frame, 2, 50, method=method)
-    if method == "path":
-        parts = [
-            sum(np.array(twin.path_dependent(nested(tree), read[row])) for tree in model.trees_) for row in (2, 50)
-        ]
-        expected = parts[0] - parts[1]
-    else:
-        expected = twin.interventional(lambda row: model._score(np.array([row]))[0], read[2], read[50])
-    np.testing.assert_allclose(found.contributions, expected, rtol=0, atol=1e-12)
+    for a, b in ((2, 50), (11, 64), (31, 90)):
+        found = model.explain(frame, a, b, method=method)
+        if method == "path":
+            one, other = (
+                sum(np.array(twin.path_dependent(nested(tree), read[i])) for tree in model.trees_) for i in (a, b)
+            )
+            expected = one - other
+        else:
+            expected = twin.interventional(lambda row: model._score(np.array([row]))[0], read[a], read[b])
+        np.testing.assert_allclose(found.contributions, expected, rtol=0, atol=1e-12)
     assert found.feature_names == ("w", "x", "y", "z", "site")
 
 

@@ -355,7 +355,7 @@ def test_quantized_histograms_rank_as_well_as_exact_ones():
 def test_bad_input_is_refused_in_one_sentence(table):
     X, y, qid = table
     cases = [
-        (LambdaMART(delta="auc"), {}, "'delta' parameter"),
+        (LambdaMART(delta="dcg"), {}, "'delta' parameter"),
         (LambdaMART(max_leaves=1), {}, "'max_leaves' parameter"),
         (LambdaMART(monotone_constraints=[1]), {}, "one entry per feature, 5; got 1"),
         (LambdaMART(early_stopping_rounds=3), {}, "needs an eval_set"),

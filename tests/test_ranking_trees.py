@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from podium.ranking_trees.bagging import duels_of
 from sklearn.base import clone
 from sklearn.datasets import make_classification
 
@@ -23,11 +24,8 @@ from podium import (
 from podium.binning import as_blocks, bin_features
 from podium.data import RankingData
 from podium.model_file import read_model, write_model
-from podium.ranking_trees import Cell, LeafRank, RankedRows
-from podium.ranking_trees.bagged_trees import duels_of
-from podium.ranking_trees.pruning import best_splits, folds, penalties_of, prune
 from podium.ranking_trees import Cell, Growth, LeafRank, RankedRows
-from podium.ranking_trees.bagging import duels_of
+from podium.ranking_trees.bagged_trees import duels_of
 from podium.ranking_trees.pruning import best_splits, folds, held_out_gains, penalties_of, prune
 from profiles import examples
 from reference import ranking_trees as twin

@@ -268,7 +268,7 @@ def test_a_users_function_or_loss_is_tested():
 
 def test_wrong_arguments_of_lambda_symmetry_are_refused():
     cases = [
-        ({"lambdas": "auc"}, "lambdas must be one of ndcg, map, mrr, err, none; got 'auc'"),
+        ({"lambdas": "dcg"}, "lambdas must be one of ndcg, map, mrr, err, .*; got 'dcg'"),
         ({"lambdas": 3, "y": None}, "lambdas must be one of .* or a loss with derivatives; got int"),
         ({"y": None}, "y must be given: the λ of 'ndcg' are those of labels"),
         ({"lambdas": lambda s: s}, "y and options belong to the name of a measure"),

@@ -24,7 +24,7 @@ from podium import (
     import_model,
 )
 
-THREADED = (RankBoost, RankBoostPlus, LambdaMART, MART, AdaBoostOR, ORBoost)
+THREADED = (RankBoost, RankBoostPlus, LambdaMART, MART, PNormPush, AdaBoostOR, ORBoost)
 BY_QUERY = (RankBoost, RankBoostPlus, LambdaMART, MART, PNormPush, GradientFreeBoost, PairBoost, L2Boost, L1Boost)
 BOOSTED = (*BY_QUERY, AdaBoostOR, ORBoost)
 
