@@ -95,6 +95,9 @@ def test_splits_on_sets_of_categories_are_walked_too(method):
         else:
             expected = twin.interventional(lambda row: model._score(np.array([row]))[0], read[a], read[b])
         np.testing.assert_allclose(found.contributions, expected, rtol=0, atol=1e-12)
+    for a in range(0, 100, 7):
+        found = model.explain(frame, a, a + 9, method=method)
+        assert found.contributions.sum() == pytest.approx(found.difference, abs=1e-12)
     assert found.feature_names == ("w", "x", "y", "z", "site")
 
 

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from podium.ranking_trees.bagging import duels_of
 from sklearn.base import clone
 from sklearn.datasets import make_classification
 
