@@ -217,7 +217,7 @@ class TreeRank(_OneTree):
     >>> model.predict([[1.0], [2.5], [9.0]]).tolist()
     [0.375, 0.375, 0.875]
     >>> print(model.export_text(["price"]).splitlines()[0])
-       0  price <= 3: cell 1, else cell 0  (gain 1.0000)
+       0  price <= 3 or missing: cell 1, else cell 0  (gain 1.0000)
     """
 
     _parameter_constraints: ClassVar[dict[str, list[object]]] = {
