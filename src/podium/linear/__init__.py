@@ -1,9 +1,9 @@
-"""Weighted sums of features: margins and their solvers, least squares over pairs, component-wise boosting."""
+"""Weighted sums of features: margins and their solvers, least squares over pairs, boosting of single features."""
 
 from __future__ import annotations
 
 from podium.linear.centered_columns import CenteredColumns, CenteredFeature
-from podium.linear.componentwise import SELECTIONS, CenteredTable, ComponentLearner
+from podium.linear.componentwise import SELECTIONS, ComponentLearner
 from podium.linear.fitted_line import Line, LineSum, lines_from_columns, lines_to_columns
 from podium.linear.kernel_features import KERNELS, KernelFeatures, kernel_values
 from podium.linear.margin_sums import MarginState, PairMargins
@@ -28,7 +28,6 @@ __all__ = [
     "SELECTIONS",
     "CenteredColumns",
     "CenteredFeature",
-    "CenteredTable",
     "ComponentLearner",
     "GradientFreeBoosting",
     "IrregularLoss",
