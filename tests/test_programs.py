@@ -85,7 +85,7 @@ SMALL = {
         ],
     ),
     "pair_gradients.py": (
-        ["--largest", 400, "--products", 400, "--repeat", 1],
+        ["--largest", 400, "--products", 400, "--repeat", 1, "--plot", "chart.svg"],
         ["seconds a gradient", "100 # # # # # #", "slope # # # # # #"],
     ),
     "plus.py": (
@@ -204,6 +204,8 @@ def test_experiment_on_continuous_labels_prints_the_example_and_tables(run):
     lines_with(text, "hard_loss 0.1778", "weak_loss@4 0.2000", "localized_loss@4 0.1644", "localized_loss@5 0.0667")
     text = run("experiments/continuous.py", "simulation", "--repetitions", 1, "--settings", 0, "--folder", "kept")
     lines_with(text, "p = 25, n = 50, 10 coefficients", "signs exp | # | # | # ± # | #", "products hinge expit | #")
+    text = run("experiments/continuous.py", "table", "--folder", "kept")
+    lines_with(text, "in, out of sample (25, 50) | above L2Boost", "signs exp | #, # | # | # | 0 | 0 |")
     text = run("experiments/continuous.py", "complexity", "--largest", 400, "--naive", 200, "--folder", "kept")
     lines_with(text, "n 100 podium # ms naive # ms", "n 316 podium # ms naive -")
 
