@@ -234,6 +234,17 @@ def test_benchmark_of_margins_prints_the_official_values_beside(run, shared_data
     lines_with(text, "official RankSVM 0.4696 0.2279", "RankSVM # # #", "RankSVM l1 # # #")
 
 
+def test_benchmark_of_pushes_prints_the_differences_from_the_official_values(run, shared_data):
+    text = run("benchmarks/push.py", shared_data("letor-baselines").parent, "--rounds", 2, "--folds", 1)
+    rankers = ("PNormPush p=4", "RankSVM l2", "RankSVM l1", "RSRank")
+    lines_with(text, "official RankSVM 0.4696 0.2279", *(f"{name} # # # # #" for name in rankers))
+
+
+def test_benchmark_of_ranking_trees_shows_what_defaults_were_chosen_on(run):
+    text = run("benchmarks/treerank.py", "--choose", "--leaves", 3, "--seeds", 1, "--folds", 2)
+    lines_with(text, "diabetes # # # # #", "made 800 x 30 # # # # #", "mean # # # # #", "its standard error # # # # #")
+
+
 def test_experiment_on_ordinal_sets_prints_the_paper_beside(run, shared_data):
     folder = shared_data("ordinal")
     text = run("experiments/ordinal.py", folder, "--sets", "machinecpu", "--splits", 2, "--rounds", 20)

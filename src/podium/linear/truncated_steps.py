@@ -72,4 +72,5 @@ class TruncatedSteps:
 
 def shrunk(values: Array, by: Array) -> Array:
     """Return values moved towards 0 by so much, and not beyond it."""
-    return np.sign(values) * np.maximum(np.abs(values) - by, 0.0)
+    sizes: Array = np.maximum(np.abs(values) - by, 0.0)
+    return np.copysign(sizes, values)

@@ -132,7 +132,7 @@ class PNormPush(StumpRanker):
         self.verbose = verbose
 
     def _check_parameters(self) -> None:
-        if isinstance(self.p, Real) and self.p > LARGEST_POWER:
+        if isinstance(self.p, int | float) and self.p > LARGEST_POWER:
             raise PodiumError(
                 f"p must be from 1 to {LARGEST_POWER:,.0f}; got {self.p}: the limit of large powers is a problem of "
                 "its own, which InfinitePush solves."

@@ -14,7 +14,7 @@ from podium.boosting import BaseLearner
 from podium.data import Graded, RankingData, feedback_of
 from podium.linear import IMPORTANCES, CenteredColumns, HuberPairs, TruncatedSteps
 from podium.losses import Loss
-from podium.measures import Gain
+from podium.measures.conventions import Gain
 from podium.rankers.gradient_rankers import FunctionalGradientRanker
 
 
