@@ -203,6 +203,8 @@ def test_bad_input_gets_a_sentence():
         RSRank().fit(X, np.ones(60))
     with pytest.raises(PodiumError, match="gain must hold every label"):
         RSRank(gain={0.0: 0.0}).fit(X, y, qid=qid)
+    with pytest.raises(PodiumError, match="gain must not fall where labels rise"):
+        RSRank(gain=lambda labels: 2.0 - labels).fit(X, y, qid=qid)
     other = PairBoost(2).fit(X, y, qid=qid)
     with pytest.raises(PodiumError, match="init_model must be a fitted RSRank; got PairBoost"):
         RSRank().fit(X, y, qid=qid, init_model=other)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from podium._compiled import SCORE
-from podium._validation import Array
+from podium._validation import Array, PodiumError
 from podium.data import Graded
 from podium.linear.centered_columns import CenteredColumns
 from podium.linear.margin_sums import levels_of, relative_weights, sum_active
@@ -164,8 +164,14 @@ class HuberPairs(Loss):
 
 def _gains(feedback: Graded, gain: Gain) -> Array:
     """Return the gain of each row over the best DCG of its query."""
-    form = DELTAS["ndcg"]
-    return form.values_of(feedback, Rules(gain=gain), _units(feedback), form.row_values)
+    form, query = DELTAS["ndcg"], np.repeat(np.arange(len(feedback.query_weight)), np.diff(feedback.offsets))
+    gains = form.values_of(feedback, Rules(gain=gain), _units(feedback), form.row_values)
+    order = np.lexsort((feedback.labels, query))
+    if np.any((np.diff(gains[order]) < 0) & (np.diff(query[order]) == 0)):
+        raise PodiumError(
+            'gain must not fall where labels rise, since pairs weigh by its differences; consider importance="none".'
+        )
+    return gains
 
 
 def _discounts(feedback: Graded) -> Array:

@@ -51,7 +51,7 @@ class RSRank(FunctionalGradientRanker):
     delta : float
         δ, from 0.001 to 100: with 2 the loss is a quarter of the modified Huber loss, near 0 it is the plain hinge.
     gain : "exp2", "linear", mapping or callable
-        Gain of a label: 2^y - 1, y, or what it is mapped to.
+        Gain of a label, which must not fall as labels rise: 2^y - 1, y, or what it is mapped to.
     learning_rate : float
         Share of the step that the bound of the curvature allows, at most 1.
     early_stopping_rounds : int, optional
