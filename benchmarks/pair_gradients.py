@@ -1,6 +1,6 @@
 """Processor seconds of one gradient of each pairwise surrogate by the rows of one query, on one thread, with slopes.
 
-    python benchmarks/pair_gradients.py [--largest 1000000] [--products 100000] [--repeat 3]
+    python benchmarks/pair_gradients.py [--largest 1000000] [--products 100000] [--repeat 3] [--plot FILE.svg]
 
 Signs take O(n log n): at most 1 s for 1,000,000 rows is the goal. Of products, the hinge by strips of labels stands
 beside the same sums pair by pair, in turns; the exponential is pair by pair. The slope is that of the logarithms over
@@ -9,6 +9,7 @@ the last factor of ten.
 
 import argparse
 import time
+from pathlib import Path
 
 import numpy as np
 from rich.console import Console
@@ -52,11 +53,30 @@ def slope(times):
     return np.log(times[known[-1]] / times[first]) / np.log(known[-1] / first) if first < known[-1] else np.nan
 
 
+def draw(times, path):
+    """Write a chart of seconds by rows, both on logarithmic scales, with the slope of each line in its name."""
+    import altair
+
+    names = {row: f"{' '.join(row)}: slope {slope(own):.2f}" for row, own in times.items()}
+    rows = [
+        {"rows": n, "seconds": seconds, "gradient": names[row]}
+        for row, own in times.items()
+        for n, seconds in own.items()
+    ]
+    x, y = (
+        axis(f"{name}:Q", scale=altair.Scale(type="log")) for axis, name in ((altair.X, "rows"), (altair.Y, "seconds"))
+    )
+    lines = altair.Chart(altair.Data(values=rows)).mark_line(point=True)
+    color = altair.Color("gradient:N", sort=list(names.values()), legend=altair.Legend(labelLimit=300))
+    lines.encode(x, y, color).save(path)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--largest", type=int, default=1_000_000)
     parser.add_argument("--products", type=int, default=100_000)
     parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--plot", type=Path, help="file for a chart")
     args = parser.parse_args()
     few = min(args.products, MOST_PAIRS)
     most = dict(zip(ROWS, [args.largest] * 3 + [args.products] + [few] * 2, strict=True))
@@ -73,6 +93,8 @@ def main():
         table.add_row(f"{n:,}", *(f"{own[n]:.4f}" if n in own else "-" for own in times.values()))
     table.add_row("slope", *(f"{slope(own):.2f}" for own in times.values()))
     Console().print(table)
+    if args.plot is not None:
+        draw(times, args.plot)
 
 
 if __name__ == "__main__":

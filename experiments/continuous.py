@@ -1,13 +1,15 @@
 """Continuous ranking as CR has it (Werner, "A review on ranking problems in statistical learning").
 
     python experiments/continuous.py example
-    python experiments/continuous.py complexity [--largest 100000] [--naive 10000]
+    python experiments/continuous.py complexity [--largest 1000000] [--naive 31623]
     python experiments/continuous.py simulation [--repetitions 100] [--settings 0 1 2]
+    python experiments/continuous.py table
 
 `example` prints the losses of CR's Example 2.1; `complexity` the time of the hard loss by n, ours beside the naive one
 (CR Figure 1); `simulation` CR 4.6 out of sample too: X standard normal, standard normal coefficients,
 noise of half the signal's variance (signal-to-noise ratio 2), 100 rounds at rate 0.1, 1,000 new rows. The latter two
-write results/continuous.json and a chart beside it (`--folder`).
+write results/continuous.json and a chart beside it (`--folder`); `table` prints the simulation that is kept there, all
+settings beside each other, as docs/continuous.md has it.
 """
 
 import argparse
@@ -102,7 +104,7 @@ def simulate(setting, repetitions):
 
 
 def print_simulation(setting, found):
-    """Print the table of docs/continuous.md."""
+    """Print the table of one setting."""
     print(f"p = {setting[0]}, n = {setting[1]}, {setting[2]} coefficients")
     print("| ranker | in sample | out of sample | above L2Boost | ms | features | rounds | diverged | one feature |")
     print("|---|---|---|---|---|---|---|---|---|")
@@ -114,6 +116,48 @@ def print_simulation(setting, found):
         )
 
 
+def print_table(found):
+    """Print the table of docs/continuous.md."""
+    sizes = [str(tuple(json.loads(name.replace("(", "[").replace(")", "]"))[:2])) for name in found]
+    titles = [*(f"in, out of sample {size}" for size in sizes), "above L2Boost", "ms", "diverged", "one feature"]
+    print(f"| ranker | {' | '.join(titles)} |\n|{'---|' * (1 + len(titles))}")
+    for name in next(iter(found.values())):
+        own = [setting[name] for setting in found.values()]
+        losses_ = [f"{one['in']:.3f}, {one['out']:.3f}" for one in own]
+        rest = [
+            ", ".join(f"{one['gap']:+.3f}" for one in own),
+            ", ".join(f"{1000 * one['seconds']:.0f}" for one in own),
+        ]
+        rest += [", ".join(f"{100 * one[key]:.0f}" for one in own) for key in ("diverged", "one feature")]
+        print(f"| {name} | {' | '.join([*losses_, *rest])} |")
+
+
+def draw_simulation(found, path):
+    """Write a chart of losses in and out of sample, a panel for each setting, with two standard errors to L2Boost."""
+    import altair
+
+    rows = [
+        {"setting": "p, n, coefficients: " + setting, "ranker": name, "hard ranking loss": one[key],
+         "low": one[key] - 2 * one["gap_error"], "high": one[key] + 2 * one["gap_error"], "sample": f"{key} of sample"}
+        for setting, own in found.items() for name, one in own.items() for key in ("in", "out")
+    ]  # fmt: skip
+    for row in rows:
+        row["sample"] = row["sample"].replace("in of", "in")
+    order = list(next(iter(found.values())))
+    base = altair.Chart(altair.Data(values=rows)).encode(y=altair.Y("ranker:N", sort=order, title=None))
+    losses_ = altair.X("hard ranking loss:Q", scale=altair.Scale(zero=False))
+    points = base.mark_point(filled=True).encode(x=losses_, color=altair.Color("sample:N", title=None))
+    bars = (
+        base.mark_rule()
+        .encode(x=altair.X("low:Q", title="hard ranking loss"), x2="high:Q")
+        .transform_filter("datum.sample == 'out of sample'")
+    )
+    panels = (
+        altair.layer(bars, points).properties(width=260).facet(altair.Facet("setting:N", sort=list(found), title=None))
+    )
+    panels.save(path)
+
+
 def naive_hard_loss(y, scores):
     """Return the hard loss pair by pair, in rows of a matrix."""
     wrong = [np.count_nonzero((y[i] - y) * (scores[i] - scores) < 0) for i in range(len(y))]
@@ -121,10 +165,13 @@ def naive_hard_loss(y, scores):
 
 
 def seconds_of(function, *given):
-    """Return the time of one call."""
-    start = time.perf_counter()
-    function(*given)
-    return time.perf_counter() - start
+    """Return the processor's time of the quickest of three calls."""
+    found = []
+    for _ in range(3):
+        start = time.process_time()
+        function(*given)
+        found.append(time.process_time() - start)
+    return min(found)
 
 
 def complexity(largest, most_naive):
@@ -133,7 +180,7 @@ def complexity(largest, most_naive):
     for n in (round(10 ** (power / 2)) for power in range(4, 1 + round(2 * np.log10(largest)))):
         y, scores = rng.normal(size=(2, n))
         hard_loss(y, scores)
-        ours = min(seconds_of(hard_loss, y, scores) for _ in range(3))
+        ours = seconds_of(hard_loss, y, scores)
         naive = seconds_of(naive_hard_loss, y, scores) if n <= most_naive else None
         found.append({"n": n, "podium": ours, "naive": naive})
         print(f"n {n} podium {1000 * ours:.2f} ms naive " + ("-" if naive is None else f"{1000 * naive:.1f} ms"))
@@ -160,11 +207,11 @@ def keep(folder, part, values):
 def main():
     """Run one part."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["example", "complexity", "simulation"])
+    parser.add_argument("what", choices=["example", "complexity", "simulation", "table"])
     parser.add_argument("--repetitions", type=int, default=100)
     parser.add_argument("--settings", type=int, nargs="+", default=[0, 1, 2])
-    parser.add_argument("--largest", type=int, default=100_000)
-    parser.add_argument("--naive", type=int, default=10_000)
+    parser.add_argument("--largest", type=int, default=1_000_000)
+    parser.add_argument("--naive", type=int, default=31_623)
     parser.add_argument("--folder", type=Path, default=RESULTS)
     args = parser.parse_args()
     if args.what == "example":
@@ -177,9 +224,12 @@ def main():
         keep(args.folder, "complexity", times)
         rows = [{"n": one["n"], "seconds": one[who], "form": who} for one in times for who in ("podium", "naive")]
         chart([row for row in rows if row["seconds"]], "n", "seconds", "form", args.folder / "hard_loss.svg", "log")
+    elif args.what == "table":
+        print_table(json.loads((args.folder / "continuous.json").read_text())["simulation"])
     else:
         found = {str(SETTINGS[one]): simulate(SETTINGS[one], args.repetitions) for one in args.settings}
         keep(args.folder, "simulation", found)
+        draw_simulation(found, args.folder / "simulation.svg")
         for one in args.settings:
             print_simulation(SETTINGS[one], found[str(SETTINGS[one])])
 

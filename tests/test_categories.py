@@ -20,6 +20,7 @@ from podium import (
     RankBoost,
     RankBoostPlus,
     RankSVM,
+    RSRank,
     VectorSimilarity,
     load,
 )
@@ -282,6 +283,7 @@ def test_a_grid_search_takes_frames_with_categories(made):
         VectorSimilarity(),
         LinearPlackettLuce(),
         RankSVM(),
+        RSRank(),
     ],
 )
 def test_rankers_of_numbers_refuse_categories_in_one_sentence(ranker, made):

@@ -385,6 +385,7 @@ TRAINED = {
     "VectorSimilarity": [],
     "LinearPlackettLuce": [],
     "RankSVM": ["penalty=l1"],
+    "RSRank": ["n_estimators=2"],
     "RankRLS": [],
     "PlugInRanker": [],
     "GradientFreeBoost": ["n_estimators=2", "singular_every=2"],

@@ -45,6 +45,7 @@ def rankers(data):
         "NearestNeighbor": NearestNeighbor(),
         "VectorSimilarity": VectorSimilarity(),
         "RankSVM": podium.RankSVM(),
+        "RSRank": podium.RSRank(8),
         "RankRLS": podium.RankRLS(),
     }
     if not JIT_DISABLED:

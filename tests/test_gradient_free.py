@@ -198,7 +198,7 @@ def test_a_constant_feature_has_no_deviations_whatever_the_rounding_of_its_avera
     averages = (X * weights[:, None]).sum(axis=0) / weights.sum()
     assert np.any(averages != X[0])  # rounded
     columns = CenteredColumns.of(X, np.arange(9), weights)
-    np.testing.assert_array_equal(columns.values, 0.0)
+    np.testing.assert_array_equal(columns.table, 0.0)
     np.testing.assert_array_equal(columns.norms, 1.0)
 
 

@@ -28,6 +28,7 @@ from podium import (
     RankBoostPlus,
     RankRLS,
     RankSVM,
+    RSRank,
     VectorSimilarity,
     compare,
     evaluate,
@@ -66,6 +67,7 @@ RANKERS = {
     "RankSVM": RankSVM(),
     "RankSVM l1": RankSVM(1e3, penalty="l1", scale=False),
     "RankSVM rbf": RankSVM(kernel="rbf"),
+    "RSRank": RSRank(3, alpha=0.0),
     "RankRLS": RankRLS(),
     "PlugInRanker": PlugInRanker(),
 }

@@ -23,6 +23,7 @@ from podium import (
     RankBoostPlus,
     RankRLS,
     RankSVM,
+    RSRank,
     TreeRank,
     blend,
     compare,
@@ -50,6 +51,7 @@ BY_QUERY = {
     "LinearPlackettLuce": LinearPlackettLuce(),
     "TreeRank": TreeRank(4, min_child_weight=1.0, pruning_folds=0),
     "RankSVM": RankSVM(),
+    "RSRank": RSRank(2),
     "RankRLS": RankRLS(),
     "PairBoost": PairBoost(2),
 }

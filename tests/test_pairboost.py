@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from podium import L1Boost, L2Boost, NoPairsError, PairBoost, PodiumError, evaluate, load
 from podium.data import Graded
-from podium.linear import CenteredTable
+from podium.linear import CenteredColumns
 from podium.losses import Absolute, PairSurrogate, product_pairs
 from profiles import examples
 from reference import pair_surrogates as plain
@@ -198,12 +198,12 @@ def test_missing_values_count_as_means_and_sparse_as_missing():
 
 
 def test_constant_columns_have_no_slope():
-    columns = CenteredTable.of(np.array([[0.1, 1.0], [0.1, 2.0], [0.1, np.nan]]), np.arange(3), np.ones(3))
-    np.testing.assert_array_equal(columns.norms, [0.0, 0.5])
+    columns = CenteredColumns.of(np.array([[0.1, 1.0], [0.1, 2.0], [0.1, np.nan]]), np.arange(3), np.ones(3))
+    np.testing.assert_array_equal(columns.norms, [1.0, 0.5**0.5])
     nearly = np.nextafter(0.1, 1)
     given = np.array([[0.1, 1.0, 0.1], [0.1, 2.0, nearly], [0.1, np.nan, 0.1]])
-    columns = CenteredTable.of(given, np.arange(3), np.ones(3))
-    np.testing.assert_array_equal(columns.norms, [0.0, 0.5, 0.0])
+    columns = CenteredColumns.of(given, np.arange(3), np.ones(3))
+    np.testing.assert_array_equal(columns.norms, [1.0, 0.5**0.5, 1.0])
     np.testing.assert_array_equal(columns.table[1], [-0.5, 0.5, 0.0])
 
 

@@ -20,6 +20,7 @@ for part in (
     "margins",
     "selection",
     "continuous",
+    "sparse_pairs",
 ):
     import_module(f"parameters.{part}")
 

@@ -85,7 +85,7 @@ SMALL = {
         ],
     ),
     "pair_gradients.py": (
-        ["--largest", 400, "--products", 400, "--repeat", 1],
+        ["--largest", 400, "--products", 400, "--repeat", 1, "--plot", "chart.svg"],
         ["seconds a gradient", "100 # # # # # #", "slope # # # # # #"],
     ),
     "plus.py": (
@@ -204,6 +204,8 @@ def test_experiment_on_continuous_labels_prints_the_example_and_tables(run):
     lines_with(text, "hard_loss 0.1778", "weak_loss@4 0.2000", "localized_loss@4 0.1644", "localized_loss@5 0.0667")
     text = run("experiments/continuous.py", "simulation", "--repetitions", 1, "--settings", 0, "--folder", "kept")
     lines_with(text, "p = 25, n = 50, 10 coefficients", "signs exp | # | # | # ± # | #", "products hinge expit | #")
+    text = run("experiments/continuous.py", "table", "--folder", "kept")
+    lines_with(text, "in, out of sample (25, 50) | above L2Boost", "signs exp | #, # | # | # | 0 | 0 |")
     text = run("experiments/continuous.py", "complexity", "--largest", 400, "--naive", 200, "--folder", "kept")
     lines_with(text, "n 100 podium # ms naive # ms", "n 316 podium # ms naive -")
 
@@ -230,6 +232,17 @@ def test_benchmark_of_margins_prints_the_official_values_beside(run, shared_data
     folder, baseline = shared_data("mq2008"), shared_data("letor-baselines/RankSVM-Struct.MQ2008.txt")
     text = run("benchmarks/margins.py", "mq2008", folder, baseline, "--folds", 1)
     lines_with(text, "official RankSVM 0.4696 0.2279", "RankSVM # # #", "RankSVM l1 # # #")
+
+
+def test_benchmark_of_pushes_prints_the_differences_from_the_official_values(run, shared_data):
+    text = run("benchmarks/push.py", shared_data("letor-baselines").parent, "--rounds", 2, "--folds", 1)
+    rankers = ("PNormPush p=4", "RankSVM l2", "RankSVM l1", "RSRank")
+    lines_with(text, "official RankSVM 0.4696 0.2279", *(f"{name} # # # # #" for name in rankers))
+
+
+def test_benchmark_of_ranking_trees_shows_what_defaults_were_chosen_on(run):
+    text = run("benchmarks/treerank.py", "--choose", "--leaves", 3, "--seeds", 1, "--folds", 2)
+    lines_with(text, "diabetes # # # # #", "made 800 x 30 # # # # #", "mean # # # # #", "its standard error # # # # #")
 
 
 def test_experiment_on_ordinal_sets_prints_the_paper_beside(run, shared_data):

@@ -196,8 +196,10 @@ def test_what_cannot_be_pushed_is_refused_in_a_sentence():
     for ranker in (PNormPush(), InfinitePush()):
         with pytest.raises(NoPairsError, match="the same label"):
             ranker.fit(X, np.ones(6))
-    for p in (0.5, float("inf"), 1001):
-        with pytest.raises(PodiumError, match="'p' parameter of PNormPush"):
+    with pytest.raises(PodiumError, match="'p' parameter of PNormPush"):
+        PNormPush(p=0.5).fit(X, y)
+    for p in (float("inf"), 1001):
+        with pytest.raises(PodiumError, match=f"p must be from 1 to 1,000; got {p}: .* which InfinitePush solves"):
             PNormPush(p=p).fit(X, y)
     with pytest.raises(PodiumError, match="There are 9 pairs, more than the 8 that max_pairs allows"):
         InfinitePush(max_pairs=8).fit(X, y)

@@ -32,6 +32,7 @@ from podium import (
     RankBoostPlus,
     RankRLS,
     RankSVM,
+    RSRank,
     TreeRankForest,
     TreeRankTournament,
     VectorSimilarity,
@@ -77,6 +78,8 @@ BY_QUERY = {
     "TreeRankTournament": TreeRankTournament(5),
     "RankSVM": RankSVM(10.0),
     "RankSVM l1": RankSVM(100.0, penalty="l1"),
+    "RSRank": RSRank(),
+    "RSRank ndcg": RSRank(importance="ndcg", delta=2.0),
     "RankRLS": RankRLS(),
     "PlugInRanker": PlugInRanker(),
 }

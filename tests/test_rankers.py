@@ -31,6 +31,7 @@ from podium import (
     RankOver,
     RankRLS,
     RankSVM,
+    RSRank,
     TreeRank,
     TreeRankForest,
     TreeRankTournament,
@@ -61,6 +62,8 @@ RANKERS = [
     PairBoost(n_estimators=5, surrogate="ramp", interval="closed", base="tree", max_leaves=4),
     L1Boost(n_estimators=5, base="stump"),
     L2Boost(n_estimators=8),
+    RSRank(n_estimators=8, importance="ndcg"),
+    RSRank(n_estimators=8, importance="none", delta=0.5, learning_rate=0.5, alpha=0.01),
     NearestNeighbor(),
     PreferenceRegression(),
     VectorSimilarity(),
@@ -111,6 +114,7 @@ def checks_that_cannot_apply(estimator):
         PairBoost(n_estimators=3, surrogate="hinge", pairs="products", base="tree", min_child_samples=1),
         L1Boost(n_estimators=3),
         L2Boost(n_estimators=3),
+        RSRank(n_estimators=3),
         NearestNeighbor(),
         PreferenceRegression(),
         VectorSimilarity(),
@@ -267,7 +271,7 @@ def in_four_bins(seed=7):
 
 @each_law_abiding_ranker
 def test_a_weight_of_rows_equals_the_rows_as_often(ranker):
-    if isinstance(ranker, LambdaMART | GradientFreeBoost):
+    if isinstance(ranker, LambdaMART | GradientFreeBoost) or getattr(ranker, "importance", "none") != "none":
         pytest.skip(REPEATED_ROWS)
     X, y, qid, times = in_four_bins()
     weighted = clone(ranker).fit(X, y, qid=qid, sample_weight=times)

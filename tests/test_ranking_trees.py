@@ -273,6 +273,19 @@ def test_pruning_undoes_splits_of_noise_and_keeps_those_of_a_signal():
     assert roc_curve((new[:, 0] > 0) * 1, pruned.predict(new)).area > 0.9
 
 
+@pytest.mark.parametrize("ranker", [TreeRank, CRank])
+def test_auto_takes_the_depth_that_gains_most_on_rows_left_out(ranker):
+    rng = np.random.default_rng(1)
+    X = rng.uniform(-1, 1, size=(240, 9))
+    corners, step = np.sign(X[:, 0] * X[:, 1]), np.sign(X[:, 0] + rng.normal(size=240))  # of two levels, and of one
+    for y, expected in ((corners, (2, 3)), (step, (1,))):
+        auto = ranker(8, leafrank_depth="auto", pruning_folds=4).fit(X, y)
+        kept = {depth: ranker(8, leafrank_depth=depth, pruning_folds=4).fit(X, y).export_text() for depth in (1, 2, 3)}
+        assert auto.export_text() in [kept[depth] for depth in expected]
+    alone = ranker(8, leafrank_depth="auto", pruning_folds=0).fit(X, corners)
+    assert alone.export_text() == ranker(8, leafrank_depth=3, pruning_folds=0).fit(X, corners).export_text()
+
+
 def test_trees_of_a_forest_differ_and_the_consensus_is_their_mean_or_median():
     X, y = make_classification(80, 6, random_state=0)
     mean = TreeRankForest(5, leafrank_depth=2).fit(X, y)

@@ -66,6 +66,7 @@ from .rankers import RankBoostPlus as RankBoostPlus
 from .rankers import RankOver as RankOver
 from .rankers import RankRLS as RankRLS
 from .rankers import RankSVM as RankSVM
+from .rankers import RSRank as RSRank
 from .rankers import TreeRank as TreeRank
 from .rankers import TreeRankForest as TreeRankForest
 from .rankers import TreeRankTournament as TreeRankTournament

@@ -20,6 +20,7 @@ from podium import (
     PRank,
     RankBoost,
     RankBoostPlus,
+    RSRank,
 )
 
 EFFECTS = {}
@@ -34,6 +35,7 @@ QUICK = {
     PairBoost: {"n_estimators": 4},
     L1Boost: {"n_estimators": 4},
     L2Boost: {"n_estimators": 4},
+    RSRank: {"n_estimators": 4},
     RankBoost: {"n_estimators": 4},
     RankBoostPlus: {"n_estimators": 4},
     AdaBoostOR: {"n_estimators": 4},

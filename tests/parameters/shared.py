@@ -20,12 +20,24 @@ from podium import (
     PNormPush,
     RankBoost,
     RankBoostPlus,
+    RSRank,
     evaluate,
     import_model,
 )
 
 THREADED = (RankBoost, RankBoostPlus, LambdaMART, MART, PNormPush, AdaBoostOR, ORBoost)
-BY_QUERY = (RankBoost, RankBoostPlus, LambdaMART, MART, PNormPush, GradientFreeBoost, PairBoost, L2Boost, L1Boost)
+BY_QUERY = (
+    RankBoost,
+    RankBoostPlus,
+    LambdaMART,
+    MART,
+    PNormPush,
+    GradientFreeBoost,
+    PairBoost,
+    L2Boost,
+    L1Boost,
+    RSRank,
+)
 BOOSTED = (*BY_QUERY, AdaBoostOR, ORBoost)
 
 

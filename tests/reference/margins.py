@@ -1,5 +1,7 @@
 """Pairs written out: the squared hinge, its penalties, and least squares on differences, as their definitions say."""
 
+from itertools import chain, permutations, product
+
 import numpy as np
 
 
@@ -89,3 +91,48 @@ def pair_least_squares(K, y, qid, u, v, alpha):
                 targets.append(np.sqrt(weight) * (y[i] - y[j]))
     D, t = np.array(rows), np.array(targets)
     return np.linalg.lstsq(D.T @ D / total + alpha * K, D.T @ t / total, rcond=None)[0], total
+
+
+def huber(z, delta):
+    """Huber's loss of a pair whose scores differ by z, and its slope."""
+    if z >= 1:
+        return 0.0, 0.0
+    if z > 1 - delta:
+        return (1 - z) ** 2 / (2 * delta), -(1 - z) / delta
+    return 1 - z - delta / 2, -1.0
+
+
+def huber_pairs(pairs, scores, delta):
+    """Mean of Huber's loss over weighted pairs, and its gradient by the scores."""
+    total, loss, gradient = sum(weight for _, _, weight in pairs), 0.0, np.zeros(len(scores))
+    for i, j, weight in pairs:
+        height, steepness = huber(scores[i] - scores[j], delta)
+        loss += weight * height
+        gradient[i] += weight * steepness
+        gradient[j] -= weight * steepness
+    return loss / total, gradient / total
+
+
+def dcg(labels):
+    """Discounted cumulative gain of labels in an order."""
+    return sum((2**label - 1) / np.log2(2 + place) for place, label in enumerate(labels))
+
+
+def best_orders(labels):
+    """All orders of rows by falling label."""
+    blocks = [[row for row, one in enumerate(labels) if one == label] for label in sorted(set(labels), reverse=True)]
+    return [list(chain(*parts)) for parts in product(*map(permutations, blocks))]
+
+
+def fall_of_ndcg(labels, i, j):
+    """By how much NDCG falls where rows i and j change places in the best order, the mean over all best orders."""
+    falls = []
+    for order in best_orders(labels):
+        swapped = [{i: j, j: i}.get(row, row) for row in order]
+        falls.append(1 - dcg([labels[row] for row in swapped]) / dcg([labels[row] for row in order]))
+    return float(np.mean(falls))
+
+
+def difference_of_gains(labels, i, j):
+    """The difference of gains over the best DCG."""
+    return (2 ** labels[i] - 2 ** labels[j]) / dcg(sorted(labels, reverse=True))

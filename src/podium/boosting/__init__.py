@@ -9,12 +9,21 @@ from __future__ import annotations
 
 from podium.boosting.checkpoint import Checkpoint, check_checkpoint, fingerprint
 from podium.boosting.evaluation_sets import EvaluationSet, ScoredRound, Staged, StagedScores, evaluation_sets
-from podium.boosting.functional_gradient import BaseLearner, FunctionalGradient, Learned, ResponseRound
+from podium.boosting.functional_gradient import (
+    NOTHING_FOLLOWS,
+    BaseLearner,
+    BaseModel,
+    FunctionalGradient,
+    Learned,
+    ResponseRound,
+)
 from podium.boosting.lifecycle import Boosting, Stop, run
 from podium.boosting.monitor import Criterion, Monitor, MonitoredRound, RoundEvaluator
 
 __all__ = [
+    "NOTHING_FOLLOWS",
     "BaseLearner",
+    "BaseModel",
     "Boosting",
     "Checkpoint",
     "Criterion",

@@ -16,6 +16,9 @@ from podium.boosting.lifecycle import Stop
 from podium.data import RankingData
 from podium.losses import Loss
 
+NOTHING_FOLLOWS = "no feature follows the gradients"
+"""Reason to stop where no base model lowers the squared error."""
+
 
 class BaseModel(Protocol):
     """What a base learner makes: it adds its values to the scores, the learning rate in them."""
@@ -42,8 +45,11 @@ class Learned(NamedTuple):
 class BaseLearner(Protocol):
     """A real-valued base procedure."""
 
-    def fit(self, gradient: Array, weight: Array, scores: Array) -> Learned | None:
-        """Fit ``-gradient / weight`` by least squares with these weights; None where nothing can be fitted."""
+    def fit(self, gradient: Array, weight: Array, scores: Array) -> Learned | Stop:
+        """Follow ``-gradient / weight``, by least squares with these weights or otherwise; `Stop` where nothing can."""
+
+    def take(self, model: BaseModel) -> None:
+        """Hear of a base model that the scores hold now, of this fit or of an earlier one."""
 
 
 @dataclass(frozen=True)
@@ -89,15 +95,15 @@ class FunctionalGradient:
         """Do one round of Algorithm 1.
 
         1. The negative gradients U of the loss at the scores so far.
-        2. The base model g, a fit to U by least squares.
+        2. The base model g, a fit to U, by least squares if the learner has no other way.
         3. f + κ g, unless the loss diverges there: then the round is not taken.
         """
         gradient, weight = self.loss.derivatives(self.scores, number - 1)  # 1
         if not gradient.any():
             return Stop(self.loss.still_reason())
         learned = self.learner.fit(gradient, weight, self.scores)  # 2
-        if learned is None:
-            return Stop("no feature follows the gradients")
+        if isinstance(learned, Stop):
+            return learned
         trouble = self.loss.diverged(learned.scores)
         if trouble is not None:
             return Stop(
@@ -105,8 +111,10 @@ class FunctionalGradient:
                 "smaller scale or another surrogate"
             )
         self.scores = learned.scores  # 3
+        self.learner.take(learned.ranking)
         return ResponseRound(learned.ranking)
 
     def replay(self, round_: ResponseRound) -> None:
         """Add an earlier base model to the scores."""
         self.scores = self.scores + round_.ranking.predict(self.data.features)[self.data.queries.rows]
+        self.learner.take(round_.ranking)

@@ -164,7 +164,7 @@ def rank_grades() -> None:
 def keep_margins() -> None:
     """Rankers by margins and least squares on pairs."""
     X, y, qid = _table()
-    _fit_all([rankers.RankSVM(), rankers.RankSVM(100.0, penalty="l1")], X, y, qid=qid)
+    _fit_all([rankers.RankSVM(), rankers.RankSVM(100.0, penalty="l1"), rankers.RSRank(2)], X, y, qid=qid)
 
 
 def measure_rankings() -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.sparse as sp
 
-from podium._compiled import ROW, SCORE, compiled
+from podium._compiled import SCORE
 from podium._magnitudes import LARGEST
 from podium._sparse import is_sparse
 from podium._types import Features
@@ -45,25 +46,19 @@ class CenteredFeature:
 
 @dataclass(frozen=True, eq=False)
 class CenteredColumns:
-    """The training rows' deviations from each feature's average, over their norm, entries stored by columns.
+    """The training rows' deviations from each feature's average, 0 where a value is missing.
 
     Attributes
     ----------
-    offsets : ndarray of int64
-        Feature f has the entries ``offsets[f]`` up to, not including, ``offsets[f + 1]``.
-    rows : ndarray of uint32
-        Row of each entry; a missing value has none.
-    values : ndarray of float64
-        z = (x - average) / norm; 0 in a constant feature.
+    table : ndarray or scipy.sparse.csr_array of shape (n_features, n_rows)
+        x - average, 0 throughout a constant feature. Sparse where X is.
     averages : ndarray of float64
         Weighted mean of each feature.
     norms : ndarray of float64
         √(Σ weight (x - average)²) of each feature, 1 for a constant one.
     """
 
-    offsets: Array
-    rows: Array
-    values: Array
+    table: Array | sp.csr_array
     averages: Array
     norms: Array
 
@@ -71,27 +66,31 @@ class CenteredColumns:
     def of(cls, features: Features, order: Array, weights: Array) -> CenteredColumns:
         """Read the rows of a checked matrix in an order, with the weight of each row in that order."""
         reader = SparseReader.of(features, order) if is_sparse(features) else DenseReader(Matrix.of(features), order)
-        columns = [reader.column(feature) for feature in range(features.shape[1])]
-        made = [_centered(values.astype(SCORE), weights[rows], f) for f, (rows, values) in enumerate(columns)]
-        values, averages, norms = zip(*made, strict=True)
-        offsets = np.concatenate([[0], np.cumsum([len(rows) for rows, _ in columns])]).astype(ROW)
-        return cls(
-            offsets, np.concatenate([rows for rows, _ in columns]), np.concatenate(values), np.array(averages, SCORE),
-            np.array(norms, SCORE),
-        )  # fmt: skip
+        n_features = features.shape[1]
+        averages, norms = np.zeros(n_features, SCORE), np.ones(n_features, SCORE)
+        parts = []
+        for feature in range(n_features):
+            rows, values = reader.column(feature)
+            deviations, averages[feature], norms[feature] = _centered(values.astype(SCORE), weights[rows], feature)
+            parts.append((rows, deviations))
+        put_together = _sparse_table if is_sparse(features) else _dense_table
+        return cls(put_together(parts, len(order)), averages, norms)
 
     def products(self, residuals: Array) -> Array:
-        """Return Σ z r of each feature: with weighted residuals its coefficient by least squares, times its norm."""
-        sums = np.zeros(len(self.averages), SCORE)
-        _column_products(self.offsets, self.rows, self.values, residuals, sums)
-        return sums
+        """Return Σ (x - average) r / norm of each feature: by weighted residuals its slope times its norm.
 
-    def moved(self, scores: Array, feature: int, step: float) -> Array:
-        """Return scores + step z of a feature."""
-        entries = slice(self.offsets[feature], self.offsets[feature + 1])
-        after = scores.copy()
-        after[self.rows[entries]] += step * self.values[entries]
-        return after
+        A product by BLAS would add up in an order that hangs on the number of threads.
+        """
+        if isinstance(self.table, np.ndarray):
+            sums: Array = np.einsum("fr,r->f", self.table, residuals)
+        else:
+            sums = self.table @ residuals
+        return sums / self.norms
+
+    def deviations(self, feature: int) -> Array:
+        """Return the deviation of each row in one feature."""
+        values: Array = self.table[feature] if isinstance(self.table, np.ndarray) else self.table[[feature]].toarray()
+        return values.ravel()
 
     def ranking(self, feature: int) -> CenteredFeature:
         """Return a feature's deviations as a ranking of any rows."""
@@ -99,7 +98,7 @@ class CenteredColumns:
 
 
 def _centered(values: Array, weight: Array, feature: int) -> tuple[Array, float, float]:
-    """Return the deviations over their norm, the average and the norm of one feature."""
+    """Return the deviations, the average and the norm of one feature."""
     if np.abs(values).max(initial=0.0) > LARGEST:
         raise PodiumError(
             f"X must lie within ±{LARGEST:g} for least squares on its values; feature {feature} does not: use NaN for "
@@ -111,14 +110,19 @@ def _centered(values: Array, weight: Array, feature: int) -> tuple[Array, float,
     norm = float(np.sqrt(np.sum(weight * deviations * deviations)))
     if norm <= max(LEAST_NORM, LEAST_SPREAD * np.sqrt(np.sum(weight * values * values))):
         return np.zeros_like(values), average, 1.0
-    return deviations / norm, average, norm
+    return deviations, average, norm
 
 
-@compiled
-def _column_products(offsets: Array, rows: Array, values: Array, residuals: Array, sums_out: Array) -> None:
-    """Do ``sums_out[f] = np.sum(values[own] * residuals[rows[own]])`` for the entries of each feature."""
-    for f in range(len(sums_out)):
-        total = 0.0
-        for entry in range(offsets[f], offsets[f + 1]):
-            total += values[entry] * residuals[rows[entry]]
-        sums_out[f] = total
+def _dense_table(parts: list[tuple[Array, Array]], n_rows: int) -> Array:
+    """Put columns together as the rows of a table."""
+    table = np.zeros((len(parts), n_rows), SCORE)
+    for own, (rows, values) in zip(table, parts, strict=True):
+        own[rows] = values
+    return table
+
+
+def _sparse_table(parts: list[tuple[Array, Array]], n_rows: int) -> sp.csr_array:
+    """Put columns together as the rows of a sparse table."""
+    starts = np.concatenate([[0], np.cumsum([len(rows) for rows, _ in parts])])
+    rows, values = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    return sp.csr_array((values, rows.astype(np.int64), starts), shape=(len(parts), n_rows))

@@ -146,7 +146,8 @@ class _GradedMargins:
         """Return, for each row, the sums of values over the worse, and over the better, rows of its active pairs."""
         values = np.ascontiguousarray(values, SCORE)
         below, above = np.zeros_like(values), np.zeros_like(values)
-        sum_active(scores, order, self.levels, self.n_levels, self.offsets, values, below, above)
+        queries = 0, len(self.n_levels)
+        sum_active(scores, order, 1.0, self.levels, self.n_levels, self.offsets, values, below, above, *queries)
         return below, above
 
 
@@ -169,25 +170,29 @@ def _sizes(feedback: Graded) -> Array:
 
 @compiled
 def sum_active(
-    scores: Array, order: Array, levels: Array, n_levels: Array, offsets: Array, values: Array, below_out: Array,
-    above_out: Array,
+    scores: Array, order: Array, margin: float, levels: Array, n_levels: Array, offsets: Array, values: Array,
+    below_out: Array, above_out: Array, first: int, last: int,
 ) -> None:  # fmt: skip
     """Sum columns over the active pairs of each row.
 
-    Slow lines: ``below[i] = sum(values[j] for j of the query if levels[j] < levels[i] and scores[i] - scores[j] < 1)``
-    and ``above[j] = sum(values[i] for i of the query if levels[i] > levels[j] and scores[i] - scores[j] < 1)``.
+    Slow lines: ``below[i] = sum(values[j] for j of the query if levels[j] < levels[i] and scores[i] - scores[j] < m)``
+    and ``above[j] = sum(values[i] for i of the query if levels[i] > levels[j] and scores[i] - scores[j] < m)``.
 
     Parameters
     ----------
     scores : float64[n]
     order : int64[n]
         Rows of each query by ascending score.
+    margin : float
+        m.
     levels, n_levels : int64[n], int64[n_queries]
         See `levels_of`.
     offsets : int64[n_queries + 1]
     values, below_out, above_out : float64[n, k]
+    first, last : int
+        Queries from, and up to, not including.
     """
-    for q in range(len(n_levels)):
+    for q in range(first, last):
         start, stop, n = offsets[q], offsets[q + 1], n_levels[q]
         if n < 2:
             continue
@@ -195,7 +200,7 @@ def sum_active(
         reached = stop
         for place in range(stop - 1, start - 1, -1):
             i = order[place]
-            while reached > start and scores[i] - scores[order[reached - 1]] < 1.0:
+            while reached > start and scores[i] - scores[order[reached - 1]] < margin:
                 reached -= 1
                 _add(tree, levels[order[reached]] + 1, values[order[reached]])
             _take_prefix(tree, levels[i], below_out[i])
@@ -203,7 +208,7 @@ def sum_active(
         reached = start
         for place in range(start, stop):
             j = order[place]
-            while reached < stop and scores[order[reached]] - scores[j] < 1.0:
+            while reached < stop and scores[order[reached]] - scores[j] < margin:
                 _add(tree, n - levels[order[reached]], values[order[reached]])
                 reached += 1
             _take_prefix(tree, n - 1 - levels[j], above_out[j])

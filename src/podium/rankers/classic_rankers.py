@@ -10,6 +10,7 @@ from podium.rankers.plug_in import PlugInRanker
 from podium.rankers.pnorm_push import PNormPush
 from podium.rankers.rank_rls import RankRLS
 from podium.rankers.rank_svm import RankSVM
+from podium.rankers.rs_rank import RSRank
 from podium.rankers.treerank import CRank, RankOver, TreeRank
 from podium.rankers.treerank_forest import TreeRankForest, TreeRankTournament
 
@@ -27,6 +28,7 @@ __all__ = [
     "PermutationModel",
     "PlackettLuce",
     "PlugInRanker",
+    "RSRank",
     "RankOver",
     "RankRLS",
     "RankSVM",

@@ -17,7 +17,7 @@ from podium._validation import Array, Features, MatrixLike, PodiumError
 from podium.boosting import BaseLearner, FunctionalGradient, ResponseRound
 from podium.data import RankingData
 from podium.export import Exported, Linear, TreeSum
-from podium.linear import CenteredTable, ComponentLearner, Line, LineSum, lines_from_columns, lines_to_columns
+from podium.linear import CenteredColumns, ComponentLearner, Line, LineSum, lines_from_columns, lines_to_columns
 from podium.losses import Loss
 from podium.model_file import Content, Scalar, Schema
 from podium.rankers.boosted import Boosted
@@ -143,7 +143,7 @@ class FunctionalGradientRanker(Ranker, Boosted[ResponseRound]):
     def _make_learner(self, data: RankingData, loss: Loss, threads: int) -> BaseLearner:
         """Return the base learner of the training rows."""
         if self.base == "linear":
-            columns = CenteredTable.of(data.features, data.queries.rows, data.weights)
+            columns = CenteredColumns.of(data.features, data.queries.rows, data.weights)
             return ComponentLearner(columns, self.learning_rate, *self._selection(loss))
         leaves = 2 if self.base == "stump" else self.max_leaves
         return LeastSquaresTrees.of(data, self.learning_rate, leaves, self.min_child_samples, self.max_bins, threads)

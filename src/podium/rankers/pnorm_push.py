@@ -39,7 +39,7 @@ class PNormPush(StumpRanker):
     n_estimators : int
         Rounds.
     p : float
-        Power of the push, from 1 to 1000.
+        Power of the push, from 1 to 1000; its limit is `InfinitePush`.
     weak : {"stump", "feature"}
         Weak rankings: stumps, or the features themselves scaled to [0, 1], which makes a linear ranker.
     learning_rate : float
@@ -130,6 +130,14 @@ class PNormPush(StumpRanker):
         self.checkpoint = checkpoint
         self.n_jobs = n_jobs
         self.verbose = verbose
+
+    def _check_parameters(self) -> None:
+        if isinstance(self.p, int | float) and self.p > LARGEST_POWER:
+            raise PodiumError(
+                f"p must be from 1 to {LARGEST_POWER:,.0f}; got {self.p}: the limit of large powers is a problem of "
+                "its own, which InfinitePush solves."
+            )
+        super()._check_parameters()
 
     def _learn(self, data: RankingData, evals: list[RankingData], init_model: Estimator | None) -> None:
         self._check_boosting(evals, init_model)

@@ -33,7 +33,7 @@ from podium.ranking_trees import (
     cell_trees_from_columns,
     cell_trees_to_columns,
     freeze,
-    prune_by_folds,
+    grow_by_folds,
     regression_tree,
     text_of,
 )
@@ -47,6 +47,8 @@ GROWTH: dict[str, list[object]] = {
     "max_bins": [Interval(Integral, 2, 255, closed="both")],
 }
 """What the parameters of growth may be."""
+DEPTHS = (1, 2, 3)
+"""Levels of LeafRank that "auto" tries; four and more were worse on all kinds of small data."""
 
 
 class RankingTrees(Ranker):
@@ -59,7 +61,6 @@ class RankingTrees(Ranker):
 
     max_leaves: int | None
     max_depth: int
-    leafrank_depth: int
     min_child_weight: float
     min_gain: float
     max_bins: int
@@ -141,17 +142,19 @@ class _OneTree(RankingTrees):
 
     _overlay: ClassVar[bool] = False
 
+    leafrank_depth: int | str
     pruning_folds: int
 
     def _grow(self, data: RankingData, labels: Array) -> list[CellTree]:
         rows = self._measured(RankedRows.of(data, labels, self.max_bins))
         every = np.arange(data.features.shape[1])
-        search = LeafRank(rows.bins, self.leafrank_depth, self.min_child_weight, lambda: every)
-        growth = Growth(search, self.max_leaves, self.max_depth, self.min_gain, self._split_labels(), self._overlay)
-        root = growth.grow(rows, np.flatnonzero(rows.mass > 0))
+        depths = DEPTHS if isinstance(self.leafrank_depth, str) else (self.leafrank_depth,)
+        searches = [LeafRank(rows.bins, depth, self.min_child_weight, lambda: every) for depth in depths]
+        how = self.max_leaves, self.max_depth, self.min_gain, self._split_labels(), self._overlay
+        growths, inside = [Growth(search, *how) for search in searches], np.flatnonzero(rows.mass > 0)
         if self.pruning_folds > 1:
-            prune_by_folds(root, growth, rows, self.pruning_folds)
-        return [freeze(root, rows)]
+            return [freeze(grow_by_folds(growths, rows, inside, self.pruning_folds), rows)]
+        return [freeze(growths[-1].grow(rows, inside), rows)]
 
     def _split_labels(self) -> str:
         """Return what a split learns from."""
@@ -188,8 +191,9 @@ class TreeRank(_OneTree):
         Most cells before pruning.
     max_depth : int
         Most splits of cells on the way to a cell, at most 50.
-    leafrank_depth : int
-        Levels of the tree that parts a cell, from 1 (a stump) to 20.
+    leafrank_depth : int or "auto"
+        Levels of the tree that parts a cell, from 1 (a stump) to 20; "auto": 1, 2 or 3, whichever is best in the
+        cross-validation that prunes the tree, 3 without one.
     min_child_weight : float
         Least weight of rows on either side of a split; rows weigh 1 by default.
     min_gain : float
@@ -222,6 +226,7 @@ class TreeRank(_OneTree):
 
     _parameter_constraints: ClassVar[dict[str, list[object]]] = {
         **GROWTH,
+        "leafrank_depth": [*GROWTH["leafrank_depth"], StrOptions({"auto"})],
         "pruning_folds": [Interval(Integral, 0, None, closed="left")],
     }
 
@@ -229,7 +234,7 @@ class TreeRank(_OneTree):
         self,
         max_leaves: int | None = 32,
         max_depth: int = 20,
-        leafrank_depth: int = 3,
+        leafrank_depth: int | str = "auto",
         min_child_weight: float = 10.0,
         min_gain: float = 0.0,
         pruning_folds: int = 5,
@@ -264,8 +269,8 @@ class RankOver(_OneTree):
         Most pieces of the curve.
     max_depth : int
         Most times that a piece is parted, at most 50.
-    leafrank_depth : int
-        Levels of the tree that classifies, from 1 (a stump) to 20.
+    leafrank_depth : int or "auto"
+        Levels of the tree that classifies, from 1 (a stump) to 20; "auto" as in `TreeRank`.
     min_child_weight : float
         Least weight of rows on either side of a split.
     min_gain : float
@@ -294,7 +299,7 @@ class RankOver(_OneTree):
         self,
         max_leaves: int | None = 32,
         max_depth: int = 20,
-        leafrank_depth: int = 3,
+        leafrank_depth: int | str = 3,
         min_child_weight: float = 5.0,
         min_gain: float = 0.001,
         pruning_folds: int = 0,
@@ -356,7 +361,7 @@ class CRank(_OneTree):
         self,
         max_leaves: int | None = 32,
         max_depth: int = 20,
-        leafrank_depth: int = 3,
+        leafrank_depth: int | str = 3,
         min_child_weight: float = 10.0,
         min_gain: float = 0.0,
         pruning_folds: int = 5,

@@ -54,6 +54,7 @@ class _BaggedTrees(RankingTrees):
     }
 
     n_estimators: int
+    leafrank_depth: int
     max_features: str | float | None
     bootstrap: bool
     max_samples: float

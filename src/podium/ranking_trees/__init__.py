@@ -15,7 +15,7 @@ from podium.ranking_trees.cells import (
 from podium.ranking_trees.growth import Cell, Growth
 from podium.ranking_trees.leaf_rank import DrawFeatures, LeafRank, Region
 from podium.ranking_trees.pair_gains import MEASURES, RankedRows, pair_weights
-from podium.ranking_trees.pruning import prune_by_folds
+from podium.ranking_trees.pruning import grow_by_folds
 
 __all__ = [
     "CONSENSUS",
@@ -33,8 +33,8 @@ __all__ = [
     "cell_trees_to_columns",
     "duels_of",
     "freeze",
+    "grow_by_folds",
     "pair_weights",
-    "prune_by_folds",
     "regression_tree",
     "text_of",
 ]

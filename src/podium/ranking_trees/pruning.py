@@ -7,7 +7,7 @@ penalties at once: its rows go down its tree a single time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -16,8 +16,17 @@ from podium.ranking_trees.growth import Cell, Growth
 from podium.ranking_trees.pair_gains import RankedRows
 
 
-def prune_by_folds(root: Cell, growth: Growth, data: RankedRows, n_folds: int) -> float:
-    """Prune a tree by the penalty whose subtrees gain most on the rows of other folds; return the penalty."""
+def grow_by_folds(growths: Sequence[Growth], data: RankedRows, rows: Array, n_folds: int) -> Cell:
+    """Return the pruned tree that gains most on the rows of other folds, the first of equal ones."""
+    roots = [growth.grow(data, rows) for growth in growths]
+    found = [best_penalty(root, growth, data, n_folds) for root, growth in zip(roots, growths, strict=True)]
+    best = int(np.argmax([gain for _, gain in found]))
+    prune(roots[best], found[best][0])
+    return roots[best]
+
+
+def best_penalty(root: Cell, growth: Growth, data: RankedRows, n_folds: int) -> tuple[float, float]:
+    """Return the penalty whose subtrees gain most on the rows of other folds, and what they gain there."""
     ends = penalties_of(root)
     tried = np.sqrt(ends * np.append(ends[1:], ends[-1]))
     gains = np.zeros(len(tried))
@@ -25,9 +34,9 @@ def prune_by_folds(root: Cell, growth: Growth, data: RankedRows, n_folds: int) -
         total = data.total(left_out)
         if total > 0 and data.total(learned) > 0:
             gains += held_out_gains(growth.grow(data, learned), data, left_out, tried) / total
-    best = tried[len(gains) - 1 - int(np.argmax(np.round(gains[::-1], 12)))]
-    prune(root, float(best))
-    return float(best)
+    rounded = np.round(gains, 12)
+    best = len(rounded) - 1 - int(np.argmax(rounded[::-1]))
+    return float(tried[best]), float(rounded[best])
 
 
 def folds(keys: Array, rows: Array, n_folds: int) -> Iterator[tuple[Array, Array]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from podium._validation import Array
 from podium.binning import as_blocks, bin_features
-from podium.boosting import Learned
+from podium.boosting import NOTHING_FOLLOWS, BaseModel, Learned, Stop
 from podium.data import RankingData
 from podium.trees.grower import TreeGrower
 from podium.trees.split import Limits
@@ -39,11 +39,14 @@ class LeastSquaresTrees:
         grower = TreeGrower(as_blocks(bins), limits, max_leaves, exact=True, n_threads=n_threads, keys=keys)
         return cls(grower, learning_rate)
 
-    def fit(self, gradient: Array, weight: Array, scores: Array) -> Learned | None:
-        """Return the tree, times the learning rate, and the scores with it; None where no split lowers the error."""
+    def fit(self, gradient: Array, weight: Array, scores: Array) -> Learned | Stop:
+        """Return the tree, times the learning rate, and the scores with it; `Stop` where no split lowers the error."""
         grown = self.grower.grow(gradient, weight)
         if grown.tree.n_leaves == 1:
-            return None
+            return Stop(NOTHING_FOLLOWS)
         tree, after = grown.tree.scaled(self.learning_rate), scores.copy()
         add_tree(tree, grown, None, self.grower, after)
         return Learned(tree, after)
+
+    def take(self, model: BaseModel) -> None:
+        """Each round is a fit of its own."""
