@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from podium.cli.files import load_ranker, load_unlabelled, named_columns, read_names
+from podium.cli.files import columns_for, load_ranker, load_unlabelled, read_names
 from podium.cli.options import Source, setting
 from podium.cli.output import show_lines
 from podium.export import check_options
@@ -45,5 +45,5 @@ def export_file(
         print(json.dumps({"model": str(output)}) if as_json else f"model: {output}")
         return
     table = load_unlabelled(check, model, with_queries=True)
-    report = export_report(model, named_columns(table), model_format, qid=table.qid, **given)
+    report = export_report(model, columns_for(model, table), model_format, qid=table.qid, **given)
     print(json.dumps(report.to_dict(), indent=2) if as_json else report)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from podium._validation import Array, PodiumError, near_matches
-from podium.cli.files import load_unlabelled, named_columns
+from podium.cli.files import columns_for, load_unlabelled
 from podium.cli.options import Source
 from podium.rankers import Estimator, load
 from podium.readers import RankingTable
@@ -25,7 +25,7 @@ def explain(
     rows = rows_of_query(table, query)
     names = row_names(table, rows)
     features = _feature_names(model)
-    X = named_columns(table)
+    X = columns_for(model, table)
     if docs is None:
         qid = np.isin(np.arange(table.X.shape[0]), rows)
         found = model.explain_query(X, qid, True, method=method)

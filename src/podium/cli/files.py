@@ -93,6 +93,12 @@ def named_columns(table: RankingTable) -> MatrixLike:
     return frame
 
 
+def columns_for(model: Estimator, table: RankingTable) -> MatrixLike:
+    """Return the features of a table for a model; without names if the model's are the numbers of a file."""
+    names = model._names() or ()
+    return table.X if all(name.isdecimal() for name in names) else named_columns(table)
+
+
 def column_names(table: RankingTable) -> list[str]:
     """Return the names of the features; of a LETOR file, which has none, their numbers, counted from 1."""
     return table.feature_names or [str(j + 1) for j in range(table.X.shape[1])]

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from podium._validation import PodiumError
-from podium.cli.files import column_names, load_ranker, load_table, load_unlabelled, named_columns
+from podium.cli.files import column_names, columns_for, load_ranker, load_table, load_unlabelled, named_columns
 from podium.cli.options import Source
 from podium.cli.output import show
 from podium.cli.run_settings import make_ranker, read_config, run_content
@@ -61,7 +61,7 @@ def score(model_file: Path, source: Source, output: Path | None, as_json: bool) 
     """Score the rows of a data file, one score (or grade) a line, or a JSON list of them."""
     model = load_ranker(model_file)
     table = load_unlabelled(source, model)
-    scores = model.predict(named_columns(table)).tolist()
+    scores = model.predict(columns_for(model, table)).tolist()
     text = json.dumps({"scores": scores}) if as_json else "\n".join(map(repr, scores))
     if output is None or str(output) == "-":
         print(text)

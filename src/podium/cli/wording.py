@@ -25,6 +25,7 @@ WORDS: tuple[tuple[str, str], ...] = (
     (r"The feature names should match those that were passed during fit", "The columns must be those of the model"),
     (r"init_model has (\d+) rounds already; n_estimators", r"The model has \1 rounds already; --set n_estimators"),
     (r"; leave it out of features", ""),
+    (r"(feature number \d+ is larger than \d+)", r"\1, the last one of the training data"),
     (r'kernel="linear" is one', "--set kernel=linear makes one"),
 )
 """What is looked for in a message, and what stands there instead."""
