@@ -208,3 +208,9 @@ def test_eval_file_with_other_columns_is_refused(command_line, tmp_path):
     code, _, err = command_line("train", "a.csv", "-o", "m", "--eval", "b.csv")
     assert code == 2
     assert "they stand in another order" in err
+
+
+def test_a_file_that_is_measured_twice_has_two_names(command_line, search_files):
+    twice = ["--eval", "valid.txt", "--eval", "valid.txt"]
+    out = command_line("train", "train.txt", "-o", "m", "--set", "n_estimators=2", "--json", *twice)[1]
+    assert list(json.loads(out)["measured"]) == ["valid.txt pair_loss", "valid.txt (2) pair_loss"]

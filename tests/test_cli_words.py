@@ -49,7 +49,9 @@ def trained(command_line, tmp_path):
         (["train", "data.txt", "-o", "n", "--set", "n_estimators=0"],
          "--set n_estimators of RankBoost must be an int in the range [1, inf). Got 0 instead."),
         (["score", "m", "wide.csv"], "The data has 3 features, but RankBoost is expecting 2 as the model has."),
-        (["score", "m", "wide.txt"], "wide.txt, line 1: feature number 3 is larger than 2, the last one of the training data: '1 qid:1 1:1 3:1'."),
+        (["score", "m", "wide.txt"],
+         "wide.txt, line 1: feature number 3 is larger than 2, the last one of the training data: "
+         "'1 qid:1 1:1 3:1'."),
         (["score", "absent", "data.txt"], "absent: No such file or directory."),
         (["train", "absent.csv", "-o", "n"], "absent.csv: No such file or directory."),
         (["train", "wide.csv", "-o", "n", "--qid", "query"],

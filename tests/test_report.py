@@ -7,7 +7,8 @@ import pytest
 import scipy.sparse as sp
 
 from podium import RankBoost, export_report
-from podium.report import MAX_LISTED, describe, training_report
+from podium.model_file.training_summary import count_missing
+from podium.report import MAX_LISTED, describe, evaluated, training_report, watched
 
 pytestmark = pytest.mark.plain
 
@@ -92,3 +93,29 @@ def test_an_export_is_compared_within_queries():
     model = RankBoost(n_estimators=3).fit(X, X[:, 0], qid=qid)
     assert export_report(model, X, "lightgbm", qid=qid).n_queries == 8
     assert export_report(model, X, "lightgbm").n_queries == 1
+
+
+@pytest.mark.parametrize(
+    ("values", "best", "said"),
+    [
+        ([0.1, 0.5, 0.3, 0.2], 2, "best after round 2, not better in the 2 rounds after it"),
+        ([0.1, 0.5, 0.3], 2, "best after round 2 of 3; it did not have to stop"),
+    ],
+)
+def test_early_stopping_is_reported_by_the_last_set_and_the_first_measure(values, best, said):
+    history = {"one": {"map": [9.0] * len(values)}, "two": {"mrr": values, "map": values}}
+    model = SimpleNamespace(early_stopping_rounds=2, evals_result_=history, best_iteration_=best)
+    assert watched(model) == f"watched mrr of two: {said}"
+    assert evaluated(model) == {"one map": 9.0, "two mrr": 0.5, "two map": 0.5}
+    model.early_stopping_rounds = None
+    assert watched(model) is None
+
+
+def test_missing_values_are_counted_in_dense_and_sparse_data():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 3, (40, 3)).astype(float)
+    X[rng.random(X.shape) < 0.3] = np.nan
+    assert count_missing(X) == np.isnan(X).sum() > 0
+    assert count_missing(sp.csc_array(np.where(np.isnan(X), 0, X))) == (np.nan_to_num(X) == 0).sum()
+    kept = sp.csc_array(X)
+    assert count_missing(kept) == X.size - kept.nnz + np.isnan(X).sum()

@@ -44,9 +44,8 @@ def write(record: Writable) -> bytes:
     imports = [helper.make_opsetid(domain, version) for domain, version in OPSETS.items()]
     made_by = {"producer_name": "podium", "producer_version": __version__}
     model = helper.make_model(graph, opset_imports=imports, ir_version=8, **made_by)
-    helper.set_model_props(
-        model, {"feature_names": json.dumps(feature_names(record.steps[0] if isinstance(record, Graded) else record))}
-    )
+    names = feature_names(record.steps[0] if isinstance(record, Graded) else record)
+    helper.set_model_props(model, {"feature_names": json.dumps(names)})
     found: bytes = model.SerializeToString()
     return found
 

@@ -14,45 +14,37 @@ from podium.export.ensemble import Exported, Linear, TreeSum
 from podium.export.graded import Graded, Writable
 from podium.export.tree_text import OURS, feature_names, other_way
 
-HEAD = '''"""Scores of a {name}, written by Podium {version}."""
+HEAD = '''"""{what} a {name}, written by Podium {version}."""
 {imports}
 FEATURES = {features}
 
+'''
 
+READ = '''
+    row: values in the order of FEATURES, or a dict of them by name; None, NaN and absent names are missing.
+    """
+    if hasattr(row, "keys"):
+        row = [row.get(name) for name in FEATURES]
+    if len(row) != len(FEATURES):
+        raise ValueError(f"a row has {len(FEATURES)} values; got {len(row)}")
+    values = [None if x is None or x != x else x for x in row]
+'''
+
+SCORE = f'''
 def score(row):
     """Return the score of one row: higher stands higher.
-
-    row: values in the order of FEATURES, or a dict of them by name; None, NaN and absent names are missing.
-    """
-    if hasattr(row, "keys"):
-        row = [row.get(name) for name in FEATURES]
-    if len(row) != len(FEATURES):
-        raise ValueError(f"a row has {{len(FEATURES)}} values; got {{len(row)}}")
-    return _sum([None if x is None or x != x else x for x in row])
+{READ}    return _sum(values)
 
 '''
 
-GRADES = '''"""Grades by a {name}, written by Podium {version}."""
-{imports}
-FEATURES = {features}
-
-# from the lowest to the highest
-GRADES = {classes}
-
-
+GRADE = f'''
 def grade(row):
     """Return the grade of one row, one of GRADES.
+{READ}    return GRADES[sum(total(values) >= limit for total, limit in STEPS_UP)]
 
-    row: values in the order of FEATURES, or a dict of them by name; None, NaN and absent names are missing.
-    """
-    if hasattr(row, "keys"):
-        row = [row.get(name) for name in FEATURES]
-    if len(row) != len(FEATURES):
-        raise ValueError(f"a row has {{len(FEATURES)}} values; got {{len(row)}}")
-    values = [None if x is None or x != x else x for x in row]
-    return GRADES[sum(total(values) >= limit for total, limit in STEPS_UP)]
 
-'''
+# from the lowest to the highest
+GRADES = '''
 
 STEPS_UP = """
 
@@ -133,17 +125,18 @@ def write(record: Writable) -> str:
     """Return the module."""
     parts = record.steps if isinstance(record, Graded) else (record,)
     by_steps = any(isinstance(part, TreeSum) and step_functions.is_stumps(part) for part in parts)
-    given = {
-        "name": record.name, "version": __version__, "features": _tuple(map(repr, feature_names(parts[0]))),
-        "imports": "\nfrom bisect import bisect_left\n" if by_steps else "",
-    }  # fmt: skip
+    head = HEAD.format(
+        what="Grades by" if isinstance(record, Graded) else "Scores of", name=record.name, version=__version__,
+        features=_tuple(map(repr, feature_names(parts[0]))),
+        imports="\nfrom bisect import bisect_left\n" if by_steps else "",
+    )  # fmt: skip
     if not isinstance(record, Graded):
-        return HEAD.format(**given) + _body(record)
+        return head + SCORE + _body(record)
     bodies = "\n".join(_body(part, f"_{k + 1}") for k, part in enumerate(parts))
     limits = enumerate(record.thresholds.tolist())
     sums = (f"(_sum_{min(k, len(parts) - 1) + 1}, {_literal(limit)})" for k, limit in limits)
     classes = _tuple(map(repr, record.classes))
-    return GRADES.format(classes=classes, **given) + bodies + STEPS_UP.format(cells=_tuple(sums))
+    return f"{head}{GRADE}{classes}\n\n{bodies}{STEPS_UP.format(cells=_tuple(sums))}"
 
 
 def _body(record: Exported, suffix: str = "") -> str:
