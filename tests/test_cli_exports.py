@@ -5,6 +5,7 @@ import json
 import pytest
 
 from peers import peer
+from podium import cli
 
 
 def test_an_export_is_checked_on_data_without_labels(command_line, tmp_path):
@@ -57,3 +58,18 @@ def test_bad_exports_end_with_a_sentence_and_code_two(command_line, search_files
     assert code == 2
     assert message in err
     assert len(err.strip().split("\n")) == 1
+
+
+def test_an_export_goes_to_standard_output_and_its_report_elsewhere(search_files, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    train = ["train", "train.txt", "-o", "m", "--set", "n_estimators=2", "--quiet"]
+    export = ["export", "m", "--format", "sql", "--check", "valid.txt", "-o"]
+    for arguments in (train, [*export, "m.sql"], [*export, "-"]):
+        capfd.readouterr()
+        monkeypatch.setattr("sys.argv", ["podium", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        assert not ended.value.code
+    out, err = capfd.readouterr()
+    assert out == (tmp_path / "m.sql").read_text()
+    assert err.startswith("sql: 0 of ")

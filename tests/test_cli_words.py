@@ -80,6 +80,14 @@ def test_every_pattern_of_the_wording_is_one_and_other_words_stay():
     assert in_options("The answer is 42.") == "The answer is 42."
     assert in_options("eval_set[1] must have x; eval_set[0] has.", [Path("a"), Path("b")]) == "b must have x; a has."
     assert in_options("eval_set[2] must") == "--eval 3 must"
+    assert in_options("feature 0 does not", names=["7", "9"]) == "feature 7 does not"
+
+
+def test_errors_of_features_name_them_as_the_file_does(command_line, tmp_path):
+    (tmp_path / "data.txt").write_text("1 qid:1 1:1 2:1e101\n0 qid:1 1:2 2:3\n")
+    code, _, err = command_line("train", "data.txt", "-o", "m", "--ranker", "rankrls")
+    assert code == 2
+    assert "; feature 2 does not: " in err
 
 
 def test_complete_rows_are_exported_to_ranklib_with_a_line_that_says_so(command_line, search_files, tmp_path):

@@ -54,7 +54,6 @@ app = typer.Typer(
     name="podium",
     cls=Commands,
     help="Learning to rank by boosting: look at data, train, score, measure.",
-    no_args_is_help=True,
     rich_markup_mode=None,  # plain help comes in half the time
     pretty_exceptions_enable=False,
 )
@@ -77,6 +76,7 @@ def main() -> None:
 
 @app.callback(invoke_without_command=True)
 def root(
+    ctx: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show where in the code an error arose.")] = False,
 ) -> None:
@@ -84,6 +84,8 @@ def root(
     if version:
         print(__version__)
         raise typer.Exit
+    if ctx.invoked_subcommand is None:
+        print(ctx.get_help())
 
 
 @app.command("data")
@@ -298,7 +300,7 @@ def import_command(
 def export_command(
     model_file: ModelFile,
     model_format: Annotated[str, typer.Option("--format", help=f"{', '.join(EXPORT_FORMATS)}.")],
-    output: Annotated[Path, typer.Option("--output", "--out", "-o", help="File to write.")],
+    output: Annotated[Path, typer.Option("--output", "--out", "-o", help="File to write; - is standard output.")],
     options: Annotated[
         list[str], typer.Option("--set", help="An option of the format, as name=value, such as missing=zero.")
     ] = [],  # noqa: B006 (typer copies it)

@@ -48,7 +48,7 @@ def train(
     try:
         model.fit(named_columns(table), table.y, **given)
     except PodiumError as error:
-        raise PodiumError(in_options(str(error), eval_files)) from error
+        raise PodiumError(in_options(str(error), eval_files, column_names(table))) from error
     # A LETOR file numbers its features: these are their names from here on, in reports, errors and exports.
     model.feature_names_in_ = np.array(column_names(table), object)
     write_model(output, {**model.content(), "run": run_content(source, eval_files, pairs)})

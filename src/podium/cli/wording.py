@@ -31,18 +31,22 @@ WORDS: tuple[tuple[str, str], ...] = (
 """What is looked for in a message, and what stands there instead."""
 
 
-def in_options(message: str, eval_files: Sequence[Path] = ()) -> str:
-    """Return a message with options in the place of parameters, and evaluation sets by their files.
+def in_options(message: str, eval_files: Sequence[Path] = (), names: Sequence[str] = ()) -> str:
+    """Return a message with options in the place of parameters, evaluation sets by their files, features by names.
 
     Parameters
     ----------
     message : str
     eval_files : sequence of path
         Those of --eval, in their order.
+    names : sequence of str
+        Of the features, which the message counts from 0.
     """
     for pattern, words in WORDS:
         message = re.sub(pattern, words, message)
     message = re.sub(r"eval_set\[(\d+)\]", _file_of(eval_files), message)
+    if names:
+        message = re.sub(r"\bfeature (\d+)\b", lambda found: f"feature {names[int(found[1])]}", message)
     return message.replace("eval_set", "--eval")
 
 
