@@ -214,3 +214,12 @@ def test_a_file_that_is_measured_twice_has_two_names(command_line, search_files)
     twice = ["--eval", "valid.txt", "--eval", "valid.txt"]
     out = command_line("train", "train.txt", "-o", "m", "--set", "n_estimators=2", "--json", *twice)[1]
     assert list(json.loads(out)["measured"]) == ["valid.txt pair_loss", "valid.txt (2) pair_loss"]
+
+
+def test_files_of_the_same_name_are_told_apart_by_their_folders(command_line, search_files, tmp_path):
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "valid.txt").write_text((tmp_path / "valid.txt").read_text())
+    train = ["train", "train.txt", "-o", "m", "--set", "n_estimators=2", "--json", "--eval", "other/valid.txt"]
+    assert list(json.loads(command_line(*train)[1])["measured"]) == ["valid.txt pair_loss"]
+    both = list(json.loads(command_line(*train, "--eval", "valid.txt")[1])["measured"])
+    assert both == ["other/valid.txt pair_loss", "valid.txt pair_loss"]

@@ -185,7 +185,7 @@ def test_demo_goes_from_a_csv_file_to_an_explained_model_step_by_step(run):
     text = run("examples/demo.py", "--queries", 60)
     steps = re.findall(r"^== (\w+)", text, re.M)
     assert steps == ["Writing", "Compiling", "Looking", "Training", "Measuring", "Explaining"]
-    lines_with(text, "watched ndcg@10 of build/demo/valid.csv: best after round #", "ndcg@10 #", "Done in # s")
+    lines_with(text, "watched ndcg@10 of valid.csv: best after round #", "ndcg@10 #", "Done in # s")
     model, feature = (float(value) for value in re.findall(r"^ ndcg@10 +(0\.\d+)", text, re.M))
     assert model > feature
     assert re.search(r"^Why document 2 stands (above|below) document 1: ", text, re.M)

@@ -23,6 +23,7 @@ from podium.rankers.estimator import names_of
 
 INTERRUPTED = "it was interrupted"
 """The `stop_reason_` of a fit that Ctrl-C ended."""
+AFTER_IT = "rounds after it"
 MAX_LISTED = 8
 """Labels and feature names listed before the rest is only counted."""
 
@@ -167,7 +168,8 @@ class TrainingReport:
         if self.rounds is not None:
             rows.append(["rounds", f"{self.rounds:,} in the file; predictions use the first {self.best_round:,}"])
             rows += [["early stopping", self.early_stopping]] if self.early_stopping else []
-            rows.append(["ended because", str(self.stopped)])
+            if not stopped_early(self.early_stopping):  # which says why already
+                rows.append(["ended because", str(self.stopped)])
         rows += [[name, f"{value:.4f}"] for name, value in self.measured.items()]
         if self.features:
             shares = ", ".join(f"{shown_name(name)} {share:.0%}" for name, share in self.features.items())
@@ -211,8 +213,13 @@ def watched(model: Estimator) -> str | None:
     best, n_rounds = int(getattr(model, "best_iteration_", 0)), len(values)
     found = f"watched {name} of {place}: best after round {best:,}"
     if n_rounds - best >= patience:
-        return f"{found}, not better in the {patience:,} rounds after it"
+        return f"{found}, not better in the {patience:,} {AFTER_IT}"
     return f"{found} of {n_rounds:,}; it did not have to stop"
+
+
+def stopped_early(early_stopping: str | None) -> bool:
+    """Say whether it was early stopping that ended the fit."""
+    return early_stopping is not None and early_stopping.endswith(AFTER_IT)
 
 
 def shown_name(name: str) -> str:

@@ -12,7 +12,7 @@ from podium.cli.run_settings import read_run, to_toml
 from podium.export import Linear, TreeSum
 from podium.model_file import read_model
 from podium.rankers import Estimator, load
-from podium.report import evaluated, shown_name, watched
+from podium.report import evaluated, shown_name, stopped_early, watched
 
 MAX_NAMES = 12
 """Features that are named before the rest is only counted."""
@@ -67,7 +67,8 @@ def _lines(facts: dict[str, Any]) -> list[str]:
         "ranker": facts["ranker"], "trained by": (facts["run"] or {}).get("command"),
         "trained on": _training_text(facts.get("training") or {}), "features": _names_text(facts.get("features") or []),
         "rounds": _rounds_text(facts), "early stopping": facts.get("early_stopping"),
-        "ended because": facts.get("ended_because"), "size": facts.get("size"),
+        "ended because": None if stopped_early(facts.get("early_stopping")) else facts.get("ended_because"),
+        "size": facts.get("size"),
         **{name: f"{value:.4f}" for name, value in (facts.get("measured") or {}).items()},
     }  # fmt: skip
     known = {name: str(text) for name, text in rows.items() if text}

@@ -102,8 +102,9 @@ def _evaluation_sets(model: Estimator, evals: Sequence[RankingTable], eval_files
 
 
 def _set_names(eval_files: Sequence[Path]) -> list[str]:
-    """Return the names of evaluation sets: their files, with a number where one is given again."""
-    names = [str(path) for path in eval_files]
+    """Return the names of evaluation sets: those of their files, with folders or numbers where they would be alike."""
+    short = len({path.name for path in eval_files}) == len(eval_files)
+    names = [path.name if short else str(path) for path in eval_files]
     again = [names[:place].count(name) for place, name in enumerate(names)]
     return [f"{name} ({count + 1})" if count else name for name, count in zip(names, again, strict=True)]
 
