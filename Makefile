@@ -12,8 +12,8 @@ SHARED := -n 2 --dist worksteal
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*##/\t/'
 
-demo: $(VENV)/.run  ## the main job on built-in data
-	$(RUN)/python examples/demo.py
+demo: $(VENV)/.run  ## the main job on made data, step by step: from a CSV file to an explained model
+	@$(RUN)/python examples/demo.py
 
 test: lint check plain coverage  ## lint, types, layers, all tests, and some of them without compilation
 
@@ -48,8 +48,9 @@ bench-%: $(VENV)/.dev
 	$(RUN)/python benchmarks/$*.py
 
 $(VENV)/.run: pyproject.toml constraints.txt
+	@echo "== Installing: Podium and what it needs, into $(VENV), once"
 	test -d $(VENV) || $(PYTHON) -m venv $(VENV)
-	$(PIP) --editable .
+	$(RUN)/python -m pip install --disable-pip-version-check --constraint constraints.txt --editable . pyarrow
 	touch $@
 
 $(VENV)/.dev: $(VENV)/.run

@@ -1,37 +1,77 @@
-"""The main job on built-in data: look at it, learn to rank, measure on new queries, see what the ranker learned."""
+"""The main job on made data, as commands: from a CSV file to a trained, measured and explained model.
 
-from rich.console import Console
+Each step is announced before it runs, and each command is printed as it would be typed.
+"""
 
-from podium import NearestNeighbor, RankBoost, compare, describe, evaluate, make_search
+import argparse
+import csv
+import shlex
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, redirect_stdout
+from io import StringIO
+from pathlib import Path
 
-MEASURES = ["ndcg@10", "map", "mrr", "err@10", "p@5", "pair_loss"]
+from podium import make_search
+from podium.cli import app
+
+MEASURES = ["-m", "ndcg@10", "-m", "map", "-m", "mrr"]
 
 
-def main() -> None:
-    """Train RankBoost on 300 queries and compare it with the best single feature on 300 new ones."""
-    console = Console()
-    train = make_search(n_queries=300, random_state=0)
-    valid = make_search(n_queries=100, random_state=1)
-    test = make_search(n_queries=300, random_state=2)
-    console.print(describe(train.X, train.y, qid=train.qid).table())
+def main(arguments: list[str] | None = None) -> None:
+    """Write made search results as CSV files, train LambdaMART, compare it with a feature, explain two documents."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--folder", type=Path, default=Path("build/demo"), help="where the files go")
+    parser.add_argument("--queries", type=int, default=300, help="queries of the training file")
+    given = parser.parse_args(arguments)
+    folder, start = given.folder, time.perf_counter()
+    with step("Writing data", "made search results, 30 features, grades from 0 to 4"):
+        folder.mkdir(parents=True, exist_ok=True)
+        for seed, (name, share) in enumerate([("train", 1.0), ("valid", 0.5), ("test", 1.0), ("few", 0.05)]):
+            write_csv(folder / f"{name}.csv", max(4, int(share * given.queries)), seed)
+    with step("Compiling", "kernels are compiled once for this machine, by a first small fit"):
+        first = ["--eval", f"{folder}/few.csv", "--set", "n_estimators=3", "--quiet"]
+        run("train", f"{folder}/few.csv", "-o", f"{folder}/few.podium", "--ranker", "LambdaMART", *first, quiet=True)
+    with step("Looking", "what is in the file, and what there is to learn from it"):
+        run("data", f"{folder}/train.csv")
+    model, scores, tested = (f"{folder}/{name}" for name in ("m.podium", "scores.txt", "test.csv"))
+    with step("Training", "boosted trees, until NDCG@10 of other queries has not risen for 20 rounds"):
+        early = ["--eval", f"{folder}/valid.csv", "--set", "early_stopping_rounds=20"]
+        run("train", f"{folder}/train.csv", "-o", model, "--ranker", "LambdaMART", *early)
+    with step("Measuring", "on queries that training has not seen, beside the best single feature"):
+        run("score", model, tested, "-o", scores)
+        run("evaluate", tested, scores, *MEASURES)
+        run("evaluate", tested, "--feature", "1", *MEASURES)
+    with step("Explaining", "why one document stands above another, and what would swap them"):
+        run("explain", model, tested, "--query", "0", "--docs", "2", "1")
+    print(f"\nDone in {time.perf_counter() - start:.0f} s. The files are in {folder}; try: podium info {model}")
 
-    console.print("\nRankBoost, stopping where NDCG@10 of 100 other queries is best (kernels compile on first use):")
-    model = RankBoost(n_estimators=400, early_stopping_rounds=40, eval_metric="ndcg@10", verbose=1)
-    model.fit(train.X, train.y, qid=train.qid, eval_set=[(valid.X, valid.y)], eval_qid=[valid.qid])
-    console.print(f"{len(model.rounds_)} rounds, {model.best_iteration_} of them used: {model.stop_reason_}.\n")
 
-    scores = model.predict(test.X)
-    console.print(evaluate(test.y, scores, qid=test.qid, measures=MEASURES).table())
-    single = NearestNeighbor().fit(train.X, train.y, qid=train.qid)
-    names = train.feature_names or []
-    console.print(f"RankBoost (first) against the best single feature, {names[single.feature_]} (second):\n")
-    console.print(compare(test.y, scores, single.predict(test.X), qid=test.qid, measures=MEASURES).table())
+@contextmanager
+def step(title: str, what: str) -> Iterator[None]:
+    """Print what begins, and how long it took."""
+    print(f"\n== {title}: {what}", flush=True)
+    start = time.perf_counter()
+    yield
+    print(f"({time.perf_counter() - start:.1f} s)", flush=True)
 
-    certificate = model.certificate()
-    console.print(f"Certificate: the training ranking loss is at most ∏Z = {certificate['bound'][-1]:.4f}.")
-    console.print("The first rounds:")
-    for number, done in enumerate(model.rounds_[:5], 1):
-        console.print(f"  {number}. {done.alpha:+.3f} where {names[done.feature]} > {done.threshold:.4g}", style="none")
+
+def run(*arguments: str, quiet: bool = False) -> None:
+    """Print a command and run it in this process; if quiet, without what it says."""
+    print(f"$ podium {shlex.join(arguments)}", flush=True)
+    with redirect_stdout(StringIO()) if quiet else nullcontext():
+        app(list(arguments), standalone_mode=False)
+
+
+def write_csv(path: Path, n_queries: int, seed: int) -> None:
+    """Write made search results: label, qid, and the features by their names."""
+    table = make_search(n_queries=n_queries, random_state=seed)
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["label", "qid", *(table.feature_names or [])])
+        for x, y, qid in zip(table.X.tolist(), table.y.tolist(), table.qid, strict=True):
+            writer.writerow([f"{y:g}", qid, *(f"{value:.6g}" for value in x)])
+    print(f"{path}: {len(table.y):,} rows")
 
 
 if __name__ == "__main__":

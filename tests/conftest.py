@@ -52,3 +52,15 @@ def command_line(monkeypatch, capsys, tmp_path):
         return code, captured.out, captured.err
 
     return call
+
+
+@pytest.fixture
+def search_files(tmp_path):
+    """Write train.txt and valid.txt, LETOR files of made search data, into an empty folder."""
+    for name, seed in (("train", 0), ("valid", 1)):
+        table = podium.make_search(n_queries=20, docs_per_query=10, random_state=seed)
+        lines = []
+        for x, y, qid in zip(table.X.tolist(), table.y, table.qid, strict=True):
+            cells = " ".join(f"{j + 1}:{value!r}" for j, value in enumerate(x))
+            lines.append(f"{y:g} qid:{qid} {cells}\n")
+        (tmp_path / f"{name}.txt").write_text("".join(lines))

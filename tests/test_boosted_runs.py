@@ -244,11 +244,12 @@ def test_new_rounds_are_saved_at_their_turn_and_replayed_ones_never(every):
     assert saved == [n for n in range(3, 10) if n % every == 0]
 
 
-def test_the_progress_bar_counts_the_rounds():
+def test_the_progress_bar_counts_the_rounds(monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")  # rich then takes everything for a terminal
     monitor = Monitor(7, verbose=1)
     for _ in range(4):
         monitor.observe(Named())
-    assert [(task.completed, task.total) for task in monitor._progress.tasks] == [(4, 7)]
+    assert [(task.completed, task.total) for task in monitor._progress.bar.tasks] == [(4, 7)]
 
 
 def test_an_evaluation_set_sums_its_rounds_over_rows_in_any_order(train):

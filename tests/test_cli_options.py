@@ -161,6 +161,8 @@ def test_format_label_and_qid_say_how_any_file_is_read(run, content, tmp_path):
         ("data.txt", "letor"),
         ("data", "letor"),
         ("data.gz", "letor"),
+        ("data.csv.xz", "csv"),
+        ("data.csv.zst", "csv"),
         ("v1.csv/data", "letor"),
     ],
 )
@@ -219,9 +221,9 @@ def test_evaluation_files_are_measured_in_their_order(content, tmp_path):
         eval_set=[(table.X, table.y) for table in tables],
         eval_qid=[table.qid for table in tables],
     )
-    assert set(said["measured"]) == {"validation_0 ndcg@2", "validation_1 ndcg@2"}
-    assert load("m").evals_result_ == model.evals_result_
-    assert said["measured"]["validation_0 ndcg@2"] != said["measured"]["validation_1 ndcg@2"]
+    assert set(said["measured"]) == {"data.txt ndcg@2", "swapped.txt ndcg@2"}
+    assert list(load("m").evals_result_.values()) == list(model.evals_result_.values())
+    assert said["measured"]["data.txt ndcg@2"] != said["measured"]["swapped.txt ndcg@2"]
 
 
 def test_each_evaluation_file_has_its_own_sizes(run, content):
@@ -260,7 +262,9 @@ def test_absent_cells_mean_the_same_in_evaluation_and_scoring_as_in_training(run
     assert scores == model.predict(like.X).tolist()
     table = read_letor(tmp_path / "sparse.txt")
     found = [
-        RankBoost(3).fit(table.X, table.y, qid=table.qid, eval_set=[(X, like.y)], eval_qid=[like.qid]).evals_result_
+        RankBoost(3)
+        .fit(table.X, table.y, qid=table.qid, eval_set=[(X, like.y)], eval_qid=[like.qid], eval_names=["dense.txt"])
+        .evals_result_
         for X in (like.X, like.X.toarray())
     ]
     assert model.evals_result_ == found[0] != found[1]

@@ -92,6 +92,7 @@ def test_what_the_training_was_is_kept(table, tmp_path):
     model.fit(X, y, qid=qid, pairs=([0, 1], [2, 3]), eval_set=[(X, y[::-1])], eval_qid=[qid])
     assert model.training_summary_ == {
         "rows": 60, "queries": 5, "features": 4, "grades": len(np.unique(y)), "pairs": 2,
+        "missing": int(np.isnan(X).sum()),
     }  # fmt: skip
     model.save(tmp_path / "model")
     loaded, training = load(tmp_path / "model"), read_model(tmp_path / "model")["training"]

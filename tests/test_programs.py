@@ -180,11 +180,15 @@ def test_benchmark_of_lambdamart_prints_its_figures(what, patterns, run):
     lines_with(run("benchmarks/lambdamart.py", what, *TINY, *more), *patterns)
 
 
-def test_demo_compares_rankboost_with_the_best_feature(run):
-    text = run("examples/demo.py")
-    lines_with(text, "# rounds, # of them used", "ndcg@10 #", "against the best single feature", "∏Z = #", "1. # where")
-    better = re.search(r"at most ∏Z = (0\.\d+)", text)
-    assert float(better[1]) < 0.9
+def test_demo_goes_from_a_csv_file_to_an_explained_model_step_by_step(run):
+    peer("pyarrow")
+    text = run("examples/demo.py", "--queries", 60)
+    steps = re.findall(r"^== (\w+)", text, re.M)
+    assert steps == ["Writing", "Compiling", "Looking", "Training", "Measuring", "Explaining"]
+    lines_with(text, "watched ndcg@10 of valid.csv: best after round #", "ndcg@10 #", "Done in # s")
+    model, feature = (float(value) for value in re.findall(r"^ ndcg@10 +(0\.\d+)", text, re.M))
+    assert model > feature
+    assert re.search(r"^Why document 2 stands (above|below) document 1: ", text, re.M)
 
 
 def test_experiment_on_forms_of_lambda_checks_its_plain_kernel(run):

@@ -7,7 +7,8 @@ import pytest
 import scipy.sparse as sp
 
 from podium import RankBoost, export_report
-from podium.report import MAX_LISTED, describe, training_report
+from podium.model_file.training_summary import count_missing
+from podium.report import MAX_LISTED, describe, evaluated, training_report, watched
 
 pytestmark = pytest.mark.plain
 
@@ -34,7 +35,7 @@ def test_a_data_set_is_counted(make):
     assert report.query_sizes == (2, 3, 4)
     share = (10 if make is np.asarray else 18) / 30  # a sparse matrix has zeros where nothing is stored: missing
     assert report.missing_share == pytest.approx(share)
-    assert report.constant_features == ["1", "4", "5"]
+    assert report.constant_features == ["f0", "f3", "f4"]
     shown = lines_of(report)
     assert shown["rows"] == "6"
     assert shown["queries"] == "2"
@@ -60,7 +61,7 @@ def test_labels_are_listed_up_to_a_hundred_and_shown_while_they_are_few(n_labels
 @pytest.mark.parametrize("n_constant", [0, MAX_LISTED - 1, MAX_LISTED, MAX_LISTED + 1])
 def test_constant_features_are_named_while_they_are_few(n_constant):
     X = np.c_[np.ones((3, n_constant)), np.arange(3.0)]
-    names = ", ".join(str(j + 1) for j in range(min(n_constant, MAX_LISTED)))
+    names = ", ".join(f"f{j}" for j in range(min(n_constant, MAX_LISTED)))
     rest = ", …" if n_constant > MAX_LISTED else ""
     shown = lines_of(describe(X, [0, 1, 2]))["constant features"]
     assert shown == (f"{n_constant} ({names}{rest})" if n_constant else "none")
@@ -78,11 +79,11 @@ def test_a_fit_is_reported_by_the_round_that_predictions_use():
     report = training_report(model, "m.podium")
     assert report.measured == {"validation_0 map": 0.5}
     assert (report.rounds, report.best_round, report.stopped) == (4, 2, "no better")
-    assert list(report.features) == [str(j) for j in range(MAX_LISTED + 3, 3, -1)]
-    assert report.features[str(MAX_LISTED + 3)] == (MAX_LISTED + 1) / 100
+    assert list(report.features) == [f"f{j}" for j in range(MAX_LISTED + 2, 2, -1)]
+    assert report.features[f"f{MAX_LISTED + 2}"] == (MAX_LISTED + 1) / 100
     model.feature_importances_ = np.r_[0.25, np.zeros(MAX_LISTED + 1), 0.75]
-    model.feature_names_in_ = [f"f{j}" for j in range(MAX_LISTED + 3)]
-    assert training_report(model, "m").features == {f"f{MAX_LISTED + 2}": 0.75, "f0": 0.25}
+    model.feature_names_in_ = [f"own {j}" for j in range(MAX_LISTED + 3)]
+    assert training_report(model, "m").features == {f"own {MAX_LISTED + 2}": 0.75, "own 0": 0.25}
 
 
 def test_an_export_is_compared_within_queries():
@@ -92,3 +93,29 @@ def test_an_export_is_compared_within_queries():
     model = RankBoost(n_estimators=3).fit(X, X[:, 0], qid=qid)
     assert export_report(model, X, "lightgbm", qid=qid).n_queries == 8
     assert export_report(model, X, "lightgbm").n_queries == 1
+
+
+@pytest.mark.parametrize(
+    ("values", "best", "said"),
+    [
+        ([0.1, 0.5, 0.3, 0.2], 2, "best after round 2, not better in the 2 rounds after it"),
+        ([0.1, 0.5, 0.3], 2, "best after round 2 of 3; it did not have to stop"),
+    ],
+)
+def test_early_stopping_is_reported_by_the_last_set_and_the_first_measure(values, best, said):
+    history = {"one": {"map": [9.0] * len(values)}, "two": {"mrr": values, "map": values}}
+    model = SimpleNamespace(early_stopping_rounds=2, evals_result_=history, best_iteration_=best)
+    assert watched(model) == f"watched mrr of two: {said}"
+    assert evaluated(model) == {"one map": 9.0, "two mrr": 0.5, "two map": 0.5}
+    model.early_stopping_rounds = None
+    assert watched(model) is None
+
+
+def test_missing_values_are_counted_in_dense_and_sparse_data():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 3, (40, 3)).astype(float)
+    X[rng.random(X.shape) < 0.3] = np.nan
+    assert count_missing(X) == np.isnan(X).sum() > 0
+    assert count_missing(sp.csc_array(np.where(np.isnan(X), 0, X))) == (np.nan_to_num(X) == 0).sum()
+    kept = sp.csc_array(X)
+    assert count_missing(kept) == X.size - kept.nnz + np.isnan(X).sum()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from os import PathLike
 from typing import Any
@@ -15,9 +16,14 @@ from podium._types import Features, Json, MatrixLike
 from podium._validation import Array, check_labels, check_queries
 from podium.data import FeedbackSummary, RankingData, summarize
 from podium.evaluation.results import plain_text, table_of
+from podium.explain import names_or_numbers
 from podium.export import ExportReport, certify
 from podium.rankers import Estimator
+from podium.rankers.estimator import names_of
 
+INTERRUPTED = "it was interrupted"
+"""The `stop_reason_` of a fit that Ctrl-C ended."""
+AFTER_IT = "rounds after it"
 MAX_LISTED = 8
 """Labels and feature names listed before the rest is only counted."""
 
@@ -89,7 +95,12 @@ class DataReport:
 
 
 def describe(
-    X: MatrixLike, y: ArrayLike, *, qid: ArrayLike | None = None, group: ArrayLike | None = None
+    X: MatrixLike,
+    y: ArrayLike,
+    *,
+    qid: ArrayLike | None = None,
+    group: ArrayLike | None = None,
+    feature_names: Sequence[str] | None = None,
 ) -> DataReport:
     """Describe a data set: sizes, labels, pairs, constant and missing features.
 
@@ -97,11 +108,13 @@ def describe(
     ----------
     X, y, qid, group
         As for a ranker's `fit`.
+    feature_names : sequence of str, optional
+        What the columns of X are called; by default as a frame names them, or f0, f1 and so on.
     """
     data = RankingData.from_arrays(X, y, qid=qid, group=group)
     sizes, labels = data.queries.sizes, check_labels(y, len(data.queries.rows))
     missing, constant = _feature_facts(data.features)
-    names = data.feature_names or tuple(str(j + 1) for j in range(data.features.shape[1]))
+    names = names_or_numbers(feature_names or data.feature_names, data.features.shape[1])
     values, counts = np.unique(labels, return_counts=True)
     known = zip(values[::-1].tolist(), counts[::-1].tolist(), strict=True) if len(values) <= 100 else ()
     return DataReport(
@@ -126,6 +139,8 @@ class TrainingReport:
         Where the model was saved.
     rounds, best_round : int or None
         Rounds learned, and rounds that predictions use; None for rankers without rounds.
+    early_stopping : str or None
+        What early stopping watched, and what came of it; None where it was not asked for.
     stopped : str or None
         Why the fit ended.
     measured : dict of str to float
@@ -138,6 +153,7 @@ class TrainingReport:
     file: str
     rounds: int | None
     best_round: int | None
+    early_stopping: str | None
     stopped: str | None
     measured: dict[str, float]
     features: dict[str, float]
@@ -150,13 +166,13 @@ class TrainingReport:
         """Return the report as a rich table."""
         rows = [["saved to", self.file]]
         if self.rounds is not None:
-            rows += [
-                ["rounds", f"{self.rounds:,}, used {self.best_round:,}"],
-                ["ended because", str(self.stopped)],
-            ]
+            rows.append(["rounds", f"{self.rounds:,} in the file; predictions use the first {self.best_round:,}"])
+            rows += [["early stopping", self.early_stopping]] if self.early_stopping else []
+            if not stopped_early(self.early_stopping):  # which says why already
+                rows.append(["ended because", str(self.stopped)])
         rows += [[name, f"{value:.4f}"] for name, value in self.measured.items()]
         if self.features:
-            shares = ", ".join(f"{name} {share:.0%}" for name, share in self.features.items())
+            shares = ", ".join(f"{shown_name(name)} {share:.0%}" for name, share in self.features.items())
             rows.append(["most important features", shares])
         return table_of(self.ranker, None, rows)
 
@@ -164,24 +180,51 @@ class TrainingReport:
 def training_report(model: Estimator, file: str | PathLike[str]) -> TrainingReport:
     """Report on a fitted ranker that was saved to a file."""
     importances = getattr(model, "feature_importances_", np.zeros(model.n_features_in_))
-    names = getattr(model, "feature_names_in_", [str(j + 1) for j in range(model.n_features_in_)])
+    names = names_or_numbers(names_of(model), model.n_features_in_)
     top = [j for j in np.argsort(-importances, kind="stable")[:MAX_LISTED] if importances[j] > 0]
-    best = getattr(model, "best_iteration_", None)
-    history = getattr(model, "evals_result_", {})
     return TrainingReport(
         ranker=type(model).__name__,
         file=str(file),
         rounds=len(model.rounds_) if hasattr(model, "rounds_") else None,
-        best_round=best,
+        best_round=getattr(model, "best_iteration_", None),
+        early_stopping=watched(model),
         stopped=getattr(model, "stop_reason_", None),
-        measured={
-            f"{place} {name}": values[best - 1]
-            for place, measures in history.items()
-            for name, values in measures.items()
-            if best
-        },
+        measured=evaluated(model),
         features={str(names[j]): float(importances[j]) for j in top},
     )
+
+
+def evaluated(model: Estimator) -> dict[str, float]:
+    """Return each measure on each evaluation set, after the rounds that predictions use."""
+    best = getattr(model, "best_iteration_", 0)
+    history: dict[str, dict[str, list[float]]] = getattr(model, "evals_result_", {}) if best else {}
+    return {
+        f"{place} {name}": values[best - 1] for place, measures in history.items() for name, values in measures.items()
+    }
+
+
+def watched(model: Estimator) -> str | None:
+    """Say what early stopping watched and what came of it; None where it was not asked for."""
+    patience, history = getattr(model, "early_stopping_rounds", None), getattr(model, "evals_result_", {})
+    if patience is None or not history:
+        return None
+    place, measures = list(history.items())[-1]
+    name, values = next(iter(measures.items()))
+    best, n_rounds = int(getattr(model, "best_iteration_", 0)), len(values)
+    found = f"watched {name} of {place}: best after round {best:,}"
+    if n_rounds - best >= patience:
+        return f"{found}, not better in the {patience:,} {AFTER_IT}"
+    return f"{found} of {n_rounds:,}; it did not have to stop"
+
+
+def stopped_early(early_stopping: str | None) -> bool:
+    """Say whether it was early stopping that ended the fit."""
+    return early_stopping is not None and early_stopping.endswith(AFTER_IT)
+
+
+def shown_name(name: str) -> str:
+    """Return the name of a feature for a text: a number of a file with a word before it."""
+    return f"feature {name}" if name.isdecimal() else name
 
 
 def export_report(
@@ -211,7 +254,7 @@ def export_report(
     rows = model._check_rows(X)
     dense = dense_rows(rows)
     query, _ = check_queries(qid, None, len(dense))
-    return certify(model._exported(), dense, model.predict(X), query, format, **options)
+    return certify(model._export_record(), dense, model._export_values(rows), query, format, **options)
 
 
 def _feature_facts(features: Features) -> tuple[Array, Array]:

@@ -8,7 +8,14 @@ Ctrl-C; a `Checkpoint` keeps the rounds.
 from __future__ import annotations
 
 from podium.boosting.checkpoint import Checkpoint, check_checkpoint, fingerprint
-from podium.boosting.evaluation_sets import EvaluationSet, ScoredRound, Staged, StagedScores, evaluation_sets
+from podium.boosting.evaluation_sets import (
+    EvaluationSet,
+    ScoredRound,
+    Staged,
+    StagedScores,
+    evaluation_sets,
+    named_sets,
+)
 from podium.boosting.functional_gradient import (
     NOTHING_FOLLOWS,
     BaseLearner,
@@ -41,5 +48,6 @@ __all__ = [
     "check_checkpoint",
     "evaluation_sets",
     "fingerprint",
+    "named_sets",
     "run",
 ]

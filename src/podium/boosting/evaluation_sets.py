@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Generic, Protocol, TypeVar
+from dataclasses import replace
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -73,19 +74,44 @@ class EvaluationSet(Generic[SeenRound]):
         Predictions of its rows.
     measure : callable
         ``measure(predictions)`` is the value of each criterion by its name.
+    name : str
+        As the caller gave it, if so.
 
     Attributes
     ----------
     name : str
-        Key in the history: validation_0 and so on.
+        Key in the history: as given, else validation_0 and so on.
     """
 
-    def __init__(self, number: int, staged: Staged[SeenRound], measure: Callable[[Array], dict[str, float]]) -> None:
-        self.name, self.staged, self.measure = f"validation_{number}", staged, measure
+    def __init__(
+        self, number: int, staged: Staged[SeenRound], measure: Callable[[Array], dict[str, float]], name: str = ""
+    ) -> None:
+        self.name, self.staged, self.measure = name or f"validation_{number}", staged, measure
 
     def add(self, round_: SeenRound) -> dict[str, float]:
         """Take a round in and return the value of each criterion by its name."""
         return self.measure(self.staged.add(round_))
+
+
+class _EvalData(Protocol):
+    """A dataclass of rows, with a field `name`."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+
+AnyData = TypeVar("AnyData", bound=_EvalData)
+
+
+def named_sets(evals: list[AnyData], names: object) -> list[AnyData]:
+    """Return the data of evaluation sets, called as `eval_names` says; as they are without it."""
+    if names is None:
+        return evals
+    given = list(names) if isinstance(names, list | tuple) else []
+    if len(given) != len(evals) or len({name for name in given if isinstance(name, str) and name}) < len(given):
+        raise PodiumError(
+            f"eval_names must be {len(evals)} strings, one per eval_set, that differ from each other; got {names!r}."
+        )
+    return [replace(one, name=name) for one, name in zip(evals, given, strict=True)]
 
 
 def evaluation_sets(
@@ -105,7 +131,9 @@ def evaluation_sets(
         From features to the scores before the first round.
     """
     return [
-        EvaluationSet(number, StagedScores(data.features, start(data.features)), _means(data, measures, n_threads))
+        EvaluationSet(
+            number, StagedScores(data.features, start(data.features)), _means(data, measures, n_threads), data.name
+        )
         for number, data in enumerate(evals)
     ]
 

@@ -8,10 +8,9 @@ from types import TracebackType
 from typing import Generic, Protocol, Self, TypeVar
 
 import numpy as np
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from podium._validation import PodiumError
+from podium.boosting.round_progress import round_progress
 
 
 class MonitoredRound(Protocol):
@@ -62,7 +61,7 @@ class Monitor(Generic[AnyRound]):
     patience : int, optional
         Stop when the deciding measure has not improved for so many rounds.
     verbose : int
-        0 is silent, 1 shows a progress bar on standard error.
+        0 is silent, 1 shows a progress bar on standard error, or lines where that is no terminal.
     save : callable, optional
         Called with the rounds so far, every `save_every` rounds, to keep a checkpoint; never by a replay.
     save_every : int
@@ -100,8 +99,7 @@ class Monitor(Generic[AnyRound]):
         self._best_round, self._best_value = 0, -np.inf
         self.stopped, self.reason = False, "all rounds are done"
         self._save, self._save_every, self._keep_interrupted = save, save_every, keep_interrupted
-        self._progress = _progress_bar() if verbose else None
-        self._task = None if self._progress is None else self._progress.add_task("", total=n_rounds)
+        self._progress = round_progress(n_rounds) if verbose else None
 
     def __enter__(self) -> Self:
         if self._progress is not None:
@@ -140,8 +138,8 @@ class Monitor(Generic[AnyRound]):
             for name, value in values.items():
                 self.history[place][name].append(value)
         self._judge()
-        if self._progress is not None and self._task is not None:
-            self._progress.update(self._task, completed=len(self.rounds), description=self._progress_text())
+        if self._progress is not None:
+            self._progress.update(len(self.rounds), self._progress_text())
 
     def stop(self, reason: str) -> None:
         """End the run after this round."""
@@ -171,9 +169,3 @@ class Monitor(Generic[AnyRound]):
             return self.rounds[-1].progress_text
         name = self.measures[0].name
         return "  ".join(f"{one.name} {name} {self.history[one.name][name][-1]:.4f}" for one in self.evals)
-
-
-def _progress_bar() -> Progress:
-    """Return a bar on standard error that leaves standard output to the caller."""
-    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
-    return Progress(*columns, console=Console(stderr=True))

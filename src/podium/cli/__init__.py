@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from podium._errors import PodiumError
 from podium._version import __version__
@@ -34,33 +35,57 @@ from podium.cli.options import (
     Ties,
     number_or_word,
 )
+from podium.cli.ranker_table import DEFAULT_RANKER, TABLE, matching_rankers
+from podium.cli.wording import in_options
+
+
+class Commands(TyperGroup):
+    """The commands, any of which Ctrl-C ends with a sentence."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that was asked for."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise PodiumError("Interrupted; a checkpoint, if --set checkpoint=FILE names one, is kept.") from None
+
 
 app = typer.Typer(
     name="podium",
+    cls=Commands,
     help="Learning to rank by boosting: look at data, train, score, measure.",
-    no_args_is_help=True,
-    add_completion=False,
+    rich_markup_mode=None,  # plain help comes in half the time
     pretty_exceptions_enable=False,
 )
+RANKER_HELP = f"In any case; podium rankers NAME lists parameters. One of {', '.join(TABLE)}. [{DEFAULT_RANKER}]"
 
 
 def main() -> None:
     """Run the command line; bad input ends with a sentence on standard error and exit code 2."""
+    debug, sys.argv[1:] = "--debug" in sys.argv, [one for one in sys.argv[1:] if one != "--debug"]
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
             app()
     except (PodiumError, OSError, MemoryError) as error:
+        if debug:
+            raise
         print(f"podium: {_sentence(error)}", file=sys.stderr)
         raise SystemExit(2) from None
 
 
 @app.callback(invoke_without_command=True)
-def root(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
+def root(
+    ctx: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show where in the code an error arose.")] = False,
+) -> None:
     """Learning to rank by boosting: look at data, train, score, measure."""
     if version:
         print(__version__)
         raise typer.Exit
+    if ctx.invoked_subcommand is None:
+        print(ctx.get_help())
 
 
 @app.command("data")
@@ -72,7 +97,10 @@ def data_command(
     query_sizes: Sizes = None,
     as_json: Json = False,
 ) -> None:
-    """Say what a data file holds, and what there is to learn from it."""
+    """Say what a data file holds, and what there is to learn from it.
+
+    podium data train.txt
+    """
     from podium.cli.measuring import describe_data
 
     describe_data(Source(file, file_format, label, qid, query_sizes), as_json)
@@ -97,7 +125,10 @@ def evaluate_command(
     query_sizes: Sizes = None,
     as_json: Json = False,
 ) -> None:
-    """Measure how well scores, or a single feature, rank the rows of a data file."""
+    """Measure how well scores, or a single feature, rank the rows of a data file.
+
+    podium evaluate test.txt scores.txt -m ndcg@10
+    """
     from podium.cli.measuring import evaluate_file
 
     source = Source(file, file_format, label, qid, query_sizes)
@@ -114,7 +145,10 @@ def evaluate_run_command(
     per_query: PerQuery = False,
     as_json: Json = False,
 ) -> None:
-    """Measure a TREC run against judgements, as trec_eval does."""
+    """Measure a TREC run against judgements, as trec_eval does.
+
+    podium evaluate-run qrels.txt run.txt
+    """
     from podium.cli.measuring import evaluate_trec_run
 
     evaluate_trec_run(qrels, run, measure, as_json, per_query)
@@ -122,18 +156,40 @@ def evaluate_run_command(
 
 @app.command("measures")
 def measures_command(as_json: Json = False) -> None:
-    """List the measures, with what each one says."""
+    """List the measures, with what each one says.
+
+    podium measures
+    """
     from podium.cli.measuring import list_measures
 
     list_measures(as_json)
+
+
+@app.command("rankers")
+def rankers_command(
+    name: Annotated[
+        str | None, typer.Argument(help="A ranker, to see its parameters.", autocompletion=matching_rankers)
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """List the rankers, or the parameters of one with their defaults.
+
+    podium rankers LambdaMART
+    """
+    from podium.cli.ranker_help import list_rankers
+
+    list_rankers(name, as_json)
 
 
 @app.command("train")
 def train_command(
     file: DataFile,
     output: Annotated[Path, typer.Option("--output", "-o", help="File to save the model to.")],
-    ranker: Annotated[str, typer.Option(help="Name of the ranker.")] = "RankBoost",
+    ranker: Annotated[str | None, typer.Option(help=RANKER_HELP, autocompletion=matching_rankers)] = None,
     settings: Annotated[list[str], typer.Option("--set", help="A parameter, as name=value; repeat for several.")] = [],  # noqa: B006 (typer copies it)
+    config: Annotated[
+        Path | None, typer.Option(help="TOML file with ranker = NAME and [parameters]; --ranker and --set go first.")
+    ] = None,
     eval_files: Annotated[
         list[Path], typer.Option("--eval", help="Data to measure each round on; the last one decides.")
     ] = [],  # noqa: B006 (typer copies it)
@@ -141,18 +197,21 @@ def train_command(
         list[Path], typer.Option("--eval-query-sizes", help="File of query sizes of each --eval.")
     ] = [],  # noqa: B006 (typer copies it)
     pairs: Annotated[Path | None, typer.Option(help="Explicit pairs: winner, loser, weight a line.")] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress bar.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
     file_format: Format = "auto",
     label: Label = "label",
     qid: Qid = "qid",
     query_sizes: Sizes = None,
     as_json: Json = False,
 ) -> None:
-    """Learn a ranker from a data file and save it."""
+    """Learn a ranker from a data file and save it.
+
+    podium train train.txt -o m.podium --ranker lambdamart --eval valid.txt --set early_stopping_rounds=20
+    """
     from podium.cli.training import train
 
     source = Source(file, file_format, label, qid, query_sizes)
-    train(source, output, ranker, settings, eval_files, eval_sizes, pairs, quiet, as_json)
+    train(source, output, ranker, settings, config, eval_files, eval_sizes, pairs, quiet, as_json)
 
 
 @app.command("score")
@@ -163,14 +222,32 @@ def score_command(
     file_format: Format = "auto",
     label: Label = "label",
     qid: Qid = "qid",
+    as_json: Json = False,
 ) -> None:
     """Score the rows of a data file, one score (or grade) a line, to a file or to standard output.
 
     CSV and Parquet files need no labels and no queries: all columns but theirs are features.
+
+    podium score m.podium test.txt -o scores.txt
     """
     from podium.cli.training import score
 
-    score(model_file, Source(file, file_format, label, qid), output)
+    score(model_file, Source(file, file_format, label, qid), output, as_json)
+
+
+@app.command("info")
+def info_command(
+    model_file: ModelFile,
+    as_toml: Annotated[bool, typer.Option("--toml", help="Print the settings as a file for train --config.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Say what a model file holds: ranker, parameters, features, rounds, what early stopping watched, size.
+
+    podium info m.podium
+    """
+    from podium.cli.model_info import show_info
+
+    show_info(model_file, as_json, as_toml)
 
 
 @app.command("explain")
@@ -210,7 +287,10 @@ def import_command(
     names: Annotated[Path | None, typer.Option("--feature-names", help="File of column names, one a line.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Save a model that another program has trained as one of ours."""
+    """Save a model that another program has trained as one of ours.
+
+    podium import lightgbm.txt -o theirs.podium
+    """
     from podium.cli.exchange import import_file
 
     import_file(foreign, output, file_format, n_features, names, as_json)
@@ -220,7 +300,7 @@ def import_command(
 def export_command(
     model_file: ModelFile,
     model_format: Annotated[str, typer.Option("--format", help=f"{', '.join(EXPORT_FORMATS)}.")],
-    output: Annotated[Path, typer.Option("--output", "--out", "-o", help="File to write.")],
+    output: Annotated[Path, typer.Option("--output", "--out", "-o", help="File to write; - is standard output.")],
     options: Annotated[
         list[str], typer.Option("--set", help="An option of the format, as name=value, such as missing=zero.")
     ] = [],  # noqa: B006 (typer copies it)
@@ -231,7 +311,10 @@ def export_command(
     qid: Qid = "qid",
     as_json: Json = False,
 ) -> None:
-    """Write a model as a file of another program, and say what would change there."""
+    """Write a model as a file of another program, and say what would change there.
+
+    podium export m.podium --format sql -o m.sql --check test.txt
+    """
     from podium.cli.exchange import export_file
 
     source = None if check is None else Source(check, file_format, label, qid)
@@ -242,20 +325,23 @@ def export_command(
 def compile_command(
     jobs: Annotated[int | None, typer.Option("--jobs", "-j", help="Processes that compile; all processors.")] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress bar.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Compile all kernels ahead, for container images: no first call has to wait then.
 
     The machine code is kept where Numba keeps it, below NUMBA_CACHE_DIR if that is set, and serves every later
     process with the same version, processor and folder.
+
+    podium compile --quiet
     """
     from podium.cli.compiling import compile_kernels
 
-    compile_kernels(jobs, quiet)
+    compile_kernels(jobs, quiet, as_json)
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
     """Print a warning as one line, without the place in the code that Python names."""
-    print(f"podium: {' '.join(str(message).split())}", file=sys.stderr)
+    print(f"podium: {in_options(' '.join(str(message).split()))}", file=sys.stderr)
 
 
 def _sentence(error: Exception) -> str:
@@ -265,4 +351,4 @@ def _sentence(error: Exception) -> str:
         return f"There is not enough memory{': ' if asked else ''}{asked}."
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}."
-    return " ".join(str(error).split())
+    return in_options(" ".join(str(error).split()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import time
@@ -18,7 +19,7 @@ from podium._errors import PodiumError
 NO_CACHE = "No folder for machine code can be written to; set NUMBA_CACHE_DIR to one that can."
 
 
-def compile_kernels(n_jobs: int | None, quiet: bool) -> None:
+def compile_kernels(n_jobs: int | None, quiet: bool, as_json: bool = False) -> None:
     """Compile every kernel into Numba's cache, and say where that is and how long it took.
 
     Numba compiles one kernel at a time in a process, so that processes share out the work.
@@ -27,7 +28,7 @@ def compile_kernels(n_jobs: int | None, quiet: bool) -> None:
     cache = cache_folder()
     n_processes = _process_count(n_jobs)
     try:
-        with _progress(quiet) as progress:
+        with _progress(quiet or as_json) as progress:
             names = job_names()
             task = progress.add_task("Compiling kernels", total=len(names))
             for name in run_jobs(names, n_processes):
@@ -36,7 +37,9 @@ def compile_kernels(n_jobs: int | None, quiet: bool) -> None:
         raise PodiumError(f"Machine code cannot be written to {cache}: {error.strerror or error}.") from None
     except BrokenExecutor:
         raise PodiumError("A process that compiled was killed; with --jobs 1 less memory is needed.") from None
-    print(f"Compiled all kernels in {time.perf_counter() - start:.0f} s, into {cache}")
+    seconds = time.perf_counter() - start
+    said = json.dumps({"seconds": round(seconds, 1), "folder": str(cache)})
+    print(said if as_json else f"Compiled all kernels in {seconds:.0f} s, into {cache}")
 
 
 def cache_folder() -> Path:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from podium.cli.files import load_ranker, load_unlabelled, named_columns, read_names
+from podium.cli.files import columns_for, load_ranker, load_unlabelled, read_names
 from podium.cli.options import Source, setting
 from podium.cli.output import show_lines
 from podium.export import check_options
 from podium.model_file import check_writable
 from podium.rankers import import_model
 from podium.report import export_report
+
+STANDARD_OUTPUT = Path("/dev/stdout")
+"""What - means where a file is written."""
 
 
 def import_file(
@@ -36,14 +40,17 @@ def export_file(
     as_json: bool,
 ) -> None:
     """Write a model for another program; with data to `check`, say what would change there."""
-    check_writable(output)
+    to_output = str(output) == "-"
+    target = STANDARD_OUTPUT if to_output else output
+    check_writable(target)
     given = dict(map(setting, options))
     check_options(model_format, given)
     model = load_ranker(model_file)
-    model.export(output, model_format, feature_names=None if names is None else read_names(names), **given)
+    model.export(target, model_format, feature_names=None if names is None else read_names(names), **given)
+    said = sys.stderr if to_output else sys.stdout
     if check is None:
-        print(json.dumps({"model": str(output)}) if as_json else f"model: {output}")
+        print(json.dumps({"model": str(output)}) if as_json else f"model: {output}", file=said)
         return
     table = load_unlabelled(check, model, with_queries=True)
-    report = export_report(model, named_columns(table), model_format, qid=table.qid, **given)
-    print(json.dumps(report.to_dict(), indent=2) if as_json else report)
+    report = export_report(model, columns_for(model, table), model_format, qid=table.qid, **given)
+    print(json.dumps(report.to_dict(), indent=2) if as_json else report, file=said)

@@ -9,10 +9,11 @@ from pathlib import Path
 import numpy as np
 
 from podium._validation import Array, PodiumError, near_matches
-from podium.cli.files import load_unlabelled, named_columns
+from podium.cli.files import columns_for, load_unlabelled
 from podium.cli.options import Source
 from podium.rankers import Estimator, load
 from podium.readers import RankingTable
+from podium.report import shown_name
 
 
 def explain(
@@ -24,7 +25,7 @@ def explain(
     rows = rows_of_query(table, query)
     names = row_names(table, rows)
     features = _feature_names(model)
-    X = named_columns(table)
+    X = columns_for(model, table)
     if docs is None:
         qid = np.isin(np.arange(table.X.shape[0]), rows)
         found = model.explain_query(X, qid, True, method=method)
@@ -89,7 +90,8 @@ def _place(name: str, names: tuple[str, ...], are_given: bool) -> int:
 
 def _feature_names(model: Estimator) -> tuple[str, ...]:
     """Return the names of the columns; of a LETOR file, whose features are counted from 1, their numbers."""
-    return model._names() or tuple(f"feature {j + 1}" for j in range(model.n_features_in_))
+    names = model._names() or tuple(str(j + 1) for j in range(model.n_features_in_))
+    return tuple(map(shown_name, names))
 
 
 def _number(value: float) -> float | None:

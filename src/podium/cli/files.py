@@ -1,4 +1,4 @@
-"""What commands read from files: data, scores, names."""
+"""What commands read from files, or from standard input: data, scores, names."""
 
 from __future__ import annotations
 
@@ -11,8 +11,17 @@ import numpy as np
 from podium._types import Frame, MatrixLike
 from podium._validation import Array, PodiumError, check_choice
 from podium.cli.options import Source
+from podium.cli.standard_input import file_or_input
 from podium.rankers import Estimator, load
-from podium.readers import RankingTable, read_csv, read_letor, read_parquet, read_query_sizes
+from podium.readers import (
+    PACKED_ENDINGS,
+    RankingTable,
+    open_unpacked,
+    read_csv,
+    read_letor,
+    read_parquet,
+    read_query_sizes,
+)
 
 FORMATS = ("auto", "letor", "csv", "parquet")
 
@@ -35,10 +44,11 @@ def load_table(
     """
     kind = check_choice(file_format, FORMATS, "--format")
     kind = _format_of(path) if kind == "auto" else kind
-    if kind == "letor":
-        table = read_letor(path, n_features=n_features, sparse=sparse)
-    else:
-        table = (read_csv if kind == "csv" else read_parquet)(path, label=label, qid=qid or None, ignore=ignore)
+    with file_or_input(path) as file:
+        if kind == "letor":
+            table = read_letor(file, n_features=n_features, sparse=sparse)
+        else:
+            table = (read_csv if kind == "csv" else read_parquet)(file, label=label, qid=qid or None, ignore=ignore)
     if query_sizes is None:
         one_query = table.qid is None and not qid
         return table._replace(qid=np.zeros(table.X.shape[0], np.int64)) if one_query else table
@@ -83,10 +93,21 @@ def named_columns(table: RankingTable) -> MatrixLike:
     return frame
 
 
+def columns_for(model: Estimator, table: RankingTable) -> MatrixLike:
+    """Return the features of a table for a model; without names if the model's are the numbers of a file."""
+    names = model._names() or ()
+    return table.X if all(name.isdecimal() for name in names) else named_columns(table)
+
+
+def column_names(table: RankingTable) -> list[str]:
+    """Return the names of the features; of a LETOR file, which has none, their numbers, counted from 1."""
+    return table.feature_names or [str(j + 1) for j in range(table.X.shape[1])]
+
+
 def read_scores(path: Path) -> Array:
     """Read one score a line."""
     try:
-        lines = path.read_text(encoding="utf-8").split()
+        lines = _text_of(path).split()
     except UnicodeDecodeError:
         raise PodiumError(f"{path} must hold one score a line; it looks binary.") from None
     try:
@@ -99,7 +120,7 @@ def read_scores(path: Path) -> Array:
 def read_names(path: Path) -> list[str]:
     """Read one name a line."""
     try:
-        return path.read_text(encoding="utf-8").splitlines()
+        return _text_of(path).splitlines()
     except UnicodeDecodeError:
         raise PodiumError(f"{path} must hold one name a line; it looks binary.") from None
 
@@ -118,9 +139,15 @@ def feature_scores(table: RankingTable, feature: int | None) -> Array:
     return scores
 
 
+def _text_of(path: Path) -> str:
+    """Return the text of a file, packed or not, or of standard input."""
+    with file_or_input(path) as file, open_unpacked(file) as (stream, _):
+        return stream.read().decode()
+
+
 def _format_of(path: Path) -> str:
     """Name the format by the file's ending."""
-    endings = [ending for ending in path.suffixes if ending != ".gz"]
+    endings = [ending for ending in path.suffixes if ending not in PACKED_ENDINGS]
     return {".csv": "csv", ".parquet": "parquet"}.get(endings[-1].lower() if endings else "", "letor")
 
 

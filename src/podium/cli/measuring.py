@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from podium._validation import PodiumError
-from podium.cli.files import feature_scores, load_table, read_scores
+from podium.cli.files import column_names, feature_scores, load_table, read_scores
 from podium.cli.options import Source
 from podium.cli.output import show
 from podium.evaluation import compare, evaluate, evaluate_run
@@ -21,7 +21,7 @@ from podium.report import describe
 def describe_data(source: Source, as_json: bool) -> None:
     """Say what a data file holds."""
     table = load_table(*source)
-    show(describe(table.X, np.asarray(table.y), qid=table.qid), as_json)
+    show(describe(table.X, np.asarray(table.y), qid=table.qid, feature_names=column_names(table)), as_json)
 
 
 def evaluate_file(

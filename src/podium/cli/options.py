@@ -14,7 +14,10 @@ EXPORT_FORMATS = ("ranklib", "xgboost-json", "lightgbm", "solr", "onnx", "sql", 
 """Names in the help, written out: importing `podium.export` takes longer than all of `podium --help`."""
 IMPORT_FORMATS = ("lightgbm", "xgboost", "xgboost-json", "ranklib")
 
-DataFile = Annotated[Path, typer.Argument(help="LETOR/SVMlight, CSV or Parquet file, plain or .gz.")]
+DataFile = Annotated[
+    Path,
+    typer.Argument(help="LETOR/SVMlight, CSV or Parquet file, plain or packed (.gz, .xz, .zst); - is standard input."),
+]
 Format = Annotated[str, typer.Option("--format", help="auto (by the file's ending), letor, csv or parquet.")]
 Label = Annotated[str, typer.Option(help="Column of the labels, in CSV and Parquet.")]
 Qid = Annotated[str, typer.Option(help="Column of the query ids, in CSV and Parquet; '' if all rows are one query.")]

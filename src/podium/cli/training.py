@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import scipy.sparse as sp
 
-from podium._validation import PodiumError, check_choice
-from podium.cli.files import load_ranker, load_table, load_unlabelled, named_columns
-from podium.cli.options import Source, setting
+from podium._validation import PodiumError
+from podium.cli.files import column_names, columns_for, load_ranker, load_table, load_unlabelled, named_columns
+from podium.cli.options import Source
 from podium.cli.output import show
-from podium.model_file import check_writable, write_text
-from podium.rankers import RANKERS, Estimator, OrdinalThresholds, Ranker
+from podium.cli.run_settings import make_ranker, read_config, run_content
+from podium.cli.wording import in_options
+from podium.model_file import check_writable, write_model, write_text
+from podium.rankers import Estimator, OrdinalThresholds, Ranker
 from podium.rankers.boosted import Boosted
 from podium.readers import RankingTable, read_pairs
-from podium.report import training_report
+from podium.report import INTERRUPTED, training_report
 
 
 def train(
     source: Source,
     output: Path,
-    ranker: str,
+    ranker: str | None,
     settings: Sequence[str],
+    config: Path | None,
     eval_files: Sequence[Path],
     eval_sizes: Sequence[Path],
     pairs: Path | None,
@@ -32,35 +37,36 @@ def train(
 ) -> None:
     """Learn a ranker from a data file and save it; what cannot be done is refused before data are read."""
     check_writable(output)
-    model = make_ranker(ranker, settings, verbose=0 if quiet or as_json else 1)
+    model = make_ranker(ranker, settings, read_config(config), verbose=0 if quiet or as_json else 1)
     model._check_trainable()
     table = load_table(*source)
     evals = _load_evals(source, eval_files, eval_sizes, table)
-    given = {**_explicit_pairs(model, pairs), **_evaluation_sets(model, evals), **_queries_for(model, table, evals)}
-    model.fit(named_columns(table), table.y, **given)
-    model.save(output)
+    given = {
+        **_explicit_pairs(model, pairs), **_evaluation_sets(model, evals, eval_files),
+        **_queries_for(model, table, evals),
+    }  # fmt: skip
+    try:
+        model.fit(named_columns(table), table.y, **given)
+    except PodiumError as error:
+        raise PodiumError(in_options(str(error), eval_files, column_names(table))) from error
+    # A LETOR file numbers its features: these are their names from here on, in reports, errors and exports.
+    model.feature_names_in_ = np.array(column_names(table), object)
+    write_model(output, {**model.content(), "run": run_content(source, eval_files, pairs)})
     show(training_report(model, output), as_json)
+    if getattr(model, "stop_reason_", "") == INTERRUPTED:
+        raise SystemExit(2)
 
 
-def score(model_file: Path, source: Source, output: Path | None) -> None:
-    """Score the rows of a data file, one score (or grade) a line."""
+def score(model_file: Path, source: Source, output: Path | None, as_json: bool) -> None:
+    """Score the rows of a data file, one score (or grade) a line, or a JSON list of them."""
     model = load_ranker(model_file)
     table = load_unlabelled(source, model)
-    lines = "\n".join(map(repr, model.predict(named_columns(table)).tolist())) + "\n"
-    if output is None:
-        print(lines, end="")
+    scores = model.predict(columns_for(model, table)).tolist()
+    text = json.dumps({"scores": scores}) if as_json else "\n".join(map(repr, scores))
+    if output is None or str(output) == "-":
+        print(text)
     else:
-        write_text(output, lines)
-
-
-def make_ranker(name: str, settings: Sequence[str], **defaults: Any) -> Estimator:
-    """Return a ranker by name with parameters given as name=value."""
-    kind = RANKERS[check_choice(name, RANKERS, "--ranker")]
-    known = kind().get_params(deep=False)
-    chosen = {key: value for key, value in defaults.items() if key in known}
-    for key, value in map(setting, settings):
-        chosen[check_choice(key, known, f"A parameter of {name}")] = value
-    return kind(**chosen)
+        write_text(output, text + "\n")
 
 
 def _load_evals(
@@ -86,13 +92,21 @@ def _explicit_pairs(model: Estimator, pairs: Path | None) -> dict[str, Any]:
     return {"pairs": tuple(read_pairs(pairs))}
 
 
-def _evaluation_sets(model: Estimator, evals: Sequence[RankingTable]) -> dict[str, Any]:
-    """Return what --eval gives to `fit`."""
+def _evaluation_sets(model: Estimator, evals: Sequence[RankingTable], eval_files: Sequence[Path]) -> dict[str, Any]:
+    """Return what --eval gives to `fit`: sets that are called by their files."""
     if not evals:
         return {}
     if not isinstance(model, Ranker | Boosted):
         raise PodiumError(f"{type(model).__name__} does not take --eval: it does not learn in rounds.")
-    return {"eval_set": [(named_columns(one), one.y) for one in evals]}
+    return {"eval_set": [(named_columns(one), one.y) for one in evals], "eval_names": _set_names(eval_files)}
+
+
+def _set_names(eval_files: Sequence[Path]) -> list[str]:
+    """Return the names of evaluation sets: those of their files, with folders or numbers where they would be alike."""
+    short = len({path.name for path in eval_files}) == len(eval_files)
+    names = [path.name if short else str(path) for path in eval_files]
+    again = [names[:place].count(name) for place, name in enumerate(names)]
+    return [f"{name} ({count + 1})" if count else name for name, count in zip(names, again, strict=True)]
 
 
 def _queries_for(model: Estimator, table: RankingTable, evals: Sequence[RankingTable]) -> dict[str, Any]:

@@ -114,6 +114,8 @@ class RankingData:
         The categories whose codes stand in categorical columns of `features`.
     queries_given : bool
         Whether the caller gave queries; all rows are one query otherwise.
+    name : str
+        What an evaluation set is called; empty where the caller gave no name.
     """
 
     features: Features
@@ -125,6 +127,7 @@ class RankingData:
     pairs: PairArrays | None
     categories: Categories | None = None
     queries_given: bool = True
+    name: str = ""
 
     def columns(self) -> tuple[Array | None, ...]:
         """Return what there is to learn from, as arrays that another data set differs in."""

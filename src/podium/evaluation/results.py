@@ -184,7 +184,7 @@ class Comparison:
 
 
 def table_of(title: str, header: list[str] | None, rows: list[list[str]]) -> Table:
-    """Return a rich table that fits a narrow terminal: names to the left, numbers to the right."""
+    """Return a rich table that fits a narrow terminal, every column to the left."""
     table = Table(
         title=title,
         title_justify="left",
@@ -194,8 +194,8 @@ def table_of(title: str, header: list[str] | None, rows: list[list[str]]) -> Tab
         padding=(0, 1, 0, 0),
         pad_edge=False,
     )
-    for i, name in enumerate(header or rows[0]):
-        table.add_column(name, justify="left" if i == 0 else "right", overflow="fold")
+    for name in header or rows[0]:
+        table.add_column(name, overflow="fold")
     for row in rows:
         table.add_row(*row)
     return table

@@ -1,10 +1,12 @@
 """Models as files of other programs, and what would change there.
 
-A ranker gives a `TreeSum` or a `Linear`; each format writes it as a file and scores rows as the readers of the file do.
+A ranker gives a `TreeSum` or a `Linear`, an ordinal one a `Graded` made of these; each format writes it as a file and
+scores rows as the readers of the file do.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
@@ -17,8 +19,9 @@ from podium._validation import Array, PodiumError, check_choice
 from podium.export.certificate import Change, ExportReport, compare_scores
 from podium.export.ensemble import Exported, Linear, TreeSum, stump_tree
 from podium.export.formats import FLOAT32, FORMATS, Format
+from podium.export.graded import Graded, Writable, graded_votes, negated
 from podium.export.scorecard import LAYOUTS
-from podium.export.tree_text import LARGEST, why_elsewhere
+from podium.export.tree_text import LARGEST, check_missing_as_zero, nearest_float32, why_elsewhere
 from podium.export.tree_text import feature_names as names_of
 from podium.model_file import check_writable, write_bytes
 
@@ -28,11 +31,16 @@ __all__ = [
     "ExportReport",
     "Exported",
     "Format",
+    "Graded",
     "Linear",
     "TreeSum",
+    "Writable",
     "certify",
     "check_options",
     "export_model",
+    "graded_votes",
+    "negated",
+    "options_for_complete_rows",
     "stump_tree",
 ]
 
@@ -42,7 +50,7 @@ ROWS_AT_ONCE = 8192
 
 
 def export_model(
-    record: Exported,
+    record: Writable,
     path: str | PathLike[str],
     format: str,
     feature_names: Sequence[str] | None = None,
@@ -52,7 +60,7 @@ def export_model(
 
     Parameters
     ----------
-    record : TreeSum or Linear
+    record : TreeSum, Linear or Graded
     path : str or path-like
     format : str
         A key of `FORMATS`.
@@ -72,16 +80,37 @@ def export_model(
         raise PodiumError(f"A name or a category holds {error.object[error.start]!r}, which is no character.") from None
 
 
-def certify(record: Exported, X: Array, ours: Array, query: Array, format: str, **options: Any) -> ExportReport:
+def options_for_complete_rows(record: Writable, format: str, options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options for a model of rows without missing values, which readers may then take for 0.
+
+    A format whose readers do so by default would refuse a model that sends a missing value elsewhere than 0. Where none
+    was there in training, the split sent it anywhere: the file is written as for complete rows, with a warning.
+    """
+    kind = check_options(format, options)
+    if "missing" in options or kind.missing[:1] != ("zero",) or not isinstance(record, TreeSum):
+        return options
+    try:
+        check_missing_as_zero(record, nearest_float32, format)
+    except PodiumError:
+        warnings.warn(
+            f'No value was missing in training, so missing="absent" was taken for the format {format}: its readers '
+            "would take a missing value for 0; score complete rows there.",
+            stacklevel=3,
+        )
+        return {**options, "missing": "absent"}
+    return options
+
+
+def certify(record: Writable, X: Array, ours: Array, query: Array, format: str, **options: Any) -> ExportReport:
     """Compare our scores with those that a reader of a format gives.
 
     Parameters
     ----------
-    record : TreeSum or Linear
+    record : TreeSum, Linear or Graded
     X : ndarray
         Features, missing values NaN.
     ours : ndarray of float64
-        Our scores of the rows.
+        Our scores of the rows, or their grades 0 … K-1.
     query : ndarray of int64
         Query number of each row.
     format : str
@@ -93,7 +122,7 @@ def certify(record: Exported, X: Array, ours: Array, query: Array, format: str, 
 
     def why(row: int) -> str:
         """Say why the score of a row is another."""
-        if kind.rules is None or isinstance(record, Linear):
+        if kind.rules is None or not isinstance(record, TreeSum):
             return kind.sums
         return why_elsewhere(record, X[row], kind.rules(record, **given)) or kind.sums
 
@@ -117,21 +146,28 @@ def check_options(format: str, options: Mapping[str, Any]) -> Format:
     return kind
 
 
-def _check_format(record: Exported, format: str, options: dict[str, Any]) -> Format:
+def _check_format(record: Writable, format: str, options: dict[str, Any]) -> Format:
     """Return the format, after a check that it can hold the model and takes the options."""
     kind = check_options(format, options)
     if not isinstance(record, kind.takes):
+        what = "predicts grades" if isinstance(record, Graded) else "scores by a weighted sum of features"
         raise PodiumError(
-            f"The format {format} holds trees, but {record.name} scores by a weighted sum of features; formats for it "
-            f"are {', '.join(name for name, one in FORMATS.items() if Linear in one.takes)}."
+            f"The format {format} holds {'scores' if Linear in kind.takes else 'trees'}, but {record.name} {what}; "
+            f"formats for it are {', '.join(name for name, one in FORMATS.items() if type(record) in one.takes)}."
         )
+    for part in record.steps if isinstance(record, Graded) else (record,):
+        _check_scores(part, format, kind)
+    return kind
+
+
+def _check_scores(record: Exported, format: str, kind: Format) -> None:
+    """Refuse a sum that a format cannot hold."""
     if isinstance(record, TreeSum):
         _check_trees(record, format, kind)
     if kind.rules is not None and (isinstance(record, Linear) or kind.rules(record).value is np.float32):
         _check_float32(record, format)
     if kind.check is not None:
         kind.check(record)
-    return kind
 
 
 def _check_trees(record: TreeSum, format: str, kind: Format) -> None:
@@ -162,7 +198,7 @@ def _check_float32(record: Exported, format: str) -> None:
         )
 
 
-def _renamed(record: Exported, feature_names: Sequence[str] | None) -> Exported:
+def _renamed(record: Writable, feature_names: Sequence[str] | None) -> Writable:
     """Return the record with the names that its file shall have."""
     if feature_names is None:
         return record
@@ -172,4 +208,4 @@ def _renamed(record: Exported, feature_names: Sequence[str] | None) -> Exported:
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise PodiumError(f"feature_names must differ from each other; {twice!r} comes twice.")
-    return replace(record, feature_names=tuple(names))
+    return record.renamed(tuple(names)) if isinstance(record, Graded) else replace(record, feature_names=tuple(names))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from podium._validation import Array
 from podium.export import lightgbm_text, onnx_model, python_code, ranklib_text, scorecard, solr, sql, xgboost_json
 from podium.export.ensemble import Linear, TreeSum
+from podium.export.graded import Graded
 from podium.export.tree_text import Rules
 
 
@@ -50,6 +51,7 @@ class Format:
 
 FLOAT32 = "it adds up in float32"
 BOTH = (TreeSum, Linear)
+ALL = (TreeSum, Linear, Graded)
 FORMATS: dict[str, Format] = {
     "ranklib": Format(
         ranklib_text.write, ranklib_text.score, FLOAT32, ranklib_text.rules, missing=ranklib_text.MISSING
@@ -59,9 +61,9 @@ FORMATS: dict[str, Format] = {
     ),
     "lightgbm": Format(lightgbm_text.write, lightgbm_text.score, rules=lightgbm_text.rules, categories=True),
     "solr": Format(solr.write, solr.score, FLOAT32, solr.rules, BOTH, solr.MISSING, ("name", "store")),
-    "onnx": Format(onnx_model.write, onnx_model.score, FLOAT32, onnx_model.rules, BOTH),
-    "sql": Format(sql.write, sql.score, takes=BOTH, check=sql.check, categories=True),
-    "python": Format(python_code.write, python_code.score, takes=BOTH, categories=True),
+    "onnx": Format(onnx_model.write, onnx_model.score, FLOAT32, onnx_model.rules, ALL),
+    "sql": Format(sql.write, sql.score, takes=ALL, check=sql.check, categories=True),
+    "python": Format(python_code.write, python_code.score, takes=ALL, categories=True),
     "scorecard": Format(scorecard.write, scorecard.score, options=("layout",), check=scorecard.check),
 }
 """Every format by its name."""

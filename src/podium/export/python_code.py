@@ -1,7 +1,8 @@
-"""A Python module with one function, `score`, that needs no other package; None and NaN are missing."""
+"""A Python module with one function, `score` or `grade`, that needs no other package; None and NaN are missing."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 import numpy as np
@@ -10,25 +11,46 @@ from podium._validation import Array
 from podium._version import __version__
 from podium.export import step_functions
 from podium.export.ensemble import Exported, Linear, TreeSum
+from podium.export.graded import Graded, Writable
 from podium.export.tree_text import OURS, feature_names, other_way
 
-HEAD = '''"""Scores of a {name}, written by Podium {version}."""
+HEAD = '''"""{what} a {name}, written by Podium {version}."""
 {imports}
 FEATURES = {features}
 
+'''
 
-def score(row):
-    """Return the score of one row: higher stands higher.
-
+READ = '''
     row: values in the order of FEATURES, or a dict of them by name; None, NaN and absent names are missing.
     """
     if hasattr(row, "keys"):
         row = [row.get(name) for name in FEATURES]
     if len(row) != len(FEATURES):
-        raise ValueError(f"a row has {{len(FEATURES)}} values; got {{len(row)}}")
-    return _sum([None if x is None or x != x else x for x in row])
+        raise ValueError(f"a row has {len(FEATURES)} values; got {len(row)}")
+    values = [None if x is None or x != x else x for x in row]
+'''
+
+SCORE = f'''
+def score(row):
+    """Return the score of one row: higher stands higher.
+{READ}    return _sum(values)
 
 '''
+
+GRADE = f'''
+def grade(row):
+    """Return the grade of one row, one of GRADES.
+{READ}    return GRADES[sum(total(values) >= limit for total, limit in STEPS_UP)]
+
+
+# from the lowest to the highest
+GRADES = '''
+
+STEPS_UP = """
+
+# a row is one grade higher for each of these sums that reaches its limit
+STEPS_UP = {cells}
+"""
 
 LINEAR = """
 # weight, and the value that a missing one counts as
@@ -99,25 +121,46 @@ def _sum(row):
 """
 
 
-def write(record: Exported) -> str:
+def write(record: Writable) -> str:
     """Return the module."""
-    by_steps = isinstance(record, TreeSum) and step_functions.is_stumps(record)
-    imports = "\nfrom bisect import bisect_left\n" if by_steps else ""
-    names = _tuple(map(repr, feature_names(record)))
-    head = HEAD.format(name=record.name, version=__version__, imports=imports, features=names)
+    parts = record.steps if isinstance(record, Graded) else (record,)
+    by_steps = any(isinstance(part, TreeSum) and step_functions.is_stumps(part) for part in parts)
+    head = HEAD.format(
+        what="Grades by" if isinstance(record, Graded) else "Scores of", name=record.name, version=__version__,
+        features=_tuple(map(repr, feature_names(parts[0]))),
+        imports="\nfrom bisect import bisect_left\n" if by_steps else "",
+    )  # fmt: skip
+    if not isinstance(record, Graded):
+        return head + SCORE + _body(record)
+    bodies = "\n".join(_body(part, f"_{k + 1}") for k, part in enumerate(parts))
+    limits = enumerate(record.thresholds.tolist())
+    sums = (f"(_sum_{min(k, len(parts) - 1) + 1}, {_literal(limit)})" for k, limit in limits)
+    classes = _tuple(map(repr, record.classes))
+    return f"{head}{GRADE}{classes}\n\n{bodies}{STEPS_UP.format(cells=_tuple(sums))}"
+
+
+def _body(record: Exported, suffix: str = "") -> str:
+    """Return the numbers of a sum and the function that adds it up, all names with a suffix."""
     if isinstance(record, Linear):
         pairs = zip(record.weights.tolist(), record.missing.tolist(), strict=True)
-        body = LINEAR.format(cells=_tuple(_literal(pair) for pair in pairs), constant=_literal(record.intercept))
-    elif step_functions.is_stumps(record):
+        given = {"cells": _tuple(_literal(pair) for pair in pairs), "constant": _literal(record.intercept)}
+        return _suffixed(LINEAR, suffix).format(**given)
+    if step_functions.is_stumps(record):
         rows = [(s.feature, s.thresholds.tolist(), s.values.tolist(), s.missing) for s in step_functions.steps(record)]
-        body = STEPS.format(cells=_tuple(map(_literal, rows)), constant=_literal(step_functions.constant(record)))
-    else:
-        body = _trees(record)
-    return head + body
+        given = {"cells": _tuple(map(_literal, rows)), "constant": _literal(step_functions.constant(record))}
+        return _suffixed(STEPS, suffix).format(**given)
+    return _trees(record, suffix)
 
 
-def score(record: Exported, X: Array) -> Array:
-    """Score rows as the module does."""
+def _suffixed(template: str, suffix: str) -> str:
+    """Return a template with a suffix on each name that it defines."""
+    return re.sub(r"\b(WEIGHTS|STEPS|TREES|SETS|_sum)\b", rf"\1{suffix}", template)
+
+
+def score(record: Writable, X: Array) -> Array:
+    """Score rows, or grade them, as the module does."""
+    if isinstance(record, Graded):
+        return record.grades(X, score)
     if isinstance(record, TreeSum):
         return step_functions.score(record, X) if step_functions.is_stumps(record) else OURS.score(record, X)
     rows = X.astype(np.float64)
@@ -127,14 +170,14 @@ def score(record: Exported, X: Array) -> Array:
     return total
 
 
-def _trees(record: TreeSum) -> str:
+def _trees(record: TreeSum, suffix: str = "") -> str:
     """Return the trees and how they are added up; equal sets are written once."""
     sets: dict[tuple[object, ...], int] = {}
     cells, constant = _tuple(map(_literal, _tree_rows(record, sets))), _literal(record.base)
     if not sets:
-        return TREES.format(cells=cells, constant=constant)
+        return _suffixed(TREES, suffix).format(cells=cells, constant=constant)
     written = (f"{{{', '.join(map(repr, values))}}}" if values else "set()" for values in sets)
-    return SETS.format(cells=cells, constant=constant, sets=_tuple(written))
+    return _suffixed(SETS, suffix).format(cells=cells, constant=constant, sets=_tuple(written))
 
 
 def _tree_rows(record: TreeSum, sets: dict[tuple[object, ...], int]) -> Iterable[tuple[object, ...]]:

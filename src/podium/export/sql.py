@@ -18,6 +18,7 @@ from podium._validation import Array, PodiumError
 from podium.data.categories import Category
 from podium.export import step_functions
 from podium.export.ensemble import Exported, Linear, TreeSum
+from podium.export.graded import Graded, Writable
 from podium.export.tree_text import Rules, feature_names, finite, other_way
 from podium.stumps import StepFunction
 from podium.trees import RegressionTree, left_sides
@@ -31,11 +32,24 @@ NEAR_MIDDLE = Decimal("0.49")
 """Of the distance between two float64: SQLite's error in reading a number, in 64 bits of precision, is below 1/100."""
 
 
-def write(record: Exported) -> str:
-    """Return the expression, on several lines."""
+def write(record: Writable) -> str:
+    """Return the expression, on several lines: of the score, or of the grade in its label."""
+    if not isinstance(record, Graded):
+        return _score_of(record)
+    sums = [_score_of(step).strip() for step in record.steps]
+    limits = zip(
+        sums * (len(record.thresholds) if len(sums) == 1 else 1), finite(record.thresholds).tolist(), strict=True
+    )
+    above = [f"CASE WHEN {total}\n>= {_number(limit)} THEN 1 ELSE 0 END" for total, limit in limits]
+    labels = " ".join(f"WHEN {grade} THEN {_label(label)}" for grade, label in enumerate(record.classes))
+    return f"CASE {pairwise_sum(above, _added)}\n{labels} END\n"
+
+
+def _score_of(record: Exported) -> str:
+    """Return the expression of a score."""
     names = [_quoted(name) for name in feature_names(record)]
     terms = _linear(record, names) if isinstance(record, Linear) else _trees(record, names)
-    return pairwise_sum(terms, lambda one, two: f"({one}\n+ {two})") + "\n"
+    return pairwise_sum(terms, _added) + "\n"
 
 
 def check(record: Exported) -> None:
@@ -55,8 +69,10 @@ def check(record: Exported) -> None:
             )
 
 
-def score(record: Exported, X: Array) -> Array:
-    """Score rows as a database does."""
+def score(record: Writable, X: Array) -> Array:
+    """Score rows, or grade them, as a database does."""
+    if isinstance(record, Graded):
+        return record.grades(X, score)
     rows = X.astype(np.float64)
     if isinstance(record, Linear):
         filled = np.where(np.isnan(rows), record.missing, rows)
@@ -158,6 +174,16 @@ def _category(value: Category) -> str:
             raise PodiumError(f"SQL cannot carry the category {value!r}: a text there has no null character.")
         return "'" + value.replace("'", "''") + "'"
     return str(value).upper() if isinstance(value, bool | int) else _number(value)
+
+
+def _added(one: str, two: str) -> str:
+    """Return the expression of a sum of two."""
+    return f"({one}\n+ {two})"
+
+
+def _label(value: object) -> str:
+    """Return the label of a grade."""
+    return _category(value if isinstance(value, str | bool | int | float) else str(value))
 
 
 def _double(expression: str) -> str:

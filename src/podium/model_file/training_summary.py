@@ -7,13 +7,19 @@ from typing import Any
 
 import numpy as np
 
+from podium._sparse import is_sparse
 from podium._types import Features
 from podium._validation import Array, FormatError
 from podium.model_file.schema import Scalar, Schema
 from podium.model_file.values import Content, Value
 
-COUNTS = Schema(*(Scalar(name, int) for name in ("rows", "queries", "features", "grades", "pairs")))
-"""What `training_summary_` says of the training data."""
+COUNTS = Schema(
+    *(Scalar(name, int) for name in ("rows", "queries", "features", "grades", "pairs")),
+    Scalar("missing", int, optional=True),
+)
+"""What `training_summary_` says of the training data; files of earlier versions do not say what was missing."""
+CELLS_AT_ONCE = 2**20
+"""Cells looked at together when missing values are counted."""
 
 
 class Evals:
@@ -44,10 +50,20 @@ FACTS = Schema(
 
 
 def summary_of(features: Features, labels: Array | None, n_queries: int = 0, n_pairs: int = 0) -> dict[str, int]:
-    """Return what there was to learn from: rows, queries, features, different labels, explicit pairs."""
+    """Return what there was to learn from: rows, queries, features, different labels, pairs, missing values."""
     grades = 0 if labels is None else len(np.unique(labels))
-    names = [field.name for field in COUNTS.fields]
-    return dict(zip(names, (features.shape[0], n_queries, features.shape[1], grades, n_pairs), strict=True))
+    n_rows, n_features = features.shape
+    counts = (n_rows, n_queries, n_features, grades, n_pairs, count_missing(features))
+    return dict(zip([field.name for field in COUNTS.fields], counts, strict=True))
+
+
+def count_missing(features: Features) -> int:
+    """Return how many values are missing: NaN, and what a sparse matrix leaves out."""
+    if is_sparse(features):
+        return int(features.shape[0]) * int(features.shape[1]) - int(np.count_nonzero(~np.isnan(features.data)))
+    # In blocks of rows: a mask of all cells would take an eighth of their memory.
+    parts = np.array_split(features, max(1, features.size // CELLS_AT_ONCE))
+    return sum(int(np.count_nonzero(np.isnan(part))) for part in parts)
 
 
 def training_content(ranker: object) -> Content:

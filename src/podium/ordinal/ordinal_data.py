@@ -40,6 +40,8 @@ class OrdinalData:
         The caller's number of each row.
     weight : ndarray of float64
         Weight of each row, for what is not a sum of costs: quantiles, means and draws of rows.
+    name : str
+        What an evaluation set is called; empty where the caller gave no name.
     """
 
     features: Features
@@ -50,6 +52,7 @@ class OrdinalData:
     convex: bool
     rows: Array
     weight: Array
+    name: str = ""
 
     @classmethod
     def from_arrays(

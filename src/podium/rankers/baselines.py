@@ -46,6 +46,9 @@ class _Baseline(Ranker):
 
     _parameter_constraints: ClassVar[dict[str, list[object]]] = {}
 
+    def __init__(self) -> None:
+        pass  # no parameters, said here: the signature of `Estimator.__new__` would take any
+
     def _learn(self, data: RankingData, evals: list[RankingData], init_model: Estimator | None = None) -> None:
         if evals or init_model is not None:
             raise PodiumError(

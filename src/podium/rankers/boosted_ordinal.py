@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from podium._types import MatrixLike
 from podium._validation import PodiumError
-from podium.boosting import Boosting, EvaluationSet, MonitoredRound, Staged
+from podium.boosting import Boosting, EvaluationSet, MonitoredRound, Staged, named_sets
 from podium.ordinal import MeanCost, OrdinalData, mean_cost
 from podium.rankers.boosted import Boosted
 from podium.rankers.estimator import Estimator, check_columns
@@ -33,6 +33,7 @@ class BoostedOrdinalRanker(OrdinalRanker, Boosted[AnyRound]):
         eval_set: Sequence[tuple[MatrixLike, ArrayLike]] | None = None,
         eval_cost: Sequence[ArrayLike | None] | None = None,
         init_model: Estimator | None = None,
+        eval_names: Sequence[str] | None = None,
     ) -> Self:
         """Learn to grade.
 
@@ -52,6 +53,8 @@ class BoostedOrdinalRanker(OrdinalRanker, Boosted[AnyRound]):
             Costs of each evaluation set, beside `eval_set`; needed with `sample_cost`.
         init_model : fitted ranker of the same class, optional
             Go on from the rounds that its `predict` uses; `n_estimators` counts the rounds in all.
+        eval_names : list of str, optional
+            What the evaluation sets are called in `evals_result_` and in messages; by default validation_0 and so on.
 
         Returns
         -------
@@ -61,7 +64,7 @@ class BoostedOrdinalRanker(OrdinalRanker, Boosted[AnyRound]):
         data = self._gate(X, y, sample_cost, sample_weight)
         evals = check_eval_sets(data, eval_set, eval_cost, self.cost, sample_cost is not None)
         self._check_boosting(evals, init_model)
-        self._run(data, evals, init_model)
+        self._run(data, named_sets(evals, eval_names), init_model)
         self._describe(data)
         return self
 
@@ -83,7 +86,7 @@ class BoostedOrdinalRanker(OrdinalRanker, Boosted[AnyRound]):
         why_nothing: Callable[[str], str] = lambda reason: reason,
     ) -> None:
         """Go through the rounds, with the evaluation sets measured by their mean cost; `staged` follows grades."""
-        sets = [EvaluationSet(number, staged(one), mean_cost(one)) for number, one in enumerate(evals)]
+        sets = [EvaluationSet(number, staged(one), mean_cost(one), one.name) for number, one in enumerate(evals)]
         self._boost(boosting, sets, [MeanCost()], self._rounds_before(init_model), data, why_nothing)
 
 

@@ -19,11 +19,12 @@ from podium._sparse import is_sparse
 from podium._types import Features, MatrixLike
 from podium._validation import Array, PodiumError, check_queries
 from podium.data import Categories, group_rows, read_features
-from podium.export import Exported, export_model
+from podium.export import Exported, Writable, export_model, options_for_complete_rows
 from podium.model_file import MOST_FEATURES, Column, Content, Scalar, Schema, write_model
 from podium.model_file.saved_rankers import kept_parameters, make_ranker
 from podium.model_file.training_summary import take_training, training_content
 from podium.rankers.explained import Explained
+from podium.rankers.other_spellings import OURS, check_parameter_names
 
 COLUMNS = Schema(
     Scalar("n_features", int, (1, MOST_FEATURES), attribute="n_features_in_"),
@@ -54,12 +55,26 @@ class Estimator(Explained, BaseEstimator, ABC):
     Attributes
     ----------
     training_summary_ : dict
-        What it learned from: "rows", "queries", "features", "grades" (different labels) and explicit "pairs".
+        What it learned from: "rows", "queries", "features", "grades" (different labels), explicit "pairs", and
+        "missing" values of features (models that an earlier version saved lack the last).
     """
 
     _kept: ClassVar[Schema] = Schema()
     _categories: Categories | None = None
     training_summary_: dict[str, int]
+
+    def __new__(cls, *_: Any, **given: Any) -> Self:
+        """Answer the spellings of other libraries with ours; what else is not known, Python refuses by itself."""
+        theirs = [name for name in given if name in OURS and name not in cls._get_param_names()]
+        check_parameter_names(cls.__name__, theirs, cls._get_param_names() if theirs else ())
+        made: Self = super().__new__(cls)
+        return made
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name; those of a ranker inside it as ``estimator__name``."""
+        check_parameter_names(type(self).__name__, params, self._get_param_names())
+        super().set_params(**params)
+        return self
 
     @abstractmethod
     def _score(self, features: Features) -> Array:
@@ -158,7 +173,8 @@ class Estimator(Explained, BaseEstimator, ABC):
     ) -> None:
         """Write the fitted ranker to a file that other programs score with; an old file stays whole if this fails.
 
-        What the format cannot express is refused. `podium.export_report` says what would change there.
+        What the format cannot express is refused; ordinal rankers, which predict grades, can be written as onnx, sql and
+        python. `podium.export_report` says what would change there.
 
         Parameters
         ----------
@@ -169,11 +185,23 @@ class Estimator(Explained, BaseEstimator, ABC):
         **options
             ``missing`` (ranklib, xgboost-json, solr) is what the reader does with missing values: "child" (goes where
             the model sends it), "zero" (counts as 0), "right" (goes right), or "absent" (there never are any); a model
-            that differs is refused. ``name`` and ``store`` (solr) name the model and its feature store. ``layout``
-            (scorecard) is "csv" or "html", by default the file's ending.
+            that differs is refused. Where no value was missing in training, "absent" is taken, with a warning, for a
+            model that the default would refuse. ``name`` and ``store`` (solr) name the model and its feature store.
+            ``layout`` (scorecard) is "csv" or "html", by default the file's ending.
         """
         check_is_fitted(self)
-        export_model(self._exported(), path, format, feature_names, **options)
+        record = self._export_record()
+        if getattr(self, "training_summary_", {}).get("missing") == 0:
+            options = options_for_complete_rows(record, format, options)
+        export_model(record, path, format, feature_names, **options)
+
+    def _export_record(self) -> Writable:
+        """Return the fitted ranker as formats write it, or refuse it with the reason."""
+        return self._exported()
+
+    def _export_values(self, features: Features) -> Array:
+        """Return what an exported file would say of rows, as numbers: scores, or grades 0 … K-1."""
+        return self._score(features)
 
     def _exported(self) -> Exported:
         """Return the fitted ranker as a sum of trees or of features, or refuse it with the reason."""
@@ -190,7 +218,7 @@ class Estimator(Explained, BaseEstimator, ABC):
 def names_of(ranker: object) -> list[str] | None:
     """Return the feature names that a fitted ranker has, if any."""
     names = getattr(ranker, "feature_names_in_", None)
-    return None if names is None else names.tolist()
+    return None if names is None else list(names)
 
 
 def check_columns(data: Table, n_features: int, names: list[str] | None, start: str) -> None:

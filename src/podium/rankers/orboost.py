@@ -20,6 +20,7 @@ from podium._compiled import thread_count, threads_for
 from podium._types import Features, MatrixLike
 from podium._validation import Array, FormatError
 from podium.binning import bin_features
+from podium.export import Graded, TreeSum, stump_tree
 from podium.model_file import REAL, Column, Content, Schema
 from podium.ordinal import (
     THRESHOLDS,
@@ -177,6 +178,12 @@ class ORBoost(BoostedOrdinalRanker[ThresholdRound]):
 
     def _grade(self, features: Features) -> Array:
         return np.searchsorted(self.thresholds_, self._score(features), side="right")
+
+    def _export_record(self) -> Graded:
+        rounds = self.rounds_[: self.best_iteration_]
+        trees = tuple(stump_tree(one.ranking, one.alpha) for one in rounds if isinstance(one.ranking, Stump))
+        score = TreeSum(trees, 0.0, self.n_features_in_, self._names(), type(self).__name__)
+        return self._graded(score, self.thresholds_)
 
     def staged_predict(self, X: MatrixLike) -> Iterator[Array]:
         """Yield the grade of each row after each round, as the labels of the fit have it."""

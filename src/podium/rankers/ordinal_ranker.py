@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from os import PathLike
-from typing import ClassVar, Self
+from typing import ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,6 +16,7 @@ from sklearn.base import ClassifierMixin
 from podium._magnitudes import scaled_weight
 from podium._types import Features, MatrixLike
 from podium._validation import Array, FormatError, PodiumError, check_weight
+from podium.export import Exported, Graded, Linear
 from podium.model_file import Content, Scalar, Schema
 from podium.model_file.training_summary import summary_of
 from podium.ordinal import COSTS, OrdinalData, cost_matrix, grades_of, row_costs
@@ -129,6 +130,17 @@ class OrdinalRanker(ClassifierMixin, Estimator):
     def _score(self, features: Features) -> Array:
         return 1.0 + self._grade(features)
 
+    def _export_record(self) -> Graded:
+        """Return what gives the grades; a ranker that cuts a score gives the score to `_graded`."""
+        raise PodiumError(f"{type(self).__name__} is no sum of trees nor of features that is cut into grades.")
+
+    def _export_values(self, features: Features) -> Array:
+        return self._grade(features).astype(np.float64)
+
+    def _graded(self, score: Exported, thresholds: Array) -> Graded:
+        """Return a score, and the thresholds that it reaches, as formats write them."""
+        return Graded((score,), thresholds, tuple(self.classes_.tolist()), type(self).__name__)
+
     def _check_parameters(self) -> None:
         super()._check_parameters()
         if isinstance(self.cost, str) and self.cost not in COSTS:
@@ -144,3 +156,19 @@ class OrdinalRanker(ClassifierMixin, Estimator):
                 cost_matrix(self.cost, self.classes_)
             except (PodiumError, TypeError) as error:
                 raise FormatError(path, f"a parameter cannot be used. {str(error).rstrip('.')}") from None
+
+
+class OnScale(Protocol):
+    """What an ordinal ranker of scaled features has."""
+
+    means_: Array
+    deviations_: Array
+
+    def _names(self) -> tuple[str, ...] | None:
+        """Return the names of the columns of the fit, if they had any."""
+
+
+def scaled_sum(ranker: OnScale, weights: Array) -> Linear:
+    """Return the weighted sum of features on their scale, a missing one at its mean, as a sum of the features."""
+    own = weights / ranker.deviations_
+    return Linear(own, ranker.means_, -float(own @ ranker.means_), ranker._names(), type(ranker).__name__)

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Integral
 from os import PathLike
 from typing import Any, ClassVar, Self
@@ -21,9 +22,11 @@ from podium._sparse import take_rows
 from podium._types import Features, Learner, MatrixLike
 from podium._validation import Array, FormatError, PodiumError, check_queries, check_scores, check_weight
 from podium.data import canonical_order, hash_features, row_keys
+from podium.export import Graded, negated
 from podium.model_file import Content, Scalar, Schema
 from podium.model_file.saved_rankers import content_of, inner_ranker
 from podium.ordinal import CUTS, NUMBER_KINDS, OrdinalData, OrdinalStumpLearner, StepWeights, cost_steps
+from podium.rankers.estimator import Estimator
 from podium.rankers.lambdamart import MART
 from podium.rankers.ordinal_ranker import OrdinalRanker
 
@@ -180,6 +183,12 @@ class OrdinalThresholds(OrdinalRanker):
 
     def _grade(self, features: Features) -> Array:
         return np.searchsorted(self.thresholds_, self._score(features), side="right")
+
+    def _export_record(self) -> Graded:
+        if not isinstance(self.estimator_, Estimator):
+            raise PodiumError(f"Rankers of Podium can be exported; {type(self.estimator_).__name__} is not one.")
+        score = replace(self.estimator_._exported(), feature_names=self._names())
+        return self._graded(score if self.direction_ > 0 else negated(score), self.thresholds_)
 
     def _learned(self) -> Content:
         return {**super()._learned(), "estimator": content_of(self.estimator_)}

@@ -9,12 +9,14 @@ from numbers import Integral
 from os import PathLike
 from typing import ClassVar
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import Tags
 
 from podium._compiled import threads_for
 from podium._types import Features
 from podium._validation import Array, FormatError
+from podium.export import Graded, graded_votes
 from podium.model_file import Content
 from podium.ordinal import OrdinalData, OrdinalStump, OrdinalStumpLearner, StepWeights, cost_steps
 from podium.ordinal.ordinal_columns import STUMPS, stumps_from_columns
@@ -96,6 +98,10 @@ class ORStump(OrdinalRanker):
 
     def _grade(self, features: Features) -> Array:
         return self.stump_.grades(features)
+
+    def _export_record(self) -> Graded:
+        votes = np.ones(1)
+        return graded_votes([self.stump_], votes, self.classes_, self._names(), self.n_features_in_, "ORStump")
 
     def _learned(self) -> Content:
         return {**super()._learned(), **STUMPS.write_rows([self.stump_])}

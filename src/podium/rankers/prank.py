@@ -15,12 +15,13 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from podium._types import Features, Seed
 from podium._validation import Array, check_seed
+from podium.export import Graded
 from podium.model_file import Column, Scalar, Schema
 from podium.ordinal import OrdinalData
 from podium.ordinal.ordinal_columns import CUTS, SCALING
 from podium.ordinal.perceptron import pocket_perceptron
 from podium.ordinal.scaling import Scaling
-from podium.rankers.ordinal_ranker import OrdinalRanker
+from podium.rankers.ordinal_ranker import OrdinalRanker, scaled_sum
 
 
 class PRank(OrdinalRanker):
@@ -105,6 +106,9 @@ class PRank(OrdinalRanker):
 
     def _grade(self, features: Features) -> Array:
         return np.searchsorted(self.thresholds_, self._score(features), side="right")
+
+    def _export_record(self) -> Graded:
+        return self._graded(scaled_sum(self, self.coef_), self.thresholds_)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from podium._magnitudes import scaled_weight
 from podium._types import Features, MatrixLike, PairsLike, QueryWeight
 from podium._validation import Array, PodiumError, check_labels, check_queries, check_weight
-from podium.boosting import EvaluationSet, ScoredRound, evaluation_sets
+from podium.boosting import EvaluationSet, ScoredRound, evaluation_sets, named_sets
 from podium.data import Categories, RankingData, group_rows, warn_of_one_query
 from podium.measures import Measure, measure_queries, parse_measure, weighted_mean
 from podium.model_file.training_summary import summary_of
@@ -44,6 +44,7 @@ class Ranker(Estimator):
         eval_qid: Sequence[ArrayLike | None] | None = None,
         eval_group: Sequence[ArrayLike | None] | None = None,
         init_model: Estimator | None = None,
+        eval_names: Sequence[str] | None = None,
     ) -> Self:
         """Learn to rank.
 
@@ -70,6 +71,8 @@ class Ranker(Estimator):
             Queries of each evaluation set; they must be given where those of the training rows are.
         init_model : fitted ranker of the same class, optional
             Go on from its rounds; `n_estimators` counts the rounds in all.
+        eval_names : list of str, optional
+            What the evaluation sets are called in `evals_result_` and in messages; by default validation_0 and so on.
 
         Returns
         -------
@@ -87,7 +90,7 @@ class Ranker(Estimator):
             _check_eval_queries(data, one, number, self._by_query)
         if init_model is not None and hasattr(init_model, "n_features_in_"):
             check_columns(data, init_model.n_features_in_, names_of(init_model), "init_model must have")
-        self._learn(data, evals, init_model)
+        self._learn(data, named_sets(evals, eval_names), init_model)
         self._describe(data)
         return self
 

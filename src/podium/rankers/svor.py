@@ -16,13 +16,14 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from podium._compiled import SCORE
 from podium._types import Features, Seed
-from podium._validation import Array, check_seed
+from podium._validation import Array, PodiumError, check_seed
+from podium.export import Graded
 from podium.model_file import Column, Scalar, Schema
 from podium.ordinal import OrdinalData, cost_steps
 from podium.ordinal.ordinal_columns import CUTS, SCALING
 from podium.ordinal.scaling import Scaling
 from podium.ordinal.support_vectors import KERNELS, ExtendedMachine, fill_kernel
-from podium.rankers.ordinal_ranker import OrdinalRanker
+from podium.rankers.ordinal_ranker import OrdinalRanker, scaled_sum
 
 C_GRID = tuple(2.0**power for power in range(-20, 21, 2))
 """The values that OR section 5.2 tries."""
@@ -198,6 +199,15 @@ class SVOR(OrdinalRanker):
 
     def _grade(self, features: Features) -> Array:
         return np.searchsorted(self.thresholds_, self._score(features), side="left")
+
+    def _export_record(self) -> Graded:
+        if self.kernel != "linear":
+            raise PodiumError(
+                f"SVOR with kernel={self.kernel!r} is no sum of features, so no format can hold it; "
+                'kernel="linear" is one.'
+            )
+        # A score must be above a threshold here, and reach it there.
+        return self._graded(scaled_sum(self, self.support_vectors_[0]), np.nextafter(self.thresholds_, np.inf))
 
 
 def normalized_cost(grades: Array, costs: Array) -> float:

@@ -137,9 +137,11 @@ class TreeRankForest(_BaggedTrees):
     max_samples : float
         Rows that a tree draws, as a share of the rows.
     consensus : {"mean", "median"}
+        What becomes of the scores of all trees.
     max_bins : int
         Most bins of a feature.
     random_state : int, RandomState instance or None
+        Seed of the draws.
     n_jobs : int, optional
         Threads, which share out trees, and rows in `predict`; the answer does not depend on it.
 

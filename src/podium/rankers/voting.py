@@ -15,6 +15,7 @@ from sklearn.utils.validation import has_fit_parameter
 from podium._compiled import thread_count
 from podium._types import Features, Learner
 from podium._validation import Array, FormatError, PodiumError
+from podium.export import Graded, graded_votes
 from podium.model_file import Content, Value
 from podium.model_file.saved_rankers import content_of, inner_ranker
 from podium.ordinal import OrdinalStump, Votes, vote_of_stumps
@@ -59,6 +60,14 @@ class VotingRanker(OrdinalRanker):
         for ranker, weight in zip(rankers, weights.tolist(), strict=True):
             votes.add(grades_by(ranker, features, self.classes_), weight)
             yield votes
+
+    def _export_record(self) -> Graded:
+        rankers, votes = self._voters()
+        stumps = stumps_of(rankers)
+        if stumps is None:
+            other = next(type(ranker).__name__ for ranker in rankers if type(ranker) is not ORStump)
+            raise PodiumError(f"Votes of ORStump can be exported; this {type(self).__name__} has votes of {other}.")
+        return graded_votes(stumps, votes, self.classes_, self._names(), self.n_features_in_, type(self).__name__)
 
     def _check_parameters(self) -> None:
         """Check parameters, and refuse a base that does not heed costs."""

@@ -1,19 +1,22 @@
 """Files to arrays: LETOR and SVMlight, CSV and Parquet, TREC runs and judgements, pairs, sizes and weights.
 
-Every reader of text takes plain and gzip files alike, reads all of a file or raises, and names the file and
-the line in what it raises.
+Every reader of text takes plain and packed files (gzip, xz, zstandard) alike, reads all of a file or raises, and names
+the file and the line in what it raises.
 """
 
 from podium.readers.letor import read_letor
+from podium.readers.packed_files import PACKED_ENDINGS, open_unpacked
 from podium.readers.ranking_table import RankingTable
 from podium.readers.side_files import read_pairs, read_query_sizes, read_weights
 from podium.readers.tables import read_csv, read_parquet
 from podium.readers.trec import Qrels, Run, read_qrels, read_run
 
 __all__ = [
+    "PACKED_ENDINGS",
     "Qrels",
     "RankingTable",
     "Run",
+    "open_unpacked",
     "read_csv",
     "read_letor",
     "read_pairs",

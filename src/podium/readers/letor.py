@@ -40,7 +40,7 @@ def read_letor(
 
     Features are numbered from 1, in any order within a line, each at most once. Blank lines and lines with
     only a comment are left out; lines may end with LF, CRLF or CR. Every number is what ``float`` makes of it; ``nan``
-    is a missing value. The file may be packed with gzip, whatever its name.
+    is a missing value. The file may be packed with gzip, xz or zstandard, whatever its name.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def read_letor(
     ------
     FormatError
         If a line is broken (with its number and text), if only some lines have a qid, if the file is
-        binary, a damaged .gz, or without rows. Nothing is returned of such a file.
+        binary, damaged where it is packed, or without rows. Nothing is returned of such a file.
     SizeError
         If a dense `X` takes more memory than there is.
     FileNotFoundError

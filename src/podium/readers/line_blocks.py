@@ -6,15 +6,14 @@ look like; a bar shows the way through large ones.
 
 from __future__ import annotations
 
-import gzip
 import os
 import sys
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import BinaryIO, TypeAlias, cast
+from typing import BinaryIO, TypeAlias
 
 from podium._validation import FormatError
+from podium.readers.packed_files import open_unpacked
 
 PathLike: TypeAlias = "str | os.PathLike[str]"
 
@@ -23,40 +22,15 @@ BLOCK_BYTES = 1 << 22
 PROGRESS_BYTES = 50_000_000
 """Files above this size get a bar by themselves: below it a reader is done before the eye has found it."""
 
-_GZIP = b"\x1f\x8b"
 _BOM = b"\xef\xbb\xbf"
 _KNOWN = {
     b"PAR1": "a Parquet file; read it with read_parquet",
     b"\x89PNG": "a PNG image",
     b"PK\x03\x04": "a zip archive; unpack it first",
     b"BZh": "a bzip2 file; unpack it first or pack it with gzip",
-    b"\xfd7zXZ": "an xz file; unpack it first or pack it with gzip",
-    b"\x28\xb5\x2f\xfd": "a zstandard file; unpack it first or pack it with gzip",
     b"\xff\xfe": "UTF-16 text; save it as UTF-8",
     b"\xfe\xff": "UTF-16 text; save it as UTF-8",
 }
-
-
-@contextmanager
-def open_unpacked(path: PathLike) -> Iterator[tuple[BinaryIO, BinaryIO]]:
-    """Open `path` and give its bytes, unpacked where they are gzip's, and the file as it lies on disk."""
-    with open(path, "rb") as packed:
-        if packed.peek(2)[:2] == _GZIP:
-            with gzip.GzipFile(fileobj=packed) as stream, _gzip_errors(path):
-                yield cast(BinaryIO, stream), packed
-        else:
-            yield packed, packed
-
-
-@contextmanager
-def _gzip_errors(path: PathLike) -> Iterator[None]:
-    """Say of a .gz that cannot be unpacked which file it is and what to do."""
-    try:
-        yield
-    except EOFError as error:
-        raise FormatError(path, "the .gz ends too early; copy or download the whole file again") from error
-    except (gzip.BadGzipFile, zlib.error) as error:
-        raise FormatError(path, f"the .gz is damaged ({error}); copy or download it again") from error
 
 
 def line_blocks(path: PathLike, progress: bool | None = None) -> Iterator[bytes]:
@@ -67,7 +41,7 @@ def line_blocks(path: PathLike, progress: bool | None = None) -> Iterator[bytes]
     Parameters
     ----------
     path : str or path-like
-        A text file, plain or gzip. A byte-order mark at its start is left out.
+        A text file, plain or packed. A byte-order mark at its start is left out.
     progress : bool, optional
         Show a bar on stderr. None shows one for files above 50 MB when stderr is a terminal.
     """

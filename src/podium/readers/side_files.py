@@ -10,7 +10,7 @@ from podium.readers.spans import LineColumns, read_columns
 
 
 def read_pairs(path: PathLike, *, progress: bool | None = None) -> PairArrays:
-    """Read pairs as CatBoost has them: lines of ``winner loser`` or ``winner loser weight``; gzip too.
+    """Read pairs as CatBoost has them: lines of ``winner loser`` or ``winner loser weight``; packed files too.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def _refuse(columns: LineColumns, bad: np.ndarray, problem: str) -> None:
 
 
 def read_query_sizes(path: PathLike) -> np.ndarray:
-    """Read a LightGBM ``.query`` file: the number of rows of each query, one a line; gzip too.
+    """Read a LightGBM ``.query`` file: the number of rows of each query, one a line; packed files too.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def read_query_sizes(path: PathLike) -> np.ndarray:
 
 
 def read_weights(path: PathLike) -> np.ndarray:
-    """Read a LightGBM ``.weight`` file: the weight of each row, one a line; gzip too.
+    """Read a LightGBM ``.weight`` file: the weight of each row, one a line; packed files too.
 
     Parameters
     ----------

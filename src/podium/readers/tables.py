@@ -15,7 +15,8 @@ import numpy as np
 from podium._compiled import ROW, SCORE
 from podium._memory import enough_memory
 from podium._validation import FormatError, PodiumError, near_matches
-from podium.readers.line_blocks import PathLike, open_unpacked, refuse_binary
+from podium.readers.line_blocks import PathLike, refuse_binary
+from podium.readers.packed_files import open_unpacked
 from podium.readers.ranking_table import RankingTable, check_dtype
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def read_csv(
     delimiter: str = ",",
     dtype: DTypeLike = np.float64,
 ) -> RankingTable:
-    r"""Read a CSV file whose first line names the columns; gzip too.
+    r"""Read a CSV file whose first line names the columns; packed (gzip, xz, zstandard) too.
 
     Parameters
     ----------
@@ -200,7 +201,7 @@ def _csv_names(path: PathLike, delimiter: str) -> list[str]:
         raise PodiumError(f"delimiter must be one character; got {delimiter!r}.")
     with open_unpacked(path) as (stream, _):
         refuse_binary(path, stream.read(8192))
-        stream.seek(0)
+    with open_unpacked(path) as (stream, _):  # anew: not everything that is packed can be gone back in
         text = io.TextIOWrapper(stream, "utf-8-sig", errors="backslashreplace", newline="")
         try:
             names = next(csv.reader(text, delimiter=delimiter), None)

@@ -50,7 +50,7 @@ class Qrels(NamedTuple):
 
 
 def read_run(path: PathLike, *, progress: bool | None = None) -> Run:
-    """Read a TREC run: lines of ``query Q0 document rank score tag``, blank-separated; gzip too.
+    """Read a TREC run: lines of ``query Q0 document rank score tag``, blank-separated; packed files too.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def read_run(path: PathLike, *, progress: bool | None = None) -> Run:
 
 
 def read_qrels(path: PathLike, *, progress: bool | None = None) -> Qrels:
-    """Read TREC judgements: lines of ``query 0 document relevance``, blank-separated; gzip too.
+    """Read TREC judgements: lines of ``query 0 document relevance``, blank-separated; packed files too.
 
     Parameters
     ----------

@@ -1,0 +1,114 @@
+"""The settings of a training run: from --set and a TOML file, and as a model file keeps them."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from podium._validation import FormatError, near_matches
+from podium.cli.options import Source, setting
+from podium.cli.ranker_table import DEFAULT_RANKER, ranker_name
+from podium.model_file import Column, Content, Scalar, Schema, Value, read_model
+from podium.rankers import RANKERS, Estimator
+from podium.rankers.other_spellings import check_parameter_names
+
+RUN = Schema(
+    Scalar("command", str),
+    Scalar("data", str),
+    Column("eval", str),
+    Scalar("pairs", str, optional=True),
+)
+"""What a model file keeps of the run that made it, beside the ranker and its parameters."""
+WORDS = {"None": None, "null": None}
+"""What TOML has no word for."""
+
+
+class Config(NamedTuple):
+    """What a TOML file says of a run: the name of the ranker, if it does, and parameters."""
+
+    ranker: str | None = None
+    parameters: dict[str, Any] = {}  # noqa: RUF012 (never changed)
+
+
+def read_config(path: Path | None) -> Config:
+    """Read ``ranker = "LambdaMART"`` and a table ``[parameters]`` from a TOML file."""
+    if path is None:
+        return Config()
+    try:
+        content = tomllib.loads(path.read_text("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise FormatError(path, f"this is not TOML ({error})") from None
+    for key in content:
+        if key not in Config._fields:
+            raise FormatError(
+                path, f"a run has ranker and [parameters]; got {key!r}{near_matches(key, Config._fields)}"
+            )
+    config = Config(**content)
+    if not isinstance(config.ranker, str | None) or not isinstance(config.parameters, dict):
+        raise FormatError(path, "ranker must be a name in quotes and [parameters] a table")
+    return config._replace(parameters={key: _from_toml(value) for key, value in config.parameters.items()})
+
+
+def make_ranker(name: str | None, settings: Sequence[str], config: Config | None = None, **defaults: Any) -> Estimator:
+    """Return a ranker with parameters given as name=value, which go before those of a file."""
+    given = config or Config()
+    chosen = ranker_name(name or given.ranker or DEFAULT_RANKER, tuple(RANKERS))
+    known = list(RANKERS[chosen]().get_params(deep=False))
+    parameters = {**given.parameters, **dict(map(setting, settings))}
+    check_parameter_names(chosen, parameters, known)
+    quiet = {key: value for key, value in defaults.items() if key in known}
+    return RANKERS[chosen](**{**quiet, **parameters})
+
+
+def run_content(source: Source, eval_files: Sequence[Path], pairs: Path | None) -> Content:
+    """Return what a model file keeps of this run."""
+    command = shlex.join(["podium", *sys.argv[1:]])
+    content: Content = {"command": command, "data": str(source.file), "eval": [str(one) for one in eval_files]}
+    return content if pairs is None else {**content, "pairs": str(pairs)}
+
+
+def read_run(path: Path) -> dict[str, Any] | None:
+    """Return what a model file keeps of the run that made it, checked; None where it was saved from Python."""
+    content = read_model(path).get("run")
+    if content is None:
+        return None
+    found = RUN.read(content, path, {})
+    return {**found, "eval": list(found["eval"])}
+
+
+def to_toml(ranker: str, parameters: dict[str, Value], command: str | None) -> str:
+    """Return a run as `read_config` reads it; parameters that have no form in TOML are left out, as comments."""
+    lines = [f"# {command}"] if command else []
+    lines += [f"ranker = {json.dumps(ranker)}", "", "[parameters]"]
+    for name, value in parameters.items():
+        if name == "verbose":  # changes no model
+            continue
+        text = _toml_value(value)
+        lines.append(f"{name} = {text}" if text is not None else f"# {name}: not a plain value")
+    return "\n".join(lines)
+
+
+def _from_toml(value: Any) -> Any:
+    """Return a value with None for its word."""
+    return WORDS.get(value, value) if isinstance(value, str) else value
+
+
+def _toml_value(value: Any) -> str | None:
+    """Return a plain value as TOML has it; None for others."""
+    if isinstance(value, np.ndarray | tuple):
+        value = list(value.tolist() if isinstance(value, np.ndarray) else value)
+    if isinstance(value, list):
+        parts = [_toml_value(one) for one in value]
+        return None if None in parts else f"[{', '.join(str(part) for part in parts)}]"
+    if value is None:
+        return '"None"'
+    if isinstance(value, bool | int | str):
+        return json.dumps(value, ensure_ascii=False)
+    return repr(float(value)) if isinstance(value, float | np.floating) else None

@@ -1,0 +1,45 @@
+"""Standard input as a file: readers go through a file twice, and a pipe can be gone through once."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from os import PathLike
+from pathlib import Path
+
+STANDARD_INPUT = "-"
+"""How a command line names it."""
+
+
+class InputCopy(PathLike[str]):
+    """The path of a copy of standard input; messages call it by what it is.
+
+    Parameters
+    ----------
+    path : str
+        Of the copy.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __fspath__(self) -> str:
+        return self._path
+
+    def __str__(self) -> str:
+        return "standard input"
+
+
+@contextmanager
+def file_or_input(path: Path) -> Iterator[PathLike[str]]:
+    """Give a path that can be opened: as it is, or of a copy of standard input for ``-``."""
+    if str(path) != STANDARD_INPUT:
+        yield path
+        return
+    with tempfile.NamedTemporaryFile(prefix="podium-") as copy:
+        shutil.copyfileobj(sys.stdin.buffer, copy)
+        copy.flush()
+        yield InputCopy(copy.name)

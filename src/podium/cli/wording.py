@@ -1,0 +1,60 @@
+"""The library's messages in the words of the command line: options in the place of Python's parameters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+WORDS: tuple[tuple[str, str], ...] = (
+    (r'so missing="(\w+)" was taken', r"so --set missing=\1 was taken"),
+    (r'say missing="(\w+)"', r"give --set missing=\1"),
+    (r"beside feature_names; got (\w+)='?(.*?)'?\.$", r"beside --feature-names; got --set \1=\2."),
+    (r"give other names in feature_names", "give other names by --feature-names"),
+    (r"^feature_names must", "--feature-names must"),
+    (r"needs an eval_set to measure each round on", "needs data to measure each round on: give --eval"),
+    (r"give other data in eval_set or another eval_metric", "give another --eval, or another --set eval_metric"),
+    (r": give eval_qid or eval_group \(.*\)", ": give --eval-query-sizes, or a file with queries"),
+    (r": give qid or group \(.*\)", ": give --query-sizes, or a file with queries"),
+    (r"because neither qid nor group was given; .*$", "because the file names no queries; --qid '' says so."),
+    (r"such as \[\(X_valid, y_valid\)\]", "such as --eval valid.txt"),
+    (r"The '(\w+)' parameter of (\w+) must be", r"--set \1 of \2 must be"),
+    (r"consider sparse=True, or dtype='float32'", "consider a machine with more memory"),
+    (r"(, but \w+ is expecting \d+) features as input", r"\1 as the model has"),
+    (r"X has (\d+) features", r"The data has \1 features"),
+    (r"The feature names should match those that were passed during fit", "The columns must be those of the model"),
+    (r"init_model has (\d+) rounds already; n_estimators", r"The model has \1 rounds already; --set n_estimators"),
+    (r"; leave it out of features", ""),
+    (r"(feature number \d+ is larger than \d+)", r"\1, the last one of the training data"),
+    (r'kernel="linear" is one', "--set kernel=linear makes one"),
+)
+"""What is looked for in a message, and what stands there instead."""
+
+
+def in_options(message: str, eval_files: Sequence[Path] = (), names: Sequence[str] = ()) -> str:
+    """Return a message with options in the place of parameters, evaluation sets by their files, features by names.
+
+    Parameters
+    ----------
+    message : str
+    eval_files : sequence of path
+        Those of --eval, in their order.
+    names : sequence of str
+        Of the features, which the message counts from 0.
+    """
+    for pattern, words in WORDS:
+        message = re.sub(pattern, words, message)
+    message = re.sub(r"eval_set\[(\d+)\]", _file_of(eval_files), message)
+    if names:
+        message = re.sub(r"\bfeature (\d+)\b", lambda found: f"feature {names[int(found[1])]}", message)
+    return message.replace("eval_set", "--eval")
+
+
+def _file_of(eval_files: Sequence[Path]) -> Callable[[re.Match[str]], str]:
+    """Return what names the file of a numbered evaluation set."""
+
+    def name(found: re.Match[str]) -> str:
+        number = int(found[1])
+        return str(eval_files[number]) if number < len(eval_files) else f"--eval {number + 1}"
+
+    return name
