@@ -91,7 +91,11 @@ class Contest:
         by : {"nemenyi", "wilcoxon"}
             Which test parts them: the critical difference of average ranks, or Wilcoxon's with Holm's correction.
         """
-        return [self.names[first : last + 1] for first, last in alike_groups(len(self.names), self._test(by))]
+        return [self.names[first : last + 1] for first, last in self.runs(by)]
+
+    def runs(self, by: str = "nemenyi") -> list[tuple[int, int]]:
+        """Return the places of the first and the last ranking of each of the `groups`."""
+        return alike_groups(len(self.names), self._test(by))
 
     def to_dict(self) -> dict[str, Json]:
         """Return the contest as plain numbers, ready for JSON."""
@@ -138,7 +142,7 @@ class Contest:
             p_values = [p_value, f"{one.p_holm:.4f}", f"{one.wilcoxon_holm:.4f}"]
             rows.append([one.first, one.second, change, interval, *p_values, counts])
         header = ["ranking", "against", "change", level, "p", "p Holm", "Wilcoxon Holm", "won/lost/same"]
-        return table_of(f"{self.measure}, paired by query", header, rows)
+        return table_of(f"{self.measure}, paired by query", header, rows, n_names=2)
 
     def diagram(self, by: str = "nemenyi") -> str:
         """Return the critical-difference diagram as text (Demšar 2006; RB+ Figure 3).
@@ -148,7 +152,7 @@ class Contest:
         by : {"nemenyi", "wilcoxon"}
             As for `groups`.
         """
-        runs = alike_groups(len(self.names), self._test(by))
+        runs = self.runs(by)
         length = self.critical_difference if by == "nemenyi" else None
         test = "Nemenyi" if by == "nemenyi" else "Wilcoxon's test with Holm's correction"
         title = f"Average ranks by {self.measure} over {self.n_queries} queries; {test} at {self.alpha:.2g}"

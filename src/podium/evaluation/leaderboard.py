@@ -72,7 +72,7 @@ class AgainstOne:
                 *before, p_value, counts = one.texts()
                 rows.append([name, measure, *before, p_value, f"{self.corrected[name][measure]:.4f}", counts])
         header = ["ranking", "measure", "mean", "other", "change", level, "p", "p Holm", "won/lost/same"]
-        return table_of(f"against {self.name}, paired by query", header, rows)
+        return table_of(f"against {self.name}, paired by query", header, rows, n_names=2)
 
     def __str__(self) -> str:
         return plain_text(self.table())
@@ -176,7 +176,10 @@ class Leaderboard:
         """Return means and intervals as a rich table."""
         level = f"{100 * self.settings['confidence']:g}%"
         rows = [[name, *map(_cell, one.results.values())] for name, one in self.evaluations.items()]
-        n_queries = len(next(iter(self.evaluations.values())).queries)
+        best = next(iter(self.evaluations.values()))
+        n_queries = len(best.queries)
+        if any(one.n_empty for one in best.results.values()):
+            rows.append(["empty queries", *(str(one.n_empty) for one in best.results.values())])
         title = f"{n_queries} queries, convention {self.settings['convention']}; means with {level} intervals"
         return table_of(title, ["ranking", *self.measures], rows)
 

@@ -222,8 +222,8 @@ class Comparison:
         return plain_text(self.table())
 
 
-def table_of(title: str, header: list[str] | None, rows: list[list[str]]) -> Table:
-    """Return a rich table that fits a narrow terminal: names to the left, numbers to the right."""
+def table_of(title: str, header: list[str] | None, rows: list[list[str]], n_names: int = 1) -> Table:
+    """Return a rich table that fits a narrow terminal: names to the left in `n_names` columns, numbers to the right."""
     table = Table(
         title=title,
         title_justify="left",
@@ -234,7 +234,7 @@ def table_of(title: str, header: list[str] | None, rows: list[list[str]]) -> Tab
         pad_edge=False,
     )
     for i, name in enumerate(header or rows[0]):
-        table.add_column(name, justify="left" if i == 0 else "right", overflow="fold")
+        table.add_column(name, justify="left" if i < n_names else "right", overflow="fold")
     for row in rows:
         table.add_row(*row)
     return table

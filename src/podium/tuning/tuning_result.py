@@ -138,24 +138,26 @@ class Tuning:
 
     def table(self) -> Table:
         """Return the best trials as a rich table."""
-        names = list(self.best.parameters)
         with_rounds = self.best.rounds is not None
         rows = [
             [str(one.number), f"{one.value:.4f}{' pruned' if one.pruned else ''}"]
             + ([str(one.rounds)] if with_rounds else [])
-            + [f"{one.seconds:.2f}", *(_short(one.parameters[name]) for name in names)]
+            + [f"{one.seconds:.2f}", _texts(one.parameters)]
             for one in self.ordered[:MOST_SHOWN]
         ]
         n_pruned = sum(one.pruned for one in self.trials)
         done = f"{len(self.trials)} of {self.n_trials}" if self.interrupted else f"{self.n_trials}"
         title = f"{self.ranker}, {done} trials, {n_pruned} of them pruned; the best {len(rows)}"
-        header = ["trial", self.measure, *(["rounds"] if with_rounds else []), "seconds", *names]
-        return table_of(title, header, rows)
+        header = ["trial", self.measure, *(["rounds"] if with_rounds else []), "seconds", "parameters"]
+        table = table_of(title, header, rows)
+        table.columns[-1].justify = "left"
+        return table
 
     def __str__(self) -> str:
         return plain_text(self.table())
 
 
-def _short(value: Value) -> str:
-    """Return a value in a few digits."""
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+def _texts(parameters: dict[str, Value]) -> str:
+    """Return parameters in a line, numbers in a few digits."""
+    values = {name: f"{one:.4g}" if isinstance(one, float) else str(one) for name, one in parameters.items()}
+    return " ".join(f"{name}={text}" for name, text in values.items())
