@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from io import BytesIO
+from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any
 
@@ -124,9 +124,10 @@ def _write_chart(contest: Contest, path: Path) -> None:
     """Write the critical-difference diagram of a contest, whole or not at all."""
     from podium.plots import critical_difference
 
-    written = BytesIO()
+    kind = path.suffix.lower().lstrip(".")
+    picture, text = BytesIO(), StringIO()
     try:
-        critical_difference(contest).save(written, format=path.suffix.lower().lstrip("."))
+        critical_difference(contest).save(picture if kind == "png" else text, format=kind)
     except ImportError as error:
         raise PodiumError(str(error)) from None
-    write_bytes(path, written.getvalue())
+    write_bytes(path, picture.getvalue() or text.getvalue().encode())

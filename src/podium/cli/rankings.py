@@ -34,7 +34,7 @@ def read_rankings(source: Source, paths: list[Path]) -> tuple[RankingTable, dict
         try:
             scores[name] = _scores_of(model, table_like(model.n_features_in_, model.sparse_input_))
         except PodiumError as error:
-            raise type(error)(f"{path}: {error}") from None
+            raise PodiumError(f"{path}: {error}") from None
     return next(iter(tables.values()), None) or table_like(None, "auto"), scores
 
 

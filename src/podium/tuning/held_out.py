@@ -99,7 +99,7 @@ def ranker_of(ranker: Estimator | type[Estimator] | str, **parameters: Any) -> E
     if not isinstance(ranker, Estimator):
         raise PodiumError(f"ranker must be a ranker of Podium, its class or its name; got {ranker!r}.")
     made: Estimator = clone(ranker).set_params(**parameters)
-    made._check_trainable()
+    made._check_parameters()
     return made
 
 

@@ -132,7 +132,7 @@ _FOREST: Space = {
     "leafrank_depth": Whole(2, 16),
     "min_child_weight": Real(1.0, 50.0, log=True),
     "max_samples": Real(0.3, 1.0),
-    "consensus": Choice(("mean", "kemeny")),
+    "consensus": Choice(("mean", "median")),
 }
 
 SPACES: Mapping[str, Space] = {

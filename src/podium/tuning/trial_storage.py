@@ -56,14 +56,16 @@ def open_study(optuna: ModuleType, storage: str | PathLike[str] | None, settings
     pruner = optuna.pruners.MedianPruner(
         n_startup_trials=STARTUP_TRIALS, n_warmup_steps=WARMUP_ROUNDS, interval_steps=PRUNE_EVERY
     )
-    place = None if storage is None else _journal(optuna, storage)
     try:
+        place = None if storage is None else _journal(optuna, storage)
         study: Study = optuna.create_study(
             storage=place, study_name=STUDY, direction="maximize", pruner=pruner, load_if_exists=True
         )
         known = study.user_attrs.get(SETTINGS)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise PodiumError(f"{storage} is no storage file of `tune`: {error}.") from None
+    except (PodiumError, OSError):
+        raise
+    except Exception as error:  # what Optuna raises on lines that it does not know is of any kind
+        raise PodiumError(f"{storage} is no storage file of `tune`, or is damaged: {error!r}.") from None
     if known is None:
         study.set_user_attr(SETTINGS, settings)
     elif known != settings:
@@ -81,10 +83,10 @@ def _journal(optuna: ModuleType, storage: str | PathLike[str]) -> object:
     try:
         with open(path, "rb") as file:
             first = file.readline(10_000)
-        known = not first or "op_code" in json.loads(first)
+        known = not first or "op_code" in dict(json.loads(first))
     except FileNotFoundError:
         known = True
-    except ValueError:
+    except (ValueError, TypeError):
         known = False
     if not known:
         raise PodiumError(f"{storage} is no storage file of `tune`; name a new file, or one that `tune` wrote.")
