@@ -1,6 +1,8 @@
 """`podium evaluate`, `compare` and `evaluate-run` of several rankings: the numbers of Python, named by files."""
 
+import inspect
 import json
+import re
 
 import numpy as np
 import pytest
@@ -18,6 +20,9 @@ from podium import (
     read_qrels,
     read_run,
 )
+from podium.cli import app
+
+COMMANDS = {command.name: command.callback for command in app.registered_commands}
 
 
 @pytest.fixture
@@ -171,6 +176,23 @@ def test_several_runs_are_a_leaderboard(runs, command_line):
     assert json.loads(out)["per_query"]["P_5"] == {"1": 0.2, "2": 0.2}
     code, _, err = command_line("evaluate-run", "qrels", "one.run", "one.run")
     assert (code, err) == (2, "podium: one.run is given twice; name each file once.\n")
+
+
+def test_the_examples_of_the_help_run(files, runs, command_line, tmp_path):
+    for old, new in {
+        "data.txt": "test.txt",
+        "trees.podium": "a.podium",
+        "stumps": "b.podium",
+        "x.txt": "bm25.txt",
+    }.items():
+        (tmp_path / old).rename(tmp_path / new)
+    for old, new in {"qrels": "qrels.txt", "one.run": "a.run", "two.run": "b.run"}.items():
+        (tmp_path / old).rename(tmp_path / new)
+    for name in ("evaluate", "compare", "evaluate-run"):
+        [example] = re.findall(rf"podium ({name} .+)", inspect.getdoc(COMMANDS[name]))
+        code, out, err = command_line(*example.split())
+        assert (code, err) == (0, "")
+        assert out
 
 
 def test_scores_alone_need_no_rankers(files, tmp_path):

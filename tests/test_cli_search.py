@@ -1,6 +1,8 @@
 """`podium cv` and `podium tune`: the numbers of Python, what a run takes, Ctrl-C, resuming, bad input."""
 
+import inspect
 import json
+import re
 import sys
 import tomllib
 
@@ -9,8 +11,8 @@ import pytest
 
 from peers import peer
 from podium import LambdaMART, RankBoost, cross_validate, make_search, read_letor, tune
-from podium.cli import searching
-from podium.tuning import SPACES, cross_validation, tuner
+from podium.cli import app, searching
+from podium.tuning import SPACES, cross_validation, parameter_search
 
 
 @pytest.fixture
@@ -103,7 +105,7 @@ def test_tune_prints_the_settings_without_an_output(files, command_line):
 def test_tune_keeps_what_was_done_before_ctrl_c_and_goes_on(files, command_line, monkeypatch, tmp_path):
     peer("optuna")
     whole = json.loads(command_line(*TUNE, "--json", "--quiet")[1])
-    fit, fits = tuner.fit_on, []
+    fit, fits = parameter_search.fit_on, []
 
     def stop(*given):
         fits.append(given)
@@ -111,7 +113,7 @@ def test_tune_keeps_what_was_done_before_ctrl_c_and_goes_on(files, command_line,
             raise KeyboardInterrupt
         return fit(*given)
 
-    monkeypatch.setattr(tuner, "fit_on", stop)
+    monkeypatch.setattr(parameter_search, "fit_on", stop)
     command = [*TUNE, "--storage", "trials", "-o", "best.toml", "--quiet", "--json"]
     code, out, err = command_line(*command)
     assert code == 2
@@ -121,6 +123,14 @@ def test_tune_keeps_what_was_done_before_ctrl_c_and_goes_on(files, command_line,
     monkeypatch.undo()
     monkeypatch.chdir(tmp_path)
     assert untimed(json.loads(command_line(*command)[1])) == untimed(whole)
+
+
+@pytest.mark.parametrize(("name", "less"), [("cv", ["--set", "n_estimators=2"]), ("tune", ["--trials", "2"])])
+def test_the_example_of_the_help_runs(files, command_line, name, less):
+    peer("optuna")
+    command = {one.name: one.callback for one in app.registered_commands}[name]
+    [example] = re.findall(rf"podium ({name} .+)", inspect.getdoc(command))
+    assert command_line(*example.split(), *less, "--quiet")[0] == 0
 
 
 def test_csv_files_are_searched(files, command_line, tmp_path):

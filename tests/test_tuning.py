@@ -13,7 +13,7 @@ from peers import peer
 from podium import LambdaMART, PodiumError, RankBoost, RankSVM, evaluate, make_search, tune
 from podium.boosting import Monitor
 from podium.rankers import RANKERS
-from podium.tuning import SPACES, Choice, Real, Whole, tuner
+from podium.tuning import SPACES, Choice, Real, Whole, parameter_search
 from podium.tuning.held_out import query_folds
 from podium.tuning.pruning import PRUNED, REPORT_EVERY, PrunedMonitor
 from podium.tuning.settings_file import settings_text
@@ -202,7 +202,7 @@ def test_ctrl_c_in_the_first_trial_is_said_and_the_next_search_starts_anew(data,
     def stop(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(tuner, "fit_on", stop)
+    monkeypatch.setattr(parameter_search, "fit_on", stop)
     with pytest.raises(PodiumError, match="Interrupted before the first trial was done"):
         search(data, storage=tmp_path / "trials")
     monkeypatch.undo()
@@ -223,7 +223,7 @@ def test_trials_that_fall_behind_are_pruned(data, valid, monkeypatch):
     given = {"eval_set": [(valid.X, valid.y)], "eval_qid": [valid.qid]}
     model = LambdaMART(60, max_leaves=4, min_child_samples=2, early_stopping_rounds=60)
     space = {"learning_rate": Seven(0.0, 1.0)}
-    monkeypatch.setattr(tuner._Search, "start", lambda self: {})
+    monkeypatch.setattr(parameter_search.ParameterSearch, "start", lambda self: {})
     result = tune(model, data.X, data.y, qid=data.qid, n_trials=7, space=space, **given)
     assert [one.pruned for one in result.trials] == [False] * 5 + [True, False]
     assert not result.best.pruned
@@ -261,6 +261,13 @@ def test_the_monitor_reports_gains_and_stops_where_a_trial_is_pruned(data, valid
     assert len(alone.fit(data.X, data.y, qid=data.qid).rounds_) == 7
 
 
+def test_a_trial_that_learns_nothing_is_no_warning_but_a_bad_value(data):
+    space = {"min_child_samples": Choice((20, 10_000))}
+    result = tune(LambdaMART(2), data.X, data.y, qid=data.qid, n_trials=8, space=space)
+    values = {one.parameters["min_child_samples"]: one.value for one in result.trials}
+    assert values[10_000] < values[20]
+
+
 def test_rounds_and_patience_are_set_where_they_are_not_given(data, monkeypatch):
     seen = []
 
@@ -268,7 +275,7 @@ def test_rounds_and_patience_are_set_where_they_are_not_given(data, monkeypatch)
         seen.append((model.n_estimators, model.early_stopping_rounds, model.eval_metric, model.verbose))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(tuner, "fit_on", note)
+    monkeypatch.setattr(parameter_search, "fit_on", note)
     for ranker in (RankBoost(verbose=1), RankBoost(40, early_stopping_rounds=3)):
         with pytest.raises(PodiumError, match="Interrupted"):
             search(data, ranker, measure="map")

@@ -124,7 +124,7 @@ def _write_chart(contest: Contest, path: Path) -> None:
     """Write the critical-difference diagram of a contest, whole or not at all."""
     from podium.plots import critical_difference
 
-    kind = path.suffix.lower().lstrip(".")
+    kind: Any = path.suffix.lower().lstrip(".")
     picture, text = BytesIO(), StringIO()
     try:
         critical_difference(contest).save(picture if kind == "png" else text, format=kind)

@@ -2,33 +2,24 @@
 
 from __future__ import annotations
 
-import math
-import time
 from collections.abc import Callable, Sequence
-from functools import partial
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from podium._magnitudes import check_integer
 from podium._types import MatrixLike
 from podium._validation import PodiumError, check_choice
-from podium.boosting import fingerprint
 from podium.measures import Measure, parse_measure
 from podium.rankers import Estimator
 from podium.rankers.boosted import Boosted
-from podium.tuning.held_out import LabelledRows, fit_on, means_on, query_folds, ranker_of, ranking_scores, rounds_of
+from podium.tuning.held_out import LabelledRows, query_folds, ranker_of
 from podium.tuning.interruption import noticing_interrupts
-from podium.tuning.pruning import PRUNED, PrunedMonitor
-from podium.tuning.search_spaces import SPACES, Choice, Real, Space, Value, Whole
+from podium.tuning.parameter_search import ParameterSearch
+from podium.tuning.search_spaces import SPACES, Choice, Real, Space, Whole
 from podium.tuning.trial_storage import finished_trials, open_study, quiet_optuna, seeded_sampler
 from podium.tuning.tuning_result import Tuning, TuningTrial
-
-if TYPE_CHECKING:
-    from optuna import Study
-    from optuna.trial import FrozenTrial, Trial
 
 MOST_ROUNDS = 300
 """Rounds of a trial at most, where `n_estimators` is at its default and that is less."""
@@ -100,7 +91,7 @@ def tune(
     check_integer(n_trials, "n_trials", 1)
     check_integer(random_state, "random_state", 0)
     train, valid = _held_out(LabelledRows.of(X, y, qid, group), eval_set, eval_qid, eval_group, random_state)
-    search = _Search(_prepared(model, parsed), parsed, ranges, train, valid)
+    search = ParameterSearch(_prepared(model, parsed), parsed, ranges, train, valid)
     with quiet_optuna() as optuna, noticing_interrupts() as interruption:
         study = open_study(optuna, storage, search.settings(random_state))
         try:
@@ -117,83 +108,6 @@ def tune(
         trials = search.trials(study)
     given = _given(model, ranges)
     return Tuning(type(model).__name__, parsed.name, parsed.higher_is_better, trials, n_trials, given)
-
-
-class _Search:
-    """What all trials of a search share."""
-
-    def __init__(
-        self, model: Estimator, measure: Measure, space: Space, train: LabelledRows, valid: LabelledRows
-    ) -> None:
-        self.model, self.measure, self.space, self.train, self.valid = model, measure, space, train, valid
-        self.sign = 1.0 if measure.higher_is_better else -1.0
-
-    def settings(self, random_state: int) -> dict[str, str]:
-        """Return what a storage file must have been made with, by names that a message can say."""
-        fixed = {name: value for name, value in self.model.get_params(deep=False).items() if name not in self.space}
-        fixed = {name: value for name, value in fixed.items() if name not in ("n_jobs", "verbose", "checkpoint")}
-        return {
-            "ranker": type(self.model).__name__,
-            "parameter": fingerprint(fixed, []),
-            "search space": "; ".join(f"{name}: {one}" for name, one in self.space.items()),
-            "measure": self.measure.name,
-            "random_state": str(random_state),
-            "data": fingerprint({}, [column for rows in (self.train, self.valid) for column in _contents(rows)]),
-        }
-
-    def start(self) -> dict[str, Value]:
-        """Return the ranker's own parameters, those that lie in the space."""
-        own = self.model.get_params(deep=False)
-        return {name: own[name] for name, one in self.space.items() if own[name] in one}
-
-    def run(self, study: Study, trial: Trial, check: Callable[[], None]) -> None:
-        """Make one trial and tell the study what it came to."""
-        start = time.perf_counter()
-        try:
-            parameters = {name: one.suggest(trial, name) for name, one in self.space.items()}
-            model = ranker_of(self.model, **parameters)
-            if isinstance(model, Boosted):
-                model._make_monitor = partial(PrunedMonitor, trial)
-            fitted = fit_on(model, self.train, self.valid)
-            check()
-            pruned = getattr(fitted, "stop_reason_", None) == PRUNED
-            value = self._value(fitted)
-            check()
-        except BaseException:
-            study.tell(trial, state=_state("FAIL"))
-            raise
-        trial.set_user_attr("value", value)
-        trial.set_user_attr("rounds", rounds_of(fitted))
-        trial.set_user_attr("seconds", time.perf_counter() - start)
-        if pruned:
-            study.tell(trial, state=_state("PRUNED"))
-        else:
-            study.tell(trial, self.sign * value)
-
-    def _value(self, fitted: Estimator) -> float:
-        """Return the measure of a fitted ranker on the held-out queries."""
-        value = means_on(ranking_scores(fitted, self.valid.X), self.valid, [self.measure.name])[self.measure.name]
-        if math.isnan(value):
-            raise PodiumError(f"{self.measure} has no value on the held-out queries; take another measure or others.")
-        return value
-
-    def trials(self, study: Study) -> tuple[TuningTrial, ...]:
-        """Return the finished trials of a study, numbered from 1."""
-        return tuple(_record(number, one) for number, one in enumerate(finished_trials(study), 1))
-
-
-def _record(number: int, trial: FrozenTrial) -> TuningTrial:
-    """Return a trial of Optuna as ours."""
-    kept = trial.user_attrs
-    pruned = trial.state.name == "PRUNED"
-    return TuningTrial(number, dict(trial.params), kept["value"], pruned, kept["rounds"], kept["seconds"])
-
-
-def _state(name: str) -> Any:
-    """Return a state of Optuna's trials."""
-    from optuna.trial import TrialState
-
-    return TrialState[name]
 
 
 def _prepared(model: Estimator, measure: Measure) -> Estimator:
@@ -226,7 +140,9 @@ def _check_space(model: Estimator, space: Space | None) -> Space:
     name = type(model).__name__
     if space is None:
         if name not in SPACES:
-            raise PodiumError(f"{name} has no search space of its own: give space; those that have one: {_known()}.")
+            raise PodiumError(
+                f"{name} has no search space of its own: give space; those that have one: {', '.join(SPACES)}."
+            )
         return SPACES[name]
     if not space:
         raise PodiumError(f"There is nothing to search: all parameters in the space of {name} are set.")
@@ -235,10 +151,6 @@ def _check_space(model: Estimator, space: Space | None) -> Space:
         if not isinstance(one, Real | Whole | Choice):
             raise PodiumError(f"space must map parameters to Real, Whole or Choice; {parameter} has {one!r}.")
     return dict(space)
-
-
-def _known() -> str:
-    return ", ".join(SPACES)
 
 
 def _held_out(
@@ -250,12 +162,9 @@ def _held_out(
         held_out = folds[rows.qid] == 0
         return rows.take(~held_out), rows.take(held_out)
     X, y = _only(eval_set, "eval_set")
-    qid, group = (None if one is None else _only(one, name) for one, name in _named(eval_qid, eval_group))
+    qid = None if eval_qid is None else _only(eval_qid, "eval_qid")
+    group = None if eval_group is None else _only(eval_group, "eval_group")
     return rows, LabelledRows.of(X, y, qid, group, "eval_set")
-
-
-def _named(eval_qid: object, eval_group: object) -> list[tuple[object, str]]:
-    return [(eval_qid, "eval_qid"), (eval_group, "eval_group")]
 
 
 def _only(given: object, name: str) -> Any:
@@ -263,9 +172,3 @@ def _only(given: object, name: str) -> Any:
     if not isinstance(given, list | tuple) or len(given) != 1 or (name == "eval_set" and len(given[0]) != 2):
         raise PodiumError(f"{name} must be a list of one entry, such as eval_set=[(X_valid, y_valid)].")
     return given[0]
-
-
-def _contents(rows: LabelledRows) -> list[Any]:
-    """Return what tells one data set from another: sizes and labels of its queries, whatever the order of rows."""
-    order = np.lexsort((rows.y, rows.qid))
-    return [rows.qid[order], rows.y[order]]
