@@ -210,7 +210,7 @@ def test_no_measure_is_refused(files):
 
 @pytest.fixture
 def runs(files, tmp_path):
-    (tmp_path / "better").write_text("1 Q0 c 1 3 t\n1 Q0 a 2 2 t\n3 Q0 x 1 1 t\n")
+    (tmp_path / "better").write_text("1 Q0 c 1 3 t\n1 Q0 a 2 2 t\n3 Q0 z 1 2 t\n3 Q0 x 2 1 t\n")
     return {"plain": files[1], "better": read_run(tmp_path / "better")}
 
 
@@ -223,7 +223,7 @@ def test_several_runs_are_measured_as_each_alone(files, runs):
         assert board[name].to_dict()["measures"] == alone.to_dict()["measures"]
     assert board["plain"].per_query("map") == pytest.approx({"1": 0.25, "2": 0.5, "3": np.nan}, nan_ok=True)
     everything = evaluate_runs(files[0], runs, measures="map", unanswered="zero")
-    assert everything["better"]["map"] == pytest.approx(2 / 3)
+    assert everything["better"]["map"] == pytest.approx(1.5 / 3)
 
 
 @pytest.mark.plain
