@@ -74,6 +74,7 @@ def test_evaluate_tests_each_against_one(files, command_line):
     command = ["evaluate", "data.txt", *others, "--against", "x.txt", "-m", "ndcg@5"]
     assert json.loads(command_line(*command, "--json")[1]) == board.against("x.txt").to_dict()
     assert "against x.txt" in command_line(*command)[1]
+    assert command_line(*command[:2], "x.txt", *command[2:]) == command_line(*command)
     code, out, _ = command_line("evaluate", "data.txt", "stumps", "--against", "x.txt", "-m", "ndcg@5", "--json")
     expected = compare(table.y, scores["stumps"], scores["x.txt"], names=("stumps", "x.txt"), **given)
     assert (code, json.loads(out)) == (0, expected.to_dict())

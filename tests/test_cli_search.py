@@ -83,6 +83,18 @@ def test_tune_gives_the_numbers_of_python_and_a_settings_file(files, command_lin
     assert content == {"ranker": "RankBoost", "parameters": expected.best_parameters}
 
 
+def test_queries_of_both_files_may_be_given_by_sizes(files, command_line, tmp_path):
+    peer("optuna")
+    expected = json.loads(command_line(*TUNE, "--eval", "valid.txt", "--json")[1])
+    for name, table in zip(("train", "valid"), files, strict=True):
+        text = (tmp_path / f"{name}.txt").read_text()
+        (tmp_path / f"{name}.txt").write_text(re.sub(r"qid:\d+ ", "", text))
+        sizes = np.unique(table.qid, return_counts=True)[1]
+        (tmp_path / f"{name}.sizes").write_text("\n".join(map(str, sizes)))
+    sizes = ["--query-sizes", "train.sizes", "--eval-query-sizes", "valid.sizes"]
+    assert untimed(json.loads(command_line(*TUNE, "--eval", "valid.txt", "--json", *sizes)[1])) == untimed(expected)
+
+
 def test_what_is_set_is_not_searched(files, command_line):
     peer("optuna")
     code, out, _ = command_line(*TUNE, "--set", "learning_rate=0.5", "--set", "criterion=r", "--json")

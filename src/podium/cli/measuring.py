@@ -14,7 +14,7 @@ from podium._validation import PodiumError, check_choice
 from podium.cli.files import feature_scores, load_table
 from podium.cli.options import Source, measure_names
 from podium.cli.output import show, show_json
-from podium.cli.rankings import names_of, read_rankings
+from podium.cli.rankings import names_of, read_rankings, with_last
 from podium.evaluation import Contest, Leaderboard, compare, evaluate, evaluate_run, evaluate_runs, leaderboard
 from podium.measures import available
 from podium.model_file import check_writable, write_bytes
@@ -46,7 +46,7 @@ def evaluate_file(
     """
     if rankings and feature is not None:
         raise PodiumError("Give a file of scores or --feature, not both.")
-    files = [*rankings, *([] if against is None else [against])]
+    files = with_last(rankings, against)
     table, scores = read_rankings(source, files)
     if not rankings:
         scores = {f"feature {feature}": feature_scores(table, feature), **scores}
@@ -97,7 +97,7 @@ def evaluate_trec_runs(
     if len(runs) == 1 and against is None:
         show(evaluate_run(judged, read_run(runs[0]), measures=measures), as_json, per_query)
         return
-    files = [*runs, *([] if against is None else [against])]
+    files = with_last(runs, against)
     names = names_of(files)
     found = {name: read_run(path) for name, path in zip(names, files, strict=True)}
     board = evaluate_runs(judged, found, measures=measures)

@@ -45,6 +45,11 @@ def _scores_of(model: object, table: RankingTable) -> Array:
     return ranking_scores(model, named_columns(table))  # type: ignore[arg-type]
 
 
+def with_last(paths: list[Path], last: Path | None) -> list[Path]:
+    """Return files with the one that the others stand against, if any, at the end; it may be among them."""
+    return paths if last is None else [*(path for path in paths if path != last), last]
+
+
 def names_of(paths: list[Path]) -> list[str]:
     """Return what the rankings are called: by their files, with folders where files of one name are in several."""
     twice = next((path for place, path in enumerate(paths) if path in paths[:place]), None)

@@ -50,6 +50,9 @@ def tune_command(
     eval_file: Annotated[
         Path | None, typer.Option("--eval", help="Data to measure trials on; else a fifth of the queries.")
     ] = None,
+    eval_sizes: Annotated[
+        Path | None, typer.Option("--eval-query-sizes", help="File of query sizes of --eval.")
+    ] = None,
     storage: Annotated[
         Path | None, typer.Option(help="File that keeps every trial; the same command goes on from it.")
     ] = None,
@@ -71,4 +74,5 @@ def tune_command(
     from podium.cli.searching import run_trials
 
     source = Source(file, file_format, label, qid, query_sizes)
-    run_trials(source, ranker, settings, trials, measure, eval_file, storage, output, seed, quiet, as_json)
+    held_out = None if eval_file is None else source._replace(file=eval_file, query_sizes=eval_sizes)
+    run_trials(source, held_out, ranker, settings, trials, measure, storage, output, seed, quiet, as_json)

@@ -61,11 +61,11 @@ def run_folds(
 
 def run_trials(
     source: Source,
+    held_out: Source | None,
     ranker: str,
     settings: Sequence[str],
     trials: int,
     measure: str,
-    eval_file: Path | None,
     storage: Path | None,
     output: Path | None,
     seed: int,
@@ -80,9 +80,9 @@ def run_trials(
     model._check_trainable()
     table = load_table(*source)
     given: dict[str, Any] = {"qid": table.qid, "space": _space_without(type(model).__name__, settings)}
-    if eval_file is not None:
+    if held_out is not None:
         like = {"n_features": table.X.shape[1], "sparse": sp.issparse(table.X)}
-        valid = load_table(*source._replace(file=eval_file, query_sizes=None), **like)
+        valid = load_table(*held_out, **like)
         given |= {"eval_set": [(named_columns(valid), np.asarray(valid.y))], "eval_qid": [valid.qid]}
     with FitProgress(trials, "trial", quiet) as progress:
         try:
