@@ -12,7 +12,7 @@ import pytest
 from peers import peer
 from podium import LambdaMART, RankBoost, cross_validate, make_search, read_letor, tune
 from podium.cli import app, searching
-from podium.tuning import SPACES, cross_validation, parameter_search
+from podium.tuning import SPACES, TuningTrial, cross_validation, parameter_search
 
 
 @pytest.fixture
@@ -187,6 +187,15 @@ def test_bad_input_ends_with_a_sentence_and_code_two(files, command_line, argume
     assert (code, out) == (2, "")
     assert err.startswith(f"podium: {message}")
     assert err.count("\n") == 1
+
+
+@pytest.mark.plain
+def test_what_a_run_takes_is_said_once_after_its_first_fit(capsys):
+    with searching.FitProgress(10, "trial", quiet=False) as progress:
+        for number in (4, 5):
+            progress.trial(TuningTrial(number, {}, 0.5, False, None, 2.0))
+    said = "Trial 4 took 2.0 s; 6 more take about 12.0 s. Ctrl-C keeps what is done.\n"
+    assert " ".join(capsys.readouterr().err.split()) == said.strip()
 
 
 @pytest.mark.plain

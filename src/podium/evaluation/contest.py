@@ -138,10 +138,11 @@ class Contest:
         level = f"{100 * self.settings['confidence']:g}% interval"
         rows = []
         for one in self.pairs:
-            _, _, change, interval, p_value, counts = one.paired.texts()
-            p_values = [p_value, f"{one.p_holm:.4f}", f"{one.wilcoxon_holm:.4f}"]
-            rows.append([one.first, one.second, change, interval, *p_values, counts])
-        header = ["ranking", "against", "change", level, "p", "p Holm", "Wilcoxon Holm", "won/lost/same"]
+            found = one.paired
+            p_values = [f"{value:.4f}" for value in (found.p_value, one.p_holm, one.wilcoxon_holm)]
+            change = [f"{found.difference:+.4f}", found.interval_text]
+            rows.append([one.first, one.second, *change, *p_values, found.counts_text])
+        header = ["ranking", "against", "change", level, "p", "p Holm", "Wilcoxon Holm", "won / lost / same"]
         return table_of(f"{self.measure}, paired by query", header, rows, n_names=2)
 
     def diagram(self, by: str = "nemenyi") -> str:

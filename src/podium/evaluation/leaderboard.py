@@ -69,9 +69,10 @@ class AgainstOne:
         rows = []
         for name, results in self.results.items():
             for measure, one in results.items():
-                *before, p_value, counts = one.texts()
-                rows.append([name, measure, *before, p_value, f"{self.corrected[name][measure]:.4f}", counts])
-        header = ["ranking", "measure", "mean", "other", "change", level, "p", "p Holm", "won/lost/same"]
+                p_values = [f"{one.p_value:.4f}", f"{self.corrected[name][measure]:.4f}"]
+                change = [f"{one.first:.4f}", f"{one.difference:+.4f}", one.interval_text]
+                rows.append([name, measure, *change, *p_values, one.counts_text])
+        header = ["ranking", "measure", "mean", "change", level, "p", "p Holm", "won / lost / same"]
         return table_of(f"against {self.name}, paired by query", header, rows, n_names=2)
 
     def __str__(self) -> str:

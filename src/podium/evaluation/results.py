@@ -164,11 +164,21 @@ class PairedResult:
     losses: int
     draws: int
 
+    @property
+    def interval_text(self) -> str:
+        """The interval in few characters, for tables of many columns."""
+        return "" if math.isnan(self.low) else f"{self.low:+.3f} to {self.high:+.3f}"
+
+    @property
+    def counts_text(self) -> str:
+        """Queries won, lost and drawn."""
+        return f"{self.wins}/{self.losses}/{self.draws}"
+
     def texts(self) -> list[str]:
         """Return the cells of a table row."""
         means = [f"{self.first:.4f}", f"{self.second:.4f}", f"{self.difference:+.4f}"]
         sureness = [f"{self.low:+.4f} … {self.high:+.4f}", f"{self.p_value:.4f}"]
-        return [*means, *sureness, f"{self.wins}/{self.losses}/{self.draws}"]
+        return [*means, *sureness, self.counts_text]
 
 
 @dataclass(frozen=True, eq=False)
