@@ -202,6 +202,13 @@ def test_bad_input_is_refused_in_a_sentence(data):
             run(**options)
 
 
+def test_folds_leave_the_checkpoint_of_a_ranker_alone(data, tmp_path):
+    ranker = RankBoost(2, checkpoint=tmp_path / "rounds")
+    assert len(cross_validate(ranker, data.X, data.y, qid=data.qid, n_folds=2).folds) == 2
+    assert not (tmp_path / "rounds").exists()
+    assert ranker.checkpoint == tmp_path / "rounds"
+
+
 @pytest.mark.plain
 def test_values_of_a_measure_that_was_not_taken_are_refused(data):
     result = cross_validate(RankBoost(1), data.X, data.y, qid=data.qid, n_folds=2, measures="map")

@@ -156,6 +156,12 @@ def test_wilcoxon_of_equal_values_shows_nothing():
     assert wilcoxon_p_value(np.ones(5), np.ones(5)) == 1.0
 
 
+@pytest.mark.parametrize("n", [1, 2, 3, 8, 60])
+def test_wilcoxon_of_few_or_tied_differences_is_silent(n):
+    first = np.arange(n) % 3 + 1.0
+    assert 0 < wilcoxon_p_value(first, np.zeros(n)) <= 1
+
+
 @examples(100)
 @given(st.integers(2, 6).flatmap(lambda n: st.lists(st.booleans(), min_size=n * n, max_size=n * n)))
 def test_groups_are_the_longest_runs_of_which_no_two_differ(flags):

@@ -47,6 +47,7 @@ def evaluate_file(
     if rankings and feature is not None:
         raise PodiumError("Give a file of scores or --feature, not both.")
     files = with_last(rankings, against)
+    _check_per_query(per_query, files)
     table, scores = read_rankings(source, files)
     if not rankings:
         scores = {f"feature {feature}": feature_scores(table, feature), **scores}
@@ -98,6 +99,7 @@ def evaluate_trec_runs(
         show(evaluate_run(judged, read_run(runs[0]), measures=measures), as_json, per_query)
         return
     files = with_last(runs, against)
+    _check_per_query(per_query, files)
     names = names_of(files)
     found = {name: read_run(path) for name, path in zip(names, files, strict=True)}
     board = evaluate_runs(judged, found, measures=measures)
@@ -112,6 +114,12 @@ def list_measures(as_json: bool) -> None:
     else:
         width = max(map(len, known))
         print("\n".join(f"{name:{width}}  {text}" for name, text in known.items()))
+
+
+def _check_per_query(per_query: bool, files: list[Path]) -> None:
+    """Refuse --per-query of several rankings."""
+    if per_query and len(files) > 1:
+        raise PodiumError(f"--per-query shows one ranking at a time; got {len(files)} files.")
 
 
 def _check_chart(path: Path) -> None:

@@ -104,7 +104,9 @@ def ranker_of(ranker: Estimator | type[Estimator] | str, **parameters: Any) -> E
 
 
 def fit_on(model: Estimator, train: LabelledRows, valid: LabelledRows | None = None) -> Estimator:
-    """Fit a ranker; a boosted one is measured on `valid` after each round."""
+    """Fit a ranker, without the checkpoint of a single fit; a boosted one is measured on `valid` after each round."""
+    if isinstance(model, Boosted):
+        model.checkpoint = None
     known = inspect.signature(model.fit).parameters
     given: dict[str, Any] = {"qid": train.qid} if "qid" in known else {}
     if valid is not None and isinstance(model, Boosted):
