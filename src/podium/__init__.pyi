@@ -15,8 +15,10 @@ from .data.generators import make_preferences as make_preferences
 from .data.generators import make_search as make_search
 from .data.ranking_data import RankingData as RankingData
 from .evaluation import Comparison as Comparison
+from .evaluation import Contest as Contest
 from .evaluation import Evaluation as Evaluation
 from .evaluation import LambdaSymmetry as LambdaSymmetry
+from .evaluation import Leaderboard as Leaderboard
 from .evaluation import LocalOptimality as LocalOptimality
 from .evaluation import RocCurve as RocCurve
 from .evaluation import RocSurface as RocSurface
@@ -24,9 +26,11 @@ from .evaluation import WeightCurves as WeightCurves
 from .evaluation import compare as compare
 from .evaluation import evaluate as evaluate
 from .evaluation import evaluate_run as evaluate_run
+from .evaluation import evaluate_runs as evaluate_runs
 from .evaluation import integrated_auc as integrated_auc
 from .evaluation import integrated_roc_curve as integrated_roc_curve
 from .evaluation import lambda_symmetry as lambda_symmetry
+from .evaluation import leaderboard as leaderboard
 from .evaluation import local_optimality as local_optimality
 from .evaluation import roc_curve as roc_curve
 from .evaluation import roc_curves as roc_curves
@@ -88,3 +92,7 @@ from .report import export_report as export_report
 from .selection import BoostedStumpSelector as BoostedStumpSelector
 from .selection import GengSelector as GengSelector
 from .selection import StabilitySelector as StabilitySelector
+from .tuning import CrossValidation as CrossValidation
+from .tuning import Tuning as Tuning
+from .tuning import cross_validate as cross_validate
+from .tuning import tune as tune

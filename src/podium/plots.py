@@ -12,11 +12,12 @@ from numpy.typing import ArrayLike
 from podium._sparse import is_sparse
 from podium._types import MatrixLike
 from podium._validation import Array, PodiumError, check_features
+from podium.evaluation.rank_drawing import rank_drawing
 
 if TYPE_CHECKING:
     from altair import Chart, ConcatChart, LayerChart
 
-    from podium.evaluation import RocCurve, RocSurface
+    from podium.evaluation import Contest, RocCurve, RocSurface
     from podium.rankers import OrdinalRanker
     from podium.rankers.treerank import RankingTrees
 
@@ -205,6 +206,49 @@ def plot_roc_surface(surface: RocSurface, *, title: str = "ROC surface") -> Char
             color=alt.Color("middle:Q", title="share of the middle grade between"),
             tooltip=["lowest:Q", "highest:Q", "middle:Q"],
         )
+    )
+    return chart
+
+
+def critical_difference(contest: Contest, *, by: str = "nemenyi", title: str | None = None) -> LayerChart:
+    """Return the critical-difference diagram of a contest: average ranks, bars over rankings of which no two differ.
+
+    After Demšar (2006), as in Figure 3 of the RankBoost+ paper.
+
+    Parameters
+    ----------
+    contest : Contest
+        Of ``podium.leaderboard(...).contest()``.
+    by : {"nemenyi", "wilcoxon"}
+        Which test parts rankings: the critical difference of average ranks, which is then drawn as a length above the
+        axis, or Wilcoxon's with Holm's correction.
+    title : str, optional
+
+    Examples
+    --------
+    >>> from podium import leaderboard
+    >>> y, qid = [1, 0, 1, 0], [1, 1, 2, 2]
+    >>> board = leaderboard(y, {"up": [1, 0, 1, 0], "down": [0, 1, 0, 1]}, qid=qid, measures="mrr")
+    >>> chart = critical_difference(board.contest())
+    >>> [row["text"] for row in chart.to_dict()["layer"][2]["data"]["values"]]
+    ['up  1.00']
+    """
+    drawing = rank_drawing(contest, by)
+    alt = _altair()
+    span = alt.Scale(domain=list(drawing.span), zero=False, nice=False)
+    levels = alt.Scale(domain=list(drawing.levels), nice=False, reverse=True)
+    x, y = alt.X("x:Q", scale=span, axis=None), alt.Y("y:Q", scale=levels, axis=None)
+    layers = [
+        alt.Chart(alt.Data(values=lines)).mark_rule(strokeWidth=width, color="black").encode(x, y, x2="x2:Q", y2="y2:Q")
+        for lines, width in ((drawing.lines, 1), (drawing.bars, 5))
+    ]
+    for align, texts in drawing.texts.items():
+        marks = alt.Chart(alt.Data(values=texts)).mark_text(align=align, baseline="middle", fontSize=12, color="black")
+        layers.append(marks.encode(x, y, text="text:N"))
+    shown = title or f"Average ranks by {contest.measure}, {contest.n_queries} queries"
+    height = 22 * (drawing.levels[1] - drawing.levels[0])
+    chart: LayerChart = (
+        alt.layer(*layers).properties(width=420, height=height, title=shown).configure_view(strokeWidth=0)
     )
     return chart
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -12,7 +12,6 @@ from podium._types import Frame, MatrixLike
 from podium._validation import Array, PodiumError, check_choice
 from podium.cli.options import Source
 from podium.cli.standard_input import file_or_input
-from podium.rankers import Estimator, load
 from podium.readers import (
     PACKED_ENDINGS,
     RankingTable,
@@ -22,6 +21,9 @@ from podium.readers import (
     read_parquet,
     read_query_sizes,
 )
+
+if TYPE_CHECKING:
+    from podium.rankers import Estimator
 
 FORMATS = ("auto", "letor", "csv", "parquet")
 
@@ -61,6 +63,8 @@ def load_table(
 
 def load_ranker(path: Path) -> Estimator:
     """Load a model that scores rows; refuse one of items."""
+    from podium.rankers import Estimator, load  # here: files of scores need no rankers, which take long to import
+
     model = load(path)
     if isinstance(model, Estimator):
         return model

@@ -1,56 +1,109 @@
-"""Commands that look at data and measure rankings: data, evaluate, evaluate-run, measures."""
+"""Commands that look at data and measure rankings: data, evaluate, compare, evaluate-run, measures."""
 
 from __future__ import annotations
 
 import json
+from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rich.console import Console
 
-from podium._validation import PodiumError
-from podium.cli.files import column_names, feature_scores, load_table, read_scores
-from podium.cli.options import Source
-from podium.cli.output import show
-from podium.evaluation import compare, evaluate, evaluate_run
+from podium._validation import PodiumError, check_choice
+from podium.cli.files import column_names, feature_scores, load_table
+from podium.cli.options import Source, measure_names
+from podium.cli.output import show, show_json
+from podium.cli.rankings import names_of, read_rankings, with_last
+from podium.evaluation import Contest, Leaderboard, compare, evaluate, evaluate_run, evaluate_runs, leaderboard
 from podium.measures import available
+from podium.model_file import check_writable, write_bytes
 from podium.readers import read_qrels, read_run
-from podium.report import describe
+
+CHART_FORMATS = ("html", "json", "svg", "png")
 
 
 def describe_data(source: Source, as_json: bool) -> None:
     """Say what a data file holds."""
+    from podium.report import describe  # here: it takes longer to import than all else
+
     table = load_table(*source)
     show(describe(table.X, np.asarray(table.y), qid=table.qid, feature_names=column_names(table)), as_json)
 
 
 def evaluate_file(
     source: Source,
-    scores: Path | None,
+    rankings: list[Path],
     against: Path | None,
     feature: int | None,
     rules: dict[str, Any],
     as_json: bool,
     per_query: bool,
 ) -> None:
-    """Measure scores of a file, or a feature; or compare them with a second file of scores.
+    """Measure models and files of scores, or a feature; several as a leaderboard, or against one of them.
 
     `rules` are options of `evaluate`: measures, ties, relevant, convention.
     """
-    if scores is not None and feature is not None:
+    if rankings and feature is not None:
         raise PodiumError("Give a file of scores or --feature, not both.")
-    table = load_table(*source)
-    given = read_scores(scores) if scores is not None else feature_scores(table, feature)
+    files = with_last(rankings, against)
+    _check_per_query(per_query, files)
+    table, scores = read_rankings(source, files)
+    if not rankings:
+        scores = {f"feature {feature}": feature_scores(table, feature), **scores}
     labels, options = np.asarray(table.y), {"qid": table.qid, **rules}
-    if against is not None:
-        show(compare(labels, given, read_scores(against), **options), as_json)
+    if against is not None and len(scores) == 2:
+        (first, one), (second, two) = scores.items()
+        show(compare(labels, one, two, names=(first, second), **options), as_json)
+    elif len(scores) > 1:
+        board = leaderboard(labels, scores, **options)
+        show(board if against is None else board.against(list(scores)[-1]), as_json)
     else:
-        show(evaluate(labels, given, **options), as_json, per_query)
+        show(evaluate(labels, next(iter(scores.values())), **options), as_json, per_query)
 
 
-def evaluate_trec_run(qrels: Path, run: Path, measure: list[str], as_json: bool, per_query: bool) -> None:
-    """Measure a TREC run against judgements."""
-    show(evaluate_run(read_qrels(qrels), read_run(run), measures=measure), as_json, per_query)
+def compare_files(
+    source: Source, rankings: list[Path], rules: dict[str, Any], chart: Path | None, as_json: bool
+) -> None:
+    """Test models and files of scores against each other, on each measure."""
+    if len(rankings) < 2:
+        raise PodiumError(f"compare needs at least two models or files of scores; got {len(rankings)}.")
+    if chart is not None:
+        _check_chart(chart)
+    table, scores = read_rankings(source, rankings)
+    show_contests(leaderboard(np.asarray(table.y), scores, qid=table.qid, **rules), chart, as_json)
+
+
+def show_contests(board: Leaderboard, chart: Path | None, as_json: bool) -> None:
+    """Print a leaderboard and all tests of it; the chart is that of the first measure."""
+    contests = [board.contest(measure) for measure in board.measures]
+    if chart is not None:
+        _write_chart(contests[0], chart)
+    if as_json:
+        show_json({**board.to_dict(), "contests": {one.measure: one.to_dict() for one in contests}})
+        return
+    console = Console()
+    console.print(board.table())
+    for one in contests:
+        console.print(one.table())
+        for text in (one.summary(), one.diagram("nemenyi"), one.diagram("wilcoxon")):
+            print(f"{text}\n")
+
+
+def evaluate_trec_runs(
+    qrels: Path, runs: list[Path], against: Path | None, measure: list[str], as_json: bool, per_query: bool
+) -> None:
+    """Measure TREC runs against judgements; several as a leaderboard, or each against one of them."""
+    judged, measures = read_qrels(qrels), measure_names(measure)
+    if len(runs) == 1 and against is None:
+        show(evaluate_run(judged, read_run(runs[0]), measures=measures), as_json, per_query)
+        return
+    files = with_last(runs, against)
+    _check_per_query(per_query, files)
+    names = names_of(files)
+    found = {name: read_run(path) for name, path in zip(names, files, strict=True)}
+    board = evaluate_runs(judged, found, measures=measures)
+    show(board if against is None else board.against(names[-1]), as_json)
 
 
 def list_measures(as_json: bool) -> None:
@@ -61,3 +114,28 @@ def list_measures(as_json: bool) -> None:
     else:
         width = max(map(len, known))
         print("\n".join(f"{name:{width}}  {text}" for name, text in known.items()))
+
+
+def _check_per_query(per_query: bool, files: list[Path]) -> None:
+    """Refuse --per-query of several rankings."""
+    if per_query and len(files) > 1:
+        raise PodiumError(f"--per-query shows one ranking at a time; got {len(files)} files.")
+
+
+def _check_chart(path: Path) -> None:
+    """Refuse, before any work is done, a chart that could not be written."""
+    check_choice(path.suffix.lower().lstrip("."), CHART_FORMATS, "The ending of --chart")
+    check_writable(path)
+
+
+def _write_chart(contest: Contest, path: Path) -> None:
+    """Write the critical-difference diagram of a contest, whole or not at all."""
+    from podium.plots import critical_difference
+
+    kind: Any = path.suffix.lower().lstrip(".")
+    picture, text = BytesIO(), StringIO()
+    try:
+        critical_difference(contest).save(picture if kind == "png" else text, format=kind)
+    except ImportError as error:
+        raise PodiumError(str(error)) from None
+    write_bytes(path, picture.getvalue() or text.getvalue().encode())

@@ -23,7 +23,14 @@ Label = Annotated[str, typer.Option(help="Column of the labels, in CSV and Parqu
 Qid = Annotated[str, typer.Option(help="Column of the query ids, in CSV and Parquet; '' if all rows are one query.")]
 Sizes = Annotated[Path | None, typer.Option("--query-sizes", help="File of query sizes, one a line.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
-Measures = Annotated[list[str], typer.Option("--measure", "-m", help="A measure, such as ndcg@10; repeat for several.")]
+Measures = Annotated[
+    list[str],
+    typer.Option("--measure", "-m", help="Measures, such as ndcg@10,map; the first one decides on the order."),
+]
+Rankings = Annotated[
+    list[Path], typer.Argument(help="Models, and files of scores, one a line in the data's order, as they come.")
+]
+Against = Annotated[Path | None, typer.Option(help="Test each against this one, paired by query.")]
 Ties = Annotated[str | None, typer.Option(help="expected, stable, optimistic or pessimistic.")]
 Relevant = Annotated[str | None, typer.Option(help="Least relevant label; top: the highest label of each query.")]
 Convention = Annotated[str, typer.Option(help="podium, or the tool whose numbers to reproduce.")]
@@ -58,6 +65,12 @@ def _read_value(text: str) -> Any:
         return {"None": None, "True": True, "False": False}.get(text, text)
     except (ValueError, RecursionError):  # a number of thousands of digits, thousands of brackets
         raise PodiumError(f"--set needs a short value, such as 300 or [1, -1]; got {text[:40]!r}...") from None
+
+
+def measure_names(given: list[str]) -> list[str]:
+    """Return the names of measures, given one by one or with commas between them."""
+    names = [name.strip() for text in given for name in text.split(",")]
+    return [name for name in names if name]
 
 
 def number_or_word(text: str | None) -> float | str | None:

@@ -5,25 +5,42 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from typing import Protocol
 
 from rich.console import Console
+from rich.table import Table
 
-from podium.evaluation import Comparison, Evaluation
-from podium.report import DataReport, TrainingReport
+from podium._types import Json
+from podium.evaluation import Evaluation
 
 
-def show(result: Evaluation | Comparison | DataReport | TrainingReport, as_json: bool, per_query: bool = False) -> None:
+class Shown(Protocol):
+    """A result that can be printed."""
+
+    def to_dict(self) -> dict[str, Json]:
+        """Return it as plain values."""
+
+    def table(self) -> Table:
+        """Return it as a rich table."""
+
+
+def show(result: Shown, as_json: bool, per_query: bool = False) -> None:
     """Print a result as a table or as JSON."""
     content = result.to_dict()
     if per_query and isinstance(result, Evaluation):
         content["per_query"] = {name: result.per_query(name) for name in result}
     if as_json:
-        print(json.dumps(_without_nan(content), indent=2, default=str))
+        show_json(content)
         return
     console = Console()
     console.print(result.table())
     if per_query and isinstance(result, Evaluation):
         console.print(result.query_table())
+
+
+def show_json(content: Mapping[str, object]) -> None:
+    """Print plain values as JSON."""
+    print(json.dumps(_without_nan(content), indent=2, default=str))
 
 
 def show_lines(content: Mapping[str, object], as_json: bool) -> None:
@@ -33,7 +50,7 @@ def show_lines(content: Mapping[str, object], as_json: bool) -> None:
 
 def _without_nan(content: object) -> object:
     """Return nested content with None for NaN, which JSON cannot say."""
-    if isinstance(content, dict):
+    if isinstance(content, Mapping):
         return {str(key): _without_nan(value) for key, value in content.items()}
     if isinstance(content, list | tuple):
         return [_without_nan(value) for value in content]

@@ -1,6 +1,8 @@
 """Evaluation of rankings: tables with intervals, values per query, paired tests, TREC runs; tests of weights and λ."""
 
+from podium.evaluation.contest import Contest, PairTest
 from podium.evaluation.lambda_symmetry import LambdaSymmetry, lambda_symmetry
+from podium.evaluation.leaderboard import AgainstOne, Leaderboard, leaderboard
 from podium.evaluation.optimality import LocalOptimality, local_optimality
 from podium.evaluation.queries import compare, evaluate
 from podium.evaluation.results import Comparison, Evaluation, MeasureResult, PairedResult
@@ -13,15 +15,19 @@ from podium.evaluation.roc import (
     roc_curves,
     roc_surface,
 )
-from podium.evaluation.runs import evaluate_run
+from podium.evaluation.runs import evaluate_run, evaluate_runs
 from podium.evaluation.weight_curves import WeightCurves, weight_curves
 
 __all__ = [
+    "AgainstOne",
     "Comparison",
+    "Contest",
     "Evaluation",
     "LambdaSymmetry",
+    "Leaderboard",
     "LocalOptimality",
     "MeasureResult",
+    "PairTest",
     "PairedResult",
     "RocCurve",
     "RocSurface",
@@ -29,9 +35,11 @@ __all__ = [
     "compare",
     "evaluate",
     "evaluate_run",
+    "evaluate_runs",
     "integrated_auc",
     "integrated_roc_curve",
     "lambda_symmetry",
+    "leaderboard",
     "local_optimality",
     "roc_curve",
     "roc_curves",

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from numbers import Real
 from typing import Any, Literal
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from podium._frames import to_array
@@ -22,9 +21,10 @@ from podium._validation import (
     check_scores,
 )
 from podium.data import Queries, group_rows, warn_of_one_query
-from podium.evaluation.resampling import bootstrap_interval, randomisation_p_value
-from podium.evaluation.results import Comparison, Evaluation, MeasureResult, PairedResult
-from podium.measures import Measure, QueryValues, measure_many, parse_measure, weighted_mean
+from podium.evaluation.paired_tests import paired_result
+from podium.evaluation.resampling import bootstrap_interval
+from podium.evaluation.results import Comparison, Evaluation, MeasureResult
+from podium.measures import Measure, QueryValues, measure_many, parse_measure
 from podium.measures.conventions import Gain
 
 COMPARE_OPTIONS = ("ties", "empty", "gain", "relevant", "max_grade", "sigma", "convention", "n_jobs")
@@ -128,6 +128,7 @@ def compare(
     confidence: float = 0.95,
     n_resamples: int = 10_000,
     random_state: int = 0,
+    names: tuple[str, str] = ("first", "second"),
     **options: Any,
 ) -> Comparison:
     """Test whether one ranking is better than another on the same queries.
@@ -140,6 +141,8 @@ def compare(
         Scores of the second ranking.
     n_resamples : int
         Number of resamples of the bootstrap and of the randomisation test.
+    names : tuple of str
+        What the two rankings are called in the table.
     **options
         Further options of `evaluate`: ties, empty, gain, relevant, max_grade, sigma, convention, n_jobs.
 
@@ -156,8 +159,8 @@ def compare(
     first, second = (measure_many(parsed, labels, column, queries.offsets, **options) for column in given)
     if options.get("empty") is None:
         warn_undefined(first)
-    results = {m.name: _paired(m, first[m.name], second[m.name], settings) for m in parsed}
-    return Comparison(results, {"convention": options.get("convention", "podium"), **settings})
+    results = {m.name: paired_result(first[m.name], second[m.name], m.higher_is_better, settings) for m in parsed}
+    return Comparison(results, {"convention": options.get("convention", "podium"), **settings}, names)
 
 
 def parse_measures(measures: str | Iterable[str]) -> list[Measure]:
@@ -212,23 +215,3 @@ def grouped(
             "qid must be the same for all rows that compete with each other."
         )
     return labels[queries.rows], queries, [column[queries.rows] for column in scores]
-
-
-def _paired(measure: Measure, first: QueryValues, second: QueryValues, settings: dict[str, Any]) -> PairedResult:
-    """Compare one measure of two rankings over the queries where both are defined."""
-    both = ~(np.isnan(first.values) | np.isnan(second.values))
-    one, two, weights = first.values[both], second.values[both], first.weights[both]
-    differences = one - two
-    low, high = bootstrap_interval(differences, weights, **settings)
-    better = differences if measure.higher_is_better else -differences
-    return PairedResult(
-        first=weighted_mean(one, weights),
-        second=weighted_mean(two, weights),
-        difference=weighted_mean(differences, weights),
-        low=low,
-        high=high,
-        p_value=randomisation_p_value(differences * weights, settings["n_resamples"], settings["random_state"]),
-        wins=int((better > 0).sum()),
-        losses=int((better < 0).sum()),
-        draws=int((better == 0).sum()),
-    )

@@ -12,9 +12,10 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from podium._types import Json
+from podium._types import Frame, Json
 from podium._validation import Array, PodiumError
-from podium.measures import parse_measure
+from podium.evaluation.judged_measures import parse_run_measure
+from podium.evaluation.result_frames import Columns, pandas_frame, polars_frame
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,11 +69,14 @@ class Evaluation:
         return len(self.results)
 
     def result(self, name: str) -> MeasureResult:
-        """Return all that is known of one measure; the name may be written as for `evaluate`."""
-        key = str(parse_measure(name))
-        if key not in self.results:
-            raise PodiumError(f"{name!r} was not evaluated; measured were {', '.join(self.results)}.")
-        return self.results[key]
+        """Return all that is known of one measure; the name may be written as for `evaluate` and `evaluate_run`."""
+        if name in self.results:
+            return self.results[name]
+        wanted = parse_run_measure(name)
+        for known, found in self.results.items():
+            if parse_run_measure(known) == wanted:
+                return found
+        raise PodiumError(f"{name!r} was not evaluated; measured were {', '.join(self.results)}.")
 
     def per_query(self, name: str) -> dict[Any, float]:
         """Return the value of each query, by its id; NaN where the query was skipped."""
@@ -98,6 +102,18 @@ class Evaluation:
             for name, r in self.results.items()
         }
         return {"queries": len(self.queries), "settings": self.settings, "measures": measures}
+
+    def columns(self) -> Columns:
+        """Return the value of each query, as columns: ``query`` and the measures."""
+        return {"query": self.queries.tolist()} | {name: one.values for name, one in self.results.items()}
+
+    def to_pandas(self) -> Frame:
+        """Return a pandas frame with a row for each query."""
+        return pandas_frame(self.columns())
+
+    def to_polars(self) -> Frame:
+        """Return a polars frame with a row for each query."""
+        return polars_frame(self.columns())
 
     def table(self) -> Table:
         """Return means, intervals and counts as a rich table."""
@@ -148,36 +164,69 @@ class PairedResult:
     losses: int
     draws: int
 
+    @property
+    def interval_text(self) -> str:
+        """The interval in few characters, for tables of many columns."""
+        return "" if math.isnan(self.low) else f"{self.low:+.3f} to {self.high:+.3f}"
+
+    @property
+    def counts_text(self) -> str:
+        """Queries won, lost and drawn."""
+        return f"{self.wins}/{self.losses}/{self.draws}"
+
     def texts(self) -> list[str]:
         """Return the cells of a table row."""
         means = [f"{self.first:.4f}", f"{self.second:.4f}", f"{self.difference:+.4f}"]
         sureness = [f"{self.low:+.4f} … {self.high:+.4f}", f"{self.p_value:.4f}"]
-        return [*means, *sureness, f"{self.wins}/{self.losses}/{self.draws}"]
+        return [*means, *sureness, self.counts_text]
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Paired comparison of two rankings of the same rows: ``print(comparison)`` is a table."""
+    """Paired comparison of two rankings of the same rows: ``print(comparison)`` is a table.
+
+    Attributes
+    ----------
+    results : dict of str to PairedResult
+    settings : dict
+    names : tuple of str
+        What the two rankings are called in the table.
+    """
 
     results: dict[str, PairedResult]
     settings: dict[str, Any]
+    names: tuple[str, str] = ("first", "second")
 
     def __getitem__(self, name: str) -> PairedResult:
-        key = str(parse_measure(name))
+        key = parse_run_measure(name).name
         if key not in self.results:
             raise PodiumError(f"{name!r} was not compared; compared were {', '.join(self.results)}.")
         return self.results[key]
 
     def to_dict(self) -> dict[str, Json]:
         """Return the comparison as plain numbers, ready for JSON."""
-        return {"settings": self.settings, "measures": {n: asdict(r) for n, r in self.results.items()}}
+        measures = {name: asdict(one) for name, one in self.results.items()}
+        return {"names": list(self.names), "settings": self.settings, "measures": measures}
+
+    def columns(self) -> Columns:
+        """Return a row for each measure, as columns."""
+        rows = [{"measure": name, **asdict(one)} for name, one in self.results.items()]
+        return {name: [row[name] for row in rows] for name in rows[0]}
+
+    def to_pandas(self) -> Frame:
+        """Return a pandas frame with a row for each measure."""
+        return pandas_frame(self.columns())
+
+    def to_polars(self) -> Frame:
+        """Return a polars frame with a row for each measure."""
+        return polars_frame(self.columns())
 
     def table(self) -> Table:
         """Return the comparison as a rich table."""
         level = f"{100 * self.settings['confidence']:g}% interval"
-        header = ["measure", "first", "second", "change", level, "p", "won/lost/same"]
+        header = ["measure", *self.names, "change", level, "p", "won/lost/same"]
         rows = [[name, *result.texts()] for name, result in self.results.items()]
-        return table_of("first against second, paired by query", header, rows)
+        return table_of(f"{self.names[0]} against {self.names[1]}, paired by query", header, rows)
 
     def __str__(self) -> str:
         return plain_text(self.table())

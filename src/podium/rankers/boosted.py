@@ -57,6 +57,9 @@ class Boosted(Estimator, Generic[AnyRound]):
     )
     """Fields whose bounds depend on the number of rounds."""
 
+    _make_monitor: Callable[..., Monitor[Any]] = Monitor
+    """What makes the monitor of a fit; a search of parameters puts one here that gives up on fits that fall behind."""
+
     n_estimators: int
     early_stopping_rounds: int | None
     checkpoint: str | PathLike[str] | None
@@ -148,7 +151,7 @@ class Boosted(Estimator, Generic[AnyRound]):
             Returns what, beside the rounds before, the fit starts from, as a file would keep it.
         """
         checkpoint = self._open_checkpoint(before, data, start)
-        monitor: Monitor[AnyRound] = Monitor(
+        monitor: Monitor[AnyRound] = self._make_monitor(
             self.n_estimators, evals, criteria, self.early_stopping_rounds, self.verbose,
             None if checkpoint is None else checkpoint.save,
         )  # fmt: skip

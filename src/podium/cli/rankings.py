@@ -1,0 +1,65 @@
+"""Rankings that commands measure: files of scores, and models that score the data, told apart by what is in them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from podium._validation import Array, PodiumError
+from podium.cli.files import load_ranker, load_table, named_columns, read_scores
+from podium.cli.options import Source
+from podium.readers import RankingTable
+
+MODEL_START = b"PK\x03\x04"
+"""First bytes of a zip, which every model file is."""
+
+
+def read_rankings(source: Source, paths: list[Path]) -> tuple[RankingTable, dict[str, Array]]:
+    """Return the data and the scores of its rows by each ranking, by the names of the files."""
+    names = names_of(paths)
+    models = {path: load_ranker(path) for path in paths if _is_model(path)}
+    tables: dict[tuple[int | None, bool | str], RankingTable] = {}
+
+    def table_like(n_features: int | None, sparse: bool | str) -> RankingTable:
+        """Read the data as a model was trained on it; once for all models alike."""
+        if (n_features, sparse) not in tables:
+            tables[n_features, sparse] = load_table(*source, n_features=n_features, sparse=sparse)  # type: ignore[arg-type]
+        return tables[n_features, sparse]
+
+    scores = {}
+    for name, path in zip(names, paths, strict=True):
+        if path not in models:
+            scores[name] = read_scores(path)
+            continue
+        model = models[path]
+        try:
+            scores[name] = _scores_of(model, table_like(model.n_features_in_, model.sparse_input_))
+        except PodiumError as error:
+            raise PodiumError(f"{path}: {error}") from None
+    return next(iter(tables.values()), None) or table_like(None, "auto"), scores
+
+
+def _scores_of(model: object, table: RankingTable) -> Array:
+    """Return the scores of all rows by a model."""
+    from podium.tuning.held_out import ranking_scores  # here: files of scores need no rankers
+
+    return ranking_scores(model, named_columns(table))  # type: ignore[arg-type]
+
+
+def with_last(paths: list[Path], last: Path | None) -> list[Path]:
+    """Return files with the one that the others stand against, if any, at the end; it may be among them."""
+    return paths if last is None else [*(path for path in paths if path != last), last]
+
+
+def names_of(paths: list[Path]) -> list[str]:
+    """Return what the rankings are called: by their files, with folders where files of one name are in several."""
+    twice = next((path for place, path in enumerate(paths) if path in paths[:place]), None)
+    if twice is not None:
+        raise PodiumError(f"{twice} is given twice; name each file once.")
+    short = [path.name for path in paths]
+    return short if len(set(short)) == len(short) else [str(path) for path in paths]
+
+
+def _is_model(path: Path) -> bool:
+    """Say whether a file is a model, by its first bytes."""
+    with open(path, "rb") as file:
+        return file.read(len(MODEL_START)) == MODEL_START

@@ -1,0 +1,169 @@
+"""Commands that fit a ranker many times: cv, tune. What a run will take is said after its first fit."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from podium._validation import PodiumError
+from podium.cli.files import load_table, named_columns
+from podium.cli.options import Source, setting
+from podium.cli.output import show
+from podium.cli.training import make_ranker
+from podium.model_file import check_writable
+from podium.tuning import SPACES, Fold, TuningTrial, cross_validate, tune
+
+
+class Timed(Protocol):
+    """A fit that is done."""
+
+    @property
+    def seconds(self) -> float:
+        """Its time."""
+
+
+def run_folds(
+    source: Source,
+    ranker: str,
+    settings: Sequence[str],
+    folds: int,
+    measures: list[str],
+    seed: int,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Cross-validate a ranker on a data file."""
+    model = make_ranker(ranker, settings)
+    model._check_trainable()
+    table = load_table(*source)
+    with FitProgress(folds, "fold", quiet) as progress:
+        result = cross_validate(
+            model,
+            named_columns(table),
+            np.asarray(table.y),
+            qid=table.qid,
+            n_folds=folds,
+            measures=measures,
+            random_state=seed,
+            on_fold=progress.fold,
+        )
+    show(result, as_json)
+    if result.interrupted:
+        raise PodiumError(f"Interrupted: {len(result.folds)} of {folds} folds are done, and shown.")
+
+
+def run_trials(
+    source: Source,
+    held_out: Source | None,
+    ranker: str,
+    settings: Sequence[str],
+    trials: int,
+    measure: str,
+    storage: Path | None,
+    output: Path | None,
+    seed: int,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Search the parameters of a ranker on a data file."""
+    for path in (output, storage):
+        if path is not None:
+            check_writable(path)
+    model = make_ranker(ranker, settings)
+    model._check_trainable()
+    table = load_table(*source)
+    given: dict[str, Any] = {"qid": table.qid, "space": _space_without(type(model).__name__, settings)}
+    if held_out is not None:
+        like = {"n_features": table.X.shape[1], "sparse": sp.issparse(table.X)}
+        valid = load_table(*held_out, **like)
+        given |= {"eval_set": [(named_columns(valid), np.asarray(valid.y))], "eval_qid": [valid.qid]}
+    with FitProgress(trials, "trial", quiet) as progress:
+        try:
+            result = tune(
+                model,
+                named_columns(table),
+                np.asarray(table.y),
+                n_trials=trials,
+                measure=measure,
+                storage=storage,
+                random_state=seed,
+                on_trial=progress.trial,
+                **given,
+            )
+        except ImportError as error:
+            raise PodiumError(str(error)) from None
+    if output is not None:
+        result.save(output)
+    show(result, as_json)
+    if not as_json:
+        print(f"Saved to {output}" if output is not None else result.toml())
+    if result.interrupted:
+        again = "; the same command goes on from there" if storage is not None else ""
+        raise PodiumError(f"Interrupted: {len(result.trials)} of {trials} trials are done, and kept{again}.")
+
+
+def _space_without(ranker: str, settings: Sequence[str]) -> Any:
+    """Return the search space without the parameters that --set sets; None where the ranker has none."""
+    if ranker not in SPACES:
+        return None
+    given = {name for name, _ in map(setting, settings)}
+    return {name: one for name, one in SPACES[ranker].items() if name not in given}
+
+
+class FitProgress:
+    """A bar on standard error that counts fits, and after the first of them a line on what all will take."""
+
+    def __init__(self, total: int, what: str, quiet: bool) -> None:
+        self.total, self.what, self.quiet = total, what, quiet
+        self.console = Console(file=sys.stderr)
+        columns = BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"), TimeRemainingColumn()
+        shown = self.console.is_terminal and not quiet
+        self.bar = Progress(*columns, console=self.console, disable=not shown, transient=True)
+        self.task = self.bar.add_task(f"{what}s", total=total)
+        self.began = False
+
+    def __enter__(self) -> FitProgress:
+        self.bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.bar.stop()
+
+    def fold(self, fold: Fold) -> None:
+        """Count a fold."""
+        self._count(fold.number, fold, lambda: _first(fold.means))
+
+    def trial(self, trial: TuningTrial) -> None:
+        """Count a trial."""
+        self._count(trial.number, trial, lambda: f"{trial.value:.4f}{' pruned' if trial.pruned else ''}")
+
+    def _count(self, number: int, fit: Timed, text: Callable[[], str]) -> None:
+        """Move the bar; say what the rest will take when the first fit of this run is done."""
+        if not self.began and not self.quiet:
+            left = fit.seconds * (self.total - number)
+            self.console.print(
+                f"{self.what.capitalize()} {number} took {_duration(fit.seconds)}; "
+                f"{self.total - number} more take about {_duration(left)}. Ctrl-C keeps what is done."
+            )
+        self.began = True
+        self.bar.update(self.task, completed=number, description=f"{self.what} {number}: {text()}")
+
+
+def _first(means: dict[str, float]) -> str:
+    """Return the first measure of a fold."""
+    name, value = next(iter(means.items()))
+    return f"{name} {value:.4f}"
+
+
+def _duration(seconds: float) -> str:
+    """Return a time as people say it."""
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
