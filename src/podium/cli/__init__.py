@@ -21,11 +21,13 @@ from podium.cli.options import (
     Convention,
     DataFile,
     Format,
+    Item,
     Json,
     Label,
     Measures,
     ModelFile,
     ModelOutput,
+    PairsFile,
     PerQuery,
     Qid,
     Relevant,
@@ -70,12 +72,17 @@ def data_command(
     label: Label = "label",
     qid: Qid = "qid",
     query_sizes: Sizes = None,
+    pairs: PairsFile = None,
+    item: Item = None,
     as_json: Json = False,
 ) -> None:
-    """Say what a data file holds, and what there is to learn from it."""
+    """Say what a data file holds, and what there is to learn from it.
+
+    podium data items.csv --pairs prefs.csv --item id
+    """
     from podium.cli.measuring import describe_data
 
-    describe_data(Source(file, file_format, label, qid, query_sizes), as_json)
+    describe_data(Source(file, file_format, label, qid, query_sizes, item), pairs, as_json)
 
 
 @app.command("evaluate")
@@ -95,12 +102,19 @@ def evaluate_command(
     label: Label = "label",
     qid: Qid = "qid",
     query_sizes: Sizes = None,
+    pairs: PairsFile = None,
+    item: Item = None,
     as_json: Json = False,
 ) -> None:
-    """Measure how well scores, or a single feature, rank the rows of a data file."""
+    """Measure how well scores, or a single feature, rank the rows of a data file, by labels or by --pairs."""
     from podium.cli.measuring import evaluate_file
 
-    source = Source(file, file_format, label, qid, query_sizes)
+    source = Source(file, file_format, label, qid, query_sizes, item)
+    if pairs is not None:
+        from podium.cli.preferences import evaluate_pairs
+
+        evaluate_pairs(source, pairs, scores, measure, ties, as_json)
+        return
     rules: dict[str, Any] = {"measures": measure, "ties": ties, "convention": convention}
     rules["relevant"] = number_or_word(relevant)
     evaluate_file(source, scores, against, feature, rules, as_json, per_query)
@@ -140,7 +154,11 @@ def train_command(
     eval_sizes: Annotated[
         list[Path], typer.Option("--eval-query-sizes", help="File of query sizes of each --eval.")
     ] = [],  # noqa: B006 (typer copies it)
-    pairs: Annotated[Path | None, typer.Option(help="Explicit pairs: winner, loser, weight a line.")] = None,
+    pairs: PairsFile = None,
+    eval_pairs: Annotated[
+        Path | None, typer.Option("--eval-pairs", help="Pairs held out to measure each round on, as --pairs.")
+    ] = None,
+    item: Item = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress bar.")] = False,
     file_format: Format = "auto",
     label: Label = "label",
@@ -148,11 +166,15 @@ def train_command(
     query_sizes: Sizes = None,
     as_json: Json = False,
 ) -> None:
-    """Learn a ranker from a data file and save it."""
+    """Learn a ranker from a data file and save it.
+
+    podium train items.csv -o m.podium --pairs prefs.csv --item id
+    """
+    from podium.cli.preferences import PairOptions
     from podium.cli.training import train
 
-    source = Source(file, file_format, label, qid, query_sizes)
-    train(source, output, ranker, settings, eval_files, eval_sizes, pairs, quiet, as_json)
+    source = Source(file, file_format, label, qid, query_sizes, item)
+    train(source, output, ranker, settings, eval_files, eval_sizes, PairOptions(pairs, eval_pairs), quiet, as_json)
 
 
 @app.command("score")
@@ -163,6 +185,7 @@ def score_command(
     file_format: Format = "auto",
     label: Label = "label",
     qid: Qid = "qid",
+    item: Item = None,
 ) -> None:
     """Score the rows of a data file, one score (or grade) a line, to a file or to standard output.
 
@@ -170,7 +193,7 @@ def score_command(
     """
     from podium.cli.training import score
 
-    score(model_file, Source(file, file_format, label, qid), output)
+    score(model_file, Source(file, file_format, label, qid, item=item), output)
 
 
 @app.command("explain")

@@ -12,14 +12,18 @@ from podium._validation import PodiumError
 from podium.cli.files import feature_scores, load_table, read_scores
 from podium.cli.options import Source
 from podium.cli.output import show
+from podium.cli.preferences import describe_pairs
 from podium.evaluation import compare, evaluate, evaluate_run
 from podium.measures import available
 from podium.readers import read_qrels, read_run
 from podium.report import describe
 
 
-def describe_data(source: Source, as_json: bool) -> None:
-    """Say what a data file holds."""
+def describe_data(source: Source, pairs: Path | None, as_json: bool) -> None:
+    """Say what a data file holds, and the pairs of its rows that another may hold."""
+    if pairs is not None:
+        describe_pairs(source, pairs, as_json)
+        return
     table = load_table(*source)
     show(describe(table.X, np.asarray(table.y), qid=table.qid), as_json)
 

@@ -12,10 +12,11 @@ from podium._validation import PodiumError, check_choice
 from podium.cli.files import load_ranker, load_table, load_unlabelled, named_columns
 from podium.cli.options import Source, setting
 from podium.cli.output import show
+from podium.cli.preferences import PairOptions, load_items, pairs_for_fit
 from podium.model_file import check_writable, write_text
 from podium.rankers import RANKERS, Estimator, OrdinalThresholds, Ranker
 from podium.rankers.boosted import Boosted
-from podium.readers import RankingTable, read_pairs
+from podium.readers import RankingTable
 from podium.report import training_report
 
 
@@ -26,7 +27,7 @@ def train(
     settings: Sequence[str],
     eval_files: Sequence[Path],
     eval_sizes: Sequence[Path],
-    pairs: Path | None,
+    pairs: PairOptions,
     quiet: bool,
     as_json: bool,
 ) -> None:
@@ -34,9 +35,9 @@ def train(
     check_writable(output)
     model = make_ranker(ranker, settings, verbose=0 if quiet or as_json else 1)
     model._check_trainable()
-    table = load_table(*source)
+    table, items = load_items(source, pairs)
     evals = _load_evals(source, eval_files, eval_sizes, table)
-    given = {**_explicit_pairs(model, pairs), **_evaluation_sets(model, evals), **_queries_for(model, table, evals)}
+    given = pairs_for_fit(model, pairs, items) | _evaluation_sets(model, evals) | _queries_for(model, table, evals)
     model.fit(named_columns(table), table.y, **given)
     model.save(output)
     show(training_report(model, output), as_json)
@@ -75,15 +76,6 @@ def _load_evals(
         load_table(*source._replace(file=path, query_sizes=own), **like)
         for path, own in zip(eval_files, sizes, strict=True)
     ]
-
-
-def _explicit_pairs(model: Estimator, pairs: Path | None) -> dict[str, Any]:
-    """Return what --pairs gives to `fit`."""
-    if pairs is None:
-        return {}
-    if not isinstance(model, Ranker):
-        raise PodiumError(f"{type(model).__name__} does not take --pairs: it learns grades, not preferences.")
-    return {"pairs": tuple(read_pairs(pairs))}
 
 
 def _evaluation_sets(model: Estimator, evals: Sequence[RankingTable]) -> dict[str, Any]:

@@ -5,16 +5,19 @@ the line in what it raises.
 """
 
 from podium.readers.letor import read_letor
+from podium.readers.pair_files import read_item_pairs
 from podium.readers.ranking_table import RankingTable
 from podium.readers.side_files import read_pairs, read_query_sizes, read_weights
-from podium.readers.tables import read_csv, read_parquet
+from podium.readers.tables import column_names, read_csv, read_parquet
 from podium.readers.trec import Qrels, Run, read_qrels, read_run
 
 __all__ = [
     "Qrels",
     "RankingTable",
     "Run",
+    "column_names",
     "read_csv",
+    "read_item_pairs",
     "read_letor",
     "read_pairs",
     "read_parquet",
