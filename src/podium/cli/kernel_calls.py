@@ -191,6 +191,7 @@ def examine_models() -> None:
     trees = rankers.LambdaMART(2, **SMALL).fit(X, y, qid=qid)
     trees.explain(X, 0, 1)
     trees.explain_query(X[:3])
+    trees.effects(X[:3])
 
 
 def read_files() -> None:

@@ -1,5 +1,6 @@
 """Evaluation of rankings: tables with intervals, values per query, paired tests, TREC runs; tests of weights and λ."""
 
+from podium.evaluation.feature_permutation import FeatureDrop, PermutationImportance, permutation_importance
 from podium.evaluation.lambda_symmetry import LambdaSymmetry, lambda_symmetry
 from podium.evaluation.optimality import LocalOptimality, local_optimality
 from podium.evaluation.queries import compare, evaluate
@@ -19,10 +20,12 @@ from podium.evaluation.weight_curves import WeightCurves, weight_curves
 __all__ = [
     "Comparison",
     "Evaluation",
+    "FeatureDrop",
     "LambdaSymmetry",
     "LocalOptimality",
     "MeasureResult",
     "PairedResult",
+    "PermutationImportance",
     "RocCurve",
     "RocSurface",
     "WeightCurves",
@@ -33,6 +36,7 @@ __all__ = [
     "integrated_roc_curve",
     "lambda_symmetry",
     "local_optimality",
+    "permutation_importance",
     "roc_curve",
     "roc_curves",
     "roc_surface",

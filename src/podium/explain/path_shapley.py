@@ -9,8 +9,8 @@ Products are handed down and sums up the tree edge by edge (the idea of Linear T
 nodes in place of coefficients).
 
 An edge has a feature, whose nearest edge above on the way, if any, is called the same. What an edge does to products
-and sums depends on the row in three ways alone: the feature shut the row out above already, shuts it out here, or lets it
-through. So the factors of all three are made once for each tree, and a row costs three operations for each node and
+and sums depends on the row in three ways alone: the feature shut the row out above already, shuts it out here, or lets
+it through. So the factors of all three are made once for each tree, and a row costs three operations for each node and
 edge. Nodes are taken four at a time, side by side.
 """
 
@@ -27,8 +27,12 @@ from podium.explain.split_sides import Splits, goes_left
 
 SHUT_ABOVE, SHUT_HERE, OPEN = 0, 1, 2
 """What a row meets at an edge: its feature shut the row out above, shuts it out here, or lets it through."""
+ROWS_AT_ONCE = 64
+"""Rows that are led down a tree together: what they meet there, and their features, stay in the cache."""
 LANES = 4
 """Nodes of the quadrature that are computed together."""
+ONE, TWO, THREE = np.uint64(1), np.uint64(2), np.uint64(3)
+"""Unsigned: the sum with a signed integer would be a float."""
 
 
 class Edges(NamedTuple):
@@ -55,18 +59,46 @@ class Edges(NamedTuple):
 class Factors(NamedTuple):
     """What the edges of one tree do, by edge, by what a row meets there, and by node of the quadrature.
 
+    The first two are flat, of shape (n_edges, 3, n_nodes): four neighbours are read at once only where no index may be
+    negative, which unsigned places say.
+
     Attributes
     ----------
-    ratio : ndarray of float64, shape (n_edges, 3, n_nodes)
+    ratio : ndarray of float64
         By which products are multiplied on the way down: the factor f(t) = o t + z (1 - t) of the feature at this edge,
         over that at the same feature's edge above.
-    gift : ndarray of float64, shape (n_edges, 3, n_nodes)
+    gift : ndarray of float64
         What the feature gets of the sum below: w (o - z)/f, less what the same feature's edge above gives for these
         leaves.
+    inverse : ndarray of float64, shape (n_edges, n_nodes)
+        1/f of each edge that lets the row through.
     """
 
     ratio: Array
     gift: Array
+    inverse: Array
+
+
+class Buffers(NamedTuple):
+    """What some rows and a tree need, reused by all.
+
+    Attributes
+    ----------
+    columns : ndarray of float64, shape (n_features, ROWS_AT_ONCE)
+        Features of some rows.
+    meets : ndarray of uint8, shape (n_edges, ROWS_AT_ONCE)
+        What each of these rows meets at each edge.
+    place : ndarray of uint64
+        Place in `Factors` of each edge, by what one row meets there.
+    product, total : ndarray of float64
+        Four nodes of each edge, and of each split; a product of 1 stands last.
+    """
+
+    columns: Array
+    meets: Array
+    place: Array
+    product: Array
+    total: Array
 
 
 class PathShapley:
@@ -142,25 +174,46 @@ def _fill_edges(splits: Splits, leaf_covers: Array, start: Array, covers: Array,
 def _path_values(
     splits: Splits, value: Array, start: Array, edges: Edges, nodes: Array, weights: Array, rows: Array, out: Array
 ) -> None:
-    """Add the values of each row, tree after tree: down for the products, up for the sums."""
+    """Add the values of each row, some rows and one tree at a time: down for the products, up for the sums."""
     most = 0
     for tree in range(len(start) - 1):
         most = max(most, 2 * (start[tree + 1] - start[tree]))
-    factors = Factors(np.empty((most, 3, nodes.shape[1])), np.empty((most, 3, nodes.shape[1])))
-    product, total = np.empty((most + 1, LANES)), np.empty((most, LANES))
-    meets = np.empty(most, np.int64)
-    for tree in range(len(start) - 1):
-        first, last = start[tree], start[tree + 1]
-        distinct = 0
-        for edge in range(2 * first, 2 * last):
-            distinct = max(distinct, edges.n_features[edge])
-        number = (distinct - 1) // (2 * LANES)
-        _fill_factors(edges, first, last, nodes[number], weights[number], LANES * (number + 1), factors)
-        for i in range(len(rows)):
-            _meet(splits, edges.same, first, last, rows[i], meets)
-            for lane in range(0, LANES * (number + 1), LANES):
-                _walk_down(edges.into, first, last, meets, factors.ratio, lane, product)
-                _sum_up(splits, value, first, last, meets, factors.gift, lane, product, total, out[i])
+    size = most * nodes.shape[1]
+    factors = Factors(np.empty(3 * size), np.empty(3 * size), np.empty((most, nodes.shape[1])))
+    buffers = Buffers(
+        np.zeros((rows.shape[1], ROWS_AT_ONCE)), np.empty((most, ROWS_AT_ONCE), np.uint8), np.empty(most, np.uint64),
+        np.ones(LANES * (most + 1)), np.empty(LANES * most),
+    )  # fmt: skip
+    above = np.empty(most, np.uint64)
+    for begin in range(0, len(rows), ROWS_AT_ONCE):
+        n_rows = min(ROWS_AT_ONCE, len(rows) - begin)
+        for i in range(n_rows):
+            for j in range(rows.shape[1]):
+                buffers.columns[j, i] = rows[begin + i, j]
+        for tree in range(len(start) - 1):
+            first, last = start[tree], start[tree + 1]
+            number = (_most_features(edges.n_features, first, last) - 1) // (2 * LANES)
+            n_nodes = LANES * (number + 1)
+            _fill_factors(edges, first, last, nodes[number], weights[number], n_nodes, factors)
+            for at in range(first, last):
+                above[at - first] = LANES * (edges.into[at] - 2 * first if at > first else most)
+                same, edge = edges.same[2 * at] - 2 * first, 2 * (at - first)
+                _meet(splits, at, same, edge, buffers.columns, n_rows, buffers.meets)
+            for i in range(n_rows):
+                for edge in range(2 * (last - first)):
+                    buffers.place[edge] = n_nodes * (3 * edge + buffers.meets[edge, i])
+                for lane in range(0, n_nodes, LANES):
+                    _walk_down(above, last - first, factors.ratio, lane, buffers)
+                    _sum_up(splits, value, first, last, factors.gift, lane, buffers, out, begin + i)
+
+
+@compiled_part
+def _most_features(n_features: Array, first: int, last: int) -> int:
+    """Return the most different features on a way down a tree."""
+    most = 0
+    for edge in range(2 * first, 2 * last):
+        most = max(most, n_features[edge])
+    return most
 
 
 @compiled_part
@@ -169,48 +222,59 @@ def _fill_factors(
 ) -> None:
     """Write the factors of one tree's edges.
 
-    Where a feature shuts the row out, f = z (1 - t) and (o - z)/f = -1/(1 - t), whichever of its edges one is at: one
-    that shut it out above gives nothing more, and takes away only its share of rows.
+    Where a feature shuts the row out, f = z (1 - t) and (o - z)/f = -1/(1 - t), whichever of its edges one is at: below
+    the one that does so first nothing more is given, and products only take their share of rows.
     """
     for edge in range(2 * first, 2 * last):
-        own, z, same = edge - 2 * first, edges.hidden[edge], edges.same[edge]
+        z, same, own = edges.hidden[edge], edges.same[edge], edge - 2 * first
         z_same = edges.hidden[same] if same >= 0 else 1.0
         for k in range(n_nodes):
-            t = nodes[k]
-            open_here, open_above = t + z * (1.0 - t), t + z_same * (1.0 - t)
-            given = (1.0 - z_same) / open_above
-            factors.ratio[own, SHUT_ABOVE, k], factors.gift[own, SHUT_ABOVE, k] = z / z_same, 0.0
-            factors.ratio[own, SHUT_HERE, k] = z * (1.0 - t) / open_above
-            factors.gift[own, SHUT_HERE, k] = weights[k] * (-1.0 / (1.0 - t) - given)
-            factors.ratio[own, OPEN, k] = open_here / open_above
-            factors.gift[own, OPEN, k] = weights[k] * ((1.0 - z) / open_here - given)
+            t, here, through = nodes[k], n_nodes * (3 * own + SHUT_HERE) + k, n_nodes * (3 * own + OPEN) + k
+            factor, shut = t + z * (1.0 - t), z * (1.0 - t)
+            inverse, above = 1.0 / factor, factors.inverse[same - 2 * first, k] if same >= 0 else 1.0
+            given = (1.0 - z_same) * above
+            factors.inverse[own, k] = inverse
+            factors.ratio[here], factors.gift[here] = shut * above, -weights[k] * (z / shut + given)
+            factors.ratio[through], factors.gift[through] = factor * above, weights[k] * ((1.0 - z) * inverse - given)
+            factors.ratio[through - 2 * n_nodes], factors.gift[through - 2 * n_nodes] = z / z_same, 0.0
 
 
 @compiled_part
-def _meet(splits: Splits, same: Array, first: int, last: int, row: Array, meets_out: Array) -> None:
-    """Write what a row meets at each edge of a tree."""
-    for at in range(first, last):
-        above = same[2 * at]
-        shut = above >= 0 and meets_out[above - 2 * first] != OPEN
-        left = goes_left(splits, at, row[splits.feature[at]])
-        own = 2 * (at - first)
-        meets_out[own] = SHUT_ABOVE if shut else OPEN if left else SHUT_HERE
-        meets_out[own + 1] = SHUT_ABOVE if shut else SHUT_HERE if left else OPEN
+def _meet(splits: Splits, at: int, same: int, edge: int, columns: Array, n_rows: int, meets: Array) -> None:
+    """Write what rows meet at the two edges of a split, without a branch that could be guessed wrong for each row.
+
+    Slow line: ``meets[edge] = SHUT_ABOVE if shut above else OPEN if the row goes there else SHUT_HERE``.
+    """
+    column, threshold, missing_left = columns[splits.feature[at]], splits.threshold[at], splits.missing_left[at]
+    left, right = meets[edge], meets[edge + 1]
+    if splits.set_of[at] >= 0:
+        for i in range(n_rows):
+            left[i] = goes_left(splits, at, column[i])
+    else:
+        for i in range(n_rows):
+            left[i] = (column[i] <= threshold) | ((column[i] != column[i]) & missing_left)
+    for i in range(n_rows):
+        right[i] = OPEN - left[i]
+        left[i] = SHUT_HERE + left[i]
+    if same >= 0:
+        above = meets[same]
+        for i in range(n_rows):
+            through = above[i] == OPEN
+            left[i], right[i] = left[i] * through, right[i] * through
 
 
 @compiled_part
-def _walk_down(into: Array, first: int, last: int, meets: Array, ratio: Array, lane: int, product: Array) -> None:
-    """Fill the products of the factors down to each edge; that before the first split, 1, stands last."""
-    whole = len(product) - 1
-    for k in range(LANES):
-        product[whole, k] = 1.0
-    for at in range(first, last):
-        above = into[at] - 2 * first if at > first else whole
-        p0, p1, p2, p3 = product[above, 0], product[above, 1], product[above, 2], product[above, 3]
-        for edge in range(2 * (at - first), 2 * (at - first) + 2):
-            factor = ratio[edge, meets[edge]]
-            q0, q1, q2, q3 = factor[lane], factor[lane + 1], factor[lane + 2], factor[lane + 3]
-            product[edge, 0], product[edge, 1], product[edge, 2], product[edge, 3] = p0 * q0, p1 * q1, p2 * q2, p3 * q3
+def _walk_down(above: Array, n_splits: int, ratio: Array, lane: int, buffers: Buffers) -> None:
+    """Fill the products of the factors down to each edge, of four nodes."""
+    product, place, start, edge = buffers.product, buffers.place, np.uint64(lane), np.uint64(0)
+    for split in range(n_splits):
+        p = above[split]
+        p0, p1, p2, p3 = product[p], product[p + ONE], product[p + TWO], product[p + THREE]
+        for _ in range(2):
+            q, to = place[edge] + start, edge << TWO
+            q0, q1, q2, q3 = ratio[q], ratio[q + ONE], ratio[q + TWO], ratio[q + THREE]
+            product[to], product[to + ONE], product[to + TWO], product[to + THREE] = p0 * q0, p1 * q1, p2 * q2, p3 * q3
+            edge += ONE
 
 
 @compiled_part
@@ -219,29 +283,29 @@ def _sum_up(
     value: Array,
     first: int,
     last: int,
-    meets: Array,
     gift: Array,
     lane: int,
-    product: Array,
-    total: Array,
+    buffers: Buffers,
     out: Array,
+    i: int,
 ) -> None:
     """Sum value times product over the leaves below each split, and give each feature its part of the sums."""
+    product, total, start = buffers.product, buffers.total, np.uint64(lane)
     for at in range(last - 1, first - 1, -1):
         a0 = a1 = a2 = a3 = g0 = g1 = g2 = g3 = 0.0
         for side in range(2):
             edge, below = 2 * (at - first) + side, splits.child[at, side]
             if below >= 0:
-                own = below - first
-                s0, s1, s2, s3 = total[own, 0], total[own, 1], total[own, 2], total[own, 3]
+                own = np.uint64(LANES * (below - first))
+                s0, s1, s2, s3 = total[own], total[own + ONE], total[own + TWO], total[own + THREE]
             else:
-                v = value[~below]
-                s0, s1 = v * product[edge, 0], v * product[edge, 1]
-                s2, s3 = v * product[edge, 2], v * product[edge, 3]
-            part = gift[edge, meets[edge]]
+                v, own = value[~below], np.uint64(LANES * edge)
+                s0, s1 = v * product[own], v * product[own + ONE]
+                s2, s3 = v * product[own + TWO], v * product[own + THREE]
+            part = buffers.place[edge] + start
             a0, a1, a2, a3 = a0 + s0, a1 + s1, a2 + s2, a3 + s3
-            g0, g1 = g0 + s0 * part[lane], g1 + s1 * part[lane + 1]
-            g2, g3 = g2 + s2 * part[lane + 2], g3 + s3 * part[lane + 3]
-        own = at - first
-        total[own, 0], total[own, 1], total[own, 2], total[own, 3] = a0, a1, a2, a3
-        out[splits.feature[at]] += (g0 + g1) + (g2 + g3)
+            g0, g1 = g0 + s0 * gift[part], g1 + s1 * gift[part + ONE]
+            g2, g3 = g2 + s2 * gift[part + TWO], g3 + s3 * gift[part + THREE]
+        own = np.uint64(LANES * (at - first))
+        total[own], total[own + ONE], total[own + TWO], total[own + THREE] = a0, a1, a2, a3
+        out[i, splits.feature[at]] += (g0 + g1) + (g2 + g3)
