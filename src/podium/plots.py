@@ -264,8 +264,8 @@ def plot_effects(effects: Effects, *, most: int = 6, columns: int = 3) -> Concat
     charts = [_effect_chart(curve) for curve in effects.curves[:most]]
     if not charts:
         raise PodiumError("There is nothing to draw: scores depend on no feature.")
-    concat: ConcatChart = _altair().concat(*charts, columns=columns).resolve_scale(y="shared")
-    return concat
+    chart: ConcatChart = _altair().concat(*charts, columns=columns).resolve_scale(y="shared")
+    return chart.properties(title="Effects on scores (dashed: missing values)")
 
 
 def _effect_chart(curve: EffectCurve) -> LayerChart:

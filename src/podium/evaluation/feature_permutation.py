@@ -1,7 +1,7 @@
 """Importance of features by permutation: how much worse a measure gets if a feature is shuffled within each query.
 
 A feature whose values change places among the rows of a query keeps its distribution there and loses what it says of
-them (Breiman 2001, "Random forests", section 10). What tells queries apart, but not rows, cannot rank, and is not counted.
+them (Breiman 2001, "Random forests", section 10). What tells queries apart, but not rows, cannot rank: it counts 0.
 """
 
 from __future__ import annotations
@@ -176,9 +176,9 @@ class _Trial:
         order = np.lexsort((np.random.default_rng(seed).random(len(self.query)), self.query))
         column = self.rows[:, feature].copy()
         self.rows[:, feature] = column[order]
-        before, after = self.base, self._measured(self.rows)
+        changed = self._measured(self.rows)
         self.rows[:, feature] = column
-        lost: Array = before.values - after.values
+        lost: Array = np.subtract(self.base.values, changed.values)
         return lost if self.measure.higher_is_better else -lost
 
     def _measured(self, rows: Array) -> QueryValues:

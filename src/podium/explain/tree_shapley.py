@@ -40,7 +40,7 @@ class TreeShapley:
     def __init__(self, trees: Sequence[RegressionTree], n_features: int) -> None:
         self.forest, self.n_features = Forest.of(trees), n_features
         forest, n_leaves = self.forest, np.array([tree.n_leaves for tree in trees], ROW)
-        self.covers = np.concatenate([np.empty(0), *(tree.count for tree in trees)])
+        self.covers = np.concatenate([np.empty(0), *(tree.cover for tree in trees)])
         self.splits = splits_of(forest)
         self.depth = int(tree_depths(forest.child[:, 0], forest.child[:, 1], n_leaves).max(initial=0))
 

@@ -107,8 +107,8 @@ class Ranker(Estimator):
             check_columns(data, init_model.n_features_in_, names_of(init_model), "init_model must have")
         self._learn(data, evals, init_model)
         self._describe(data)
-        marked = data.queries_given and data.labels is not None
-        self._query_marks = QueryMarks.of(data.queries, data.labels) if marked else None
+        labels = data.labels if data.queries_given else None
+        self._query_marks = None if labels is None else QueryMarks.of(data.queries, labels)
         return self
 
     def _describe(self, data: RankingData) -> None:
