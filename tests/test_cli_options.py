@@ -167,7 +167,7 @@ def test_format_label_and_qid_say_how_any_file_is_read(run, content, tmp_path):
     ],
 )
 def test_the_ending_names_the_format(name, kind, tmp_path):
-    assert files._format_of(tmp_path / name) == kind
+    assert files.format_of(tmp_path / name) == kind
 
 
 def test_a_packed_csv_file_is_read_by_its_ending(content, tmp_path):

@@ -7,7 +7,8 @@ import pytest
 import scipy.sparse as sp
 
 from podium._magnitudes import WEIGHT_BITS, WEIGHT_RANGE, check_within, scaled_weight, scaled_weights
-from podium._validation import PairArrays, PodiumError
+from podium._pair_gate import PairArrays
+from podium._validation import PodiumError
 from podium.data import ranking_data
 from podium.data.ranking_data import RankingData, canonical_order, hash_features, row_keys, warn_of_one_query
 

@@ -9,6 +9,7 @@ import podium
 from peers import peer
 from podium import MART, AdaBoostOR, LambdaMART, PodiumError, PreferenceRegression, RankBoost, import_model
 from podium.explain.explanation import MAX_LISTED
+from podium.explain.tree_shapley import TreeShapley
 from reference import shapley as twin
 
 pytestmark = [
@@ -176,6 +177,40 @@ def test_imported_models_of_lightgbm_have_its_contributions(tmp_path):
         assert model.explain(X, a, b).contributions.sum() == pytest.approx(found.difference, abs=1e-9)
 
 
+def test_imported_models_of_xgboost_have_its_contributions(tmp_path):
+    xgboost = peer("xgboost")
+    X, y = rows_of(7, n_rows=300)
+    theirs = xgboost.train(
+        {"objective": "rank:pairwise", "max_depth": 5, "eta": 0.3, "min_child_weight": 0.5},
+        xgboost.DMatrix(X, label=y, qid=np.repeat(range(3), 100)),
+        num_boost_round=10,
+    )
+    parts = theirs.predict(xgboost.DMatrix(X), pred_contribs=True)[:, :-1]
+    for name in ("m.json", "m.ubj"):
+        theirs.save_model(tmp_path / name)
+        model = import_model(tmp_path / name)
+        model.save(tmp_path / "ours.podium")
+        for one in (model, podium.load(tmp_path / "ours.podium")):
+            for a, b in ((0, 1), (17, 250)):
+                found = one.explain(X, a, b, method="path")
+                np.testing.assert_allclose(found.contributions, parts[a] - parts[b], atol=2e-5)
+                assert found.contributions.sum() == pytest.approx(found.difference, abs=1e-6)
+            assert one.explain_query(X[:20]).method == "path"
+
+
+def test_ways_of_many_features_and_many_rows_are_exact():
+    rng = np.random.default_rng(0)
+    X = rng.choice([0.0, 1.0, 2.0], size=(400, 10), p=[0.15, 0.4, 0.45])
+    y = np.sum(np.cumprod(X > 0, axis=1), axis=1)  # each feature counts where those before it do: one long way
+    model = MART(1, max_leaves=40, min_child_samples=1, learning_rate=0.5).fit(X, y)
+    [tree] = model.trees_
+    assert TreeShapley([tree], 10)._by_paths.edges.n_features.max() > 8
+    found = model.explain_query(X)
+    np.testing.assert_allclose(found.contributions.sum(axis=1), found.scores - found.scores.mean(), atol=1e-12)
+    one, other = (np.array(twin.path_dependent(nested(tree), X[row])) for row in (int(y.argmax()), 149))
+    np.testing.assert_allclose(found.pair(int(y.argmax()), 149).contributions, one - other, atol=1e-12)
+
+
 def grid(values):
     """Values on both sides of all given ones, and between them."""
     known = np.unique(values[~np.isnan(values)])
@@ -265,8 +300,8 @@ def test_paths_need_training_rows_in_every_leaf(tmp_path):
     xgboost = peer("xgboost")
     X, y = rows_of(13)
     theirs = xgboost.XGBRanker(n_estimators=3, max_depth=3).fit(X, y, qid=np.zeros(len(y)))
-    theirs.save_model(tmp_path / "m.json")
-    model = import_model(tmp_path / "m.json")
+    theirs.get_booster().dump_model(tmp_path / "m.json", dump_format="json")
+    model = import_model(tmp_path / "m.json", n_features=5)
     found = model.explain(X, 0, 1)
     assert found.contributions.sum() == pytest.approx(found.difference, abs=1e-6)
     with pytest.raises(PodiumError, match="needs the training rows of every leaf"):

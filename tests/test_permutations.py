@@ -315,7 +315,7 @@ def test_order_of_equal_pairs_changes_no_bit():
         ({}, "Give rankings, or pairs"),
         ({"rankings": [["a", "b"]], "items": ["a", "c"]}, "Item 'b' is not known"),
         ({"rankings": [["a", "b"]], "items": [1, 2]}, "Items must be integers, as all others are; got 'a'"),
-        ({"pairs": [("a", "b")]}, "pairs must be a tuple"),
+        ({"pairs": [["a", "b"]]}, "pairs must be a tuple"),
         ({"pairs": (["a"], ["a"])}, "An item cannot stand above itself: pair 0 names 'a' twice"),
         ({"pairs": (["a", "b"], ["b"])}, "as many better as worse items; got 2 and 1"),
         ({"pairs": (["a"], ["b"], [-1.0])}, "The weight of pairs must be finite and not negative"),

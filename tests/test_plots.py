@@ -7,7 +7,9 @@ import pytest
 
 from peers import peer
 from podium import AdaBoostOR, ORStump, PodiumError, plots
-from podium.plots import plot_decision_regions, plot_losses
+from podium.evaluation import FeatureDrop, PermutationImportance
+from podium.explain import EffectCurve, Effects
+from podium.plots import plot_decision_regions, plot_effects, plot_importance, plot_losses
 
 peer("altair")
 pytestmark = pytest.mark.plain
@@ -141,3 +143,38 @@ def test_regions_that_cannot_be_drawn_are_refused(grades):
         plot_decision_regions(model, X, y, stages=(0, 1))
     with pytest.raises(PodiumError, match="fewer rounds than any of the stages; the first is 10"):
         plot_decision_regions(model, X, y, stages=(10,))
+
+
+def effect(kind, points, effects):
+    return EffectCurve(0, kind, kind, np.array(points), np.array(effects, float), -0.5, 1.0)
+
+
+def test_effects_are_drawn_by_their_kind():
+    steps, flat = effect("steps", [1.0, 3.0], [0, 1, 2]), effect("steps", [], [0.25])
+    line, categories = effect("line", [0.0, 4.0], [-1, 1]), effect("categories", ["a", "b"], [0, 1])
+    charts = plot_effects(Effects((steps, flat, line, categories)), columns=2).to_dict()
+    drawn = [chart["layer"][0] for chart in charts["concat"]]
+    rows = [[(row["at"], row["effect"]) for row in layer_rows(charts, layer)] for layer in drawn]
+    assert rows[0] == [(0.9, 0.0), (1.0, 1.0), (3.0, 2.0), (3.1, 2.0)]
+    assert rows[1] == [(0.0, 0.25), (1.0, 0.25)]
+    assert rows[2] == [(0.0, -1.0), (4.0, 1.0)]
+    assert rows[3] == [("a", 0.0), ("b", 1.0)]
+    assert [layer["mark"]["type"] for layer in drawn] == ["line", "line", "line", "bar"]
+    assert drawn[0]["mark"]["interpolate"] == "step-after"
+    assert layer_rows(charts, charts["concat"][0]["layer"][1]) == [{"effect": -0.5}]
+    assert (charts["columns"], len(plot_effects(Effects((steps, flat)), most=1).to_dict()["concat"])) == (2, 1)
+    with pytest.raises(PodiumError, match="There is nothing to draw: scores depend on no feature"):
+        plot_effects(Effects(()))
+
+
+def layer_rows(chart, layer):
+    """The rows of a layer, which charts name where they stand elsewhere."""
+    return layer["data"]["values"] if "values" in layer["data"] else chart["datasets"][layer["data"]["name"]]
+
+
+def test_importance_is_drawn_with_its_interval():
+    drops = (FeatureDrop("a", 0.5, 0.25, 0.75), FeatureDrop("b", 0.125, 0.0, 0.25))
+    content = plot_importance(PermutationImportance("ndcg@10", 0.8, drops, {}), most=1, title="why").to_dict()
+    assert content["data"]["values"] == [{"name": "a", "drop": 0.5, "low": 0.25, "high": 0.75}]
+    assert [layer["mark"]["type"] for layer in content["layer"]] == ["rule", "point"]
+    assert content["layer"][0]["encoding"]["x2"]["field"] == "high"

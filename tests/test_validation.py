@@ -6,6 +6,7 @@ import scipy.sparse as sp
 
 from peers import peer
 from podium._memory import enough_memory
+from podium._pair_gate import check_pairs
 from podium._validation import (
     FormatError,
     NoPairsError,
@@ -14,7 +15,6 @@ from podium._validation import (
     check_choice,
     check_features,
     check_labels,
-    check_pairs,
     check_queries,
     check_query_weight,
     check_scores,
@@ -365,7 +365,9 @@ def test_pairs_with_and_without_weight():
     [
         (np.zeros((4, 2)), PodiumError, "pairs must be a tuple"),
         (([0], [1], [1], [1]), PodiumError, "pairs must be a tuple"),
-        ([(0, 1), (1, 0)], PodiumError, "from a list of pairs make"),
+        ([(0, 1), (1, 0, 2)], PodiumError, "all of one length; got tuples of 2 and 3"),
+        ([(0,)], PodiumError, "got tuples of 1"),
+        ([[0, 1]], PodiumError, "a list of tuples, one a pair; got a list"),
         (([0, 1], [1]), PodiumError, "as many better as worse rows; got 2 and 1"),
         (([], []), NoPairsError, "pairs is empty"),
         (([0, 2], [1, 0]), PodiumError, r"pairs must name rows 0 to 1 of X; better\[1\] is row 2"),

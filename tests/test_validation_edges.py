@@ -6,12 +6,12 @@ import scipy.sparse as sp
 
 from peers import peer
 from podium._frames import category_kind
+from podium._pair_gate import check_pairs
 from podium._validation import (
     PodiumError,
     check_choice,
     check_features,
     check_labels,
-    check_pairs,
     check_queries,
     check_query_weight,
     check_scores,

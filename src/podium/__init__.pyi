@@ -20,6 +20,7 @@ from .evaluation import Evaluation as Evaluation
 from .evaluation import LambdaSymmetry as LambdaSymmetry
 from .evaluation import Leaderboard as Leaderboard
 from .evaluation import LocalOptimality as LocalOptimality
+from .evaluation import PermutationImportance as PermutationImportance
 from .evaluation import RocCurve as RocCurve
 from .evaluation import RocSurface as RocSurface
 from .evaluation import WeightCurves as WeightCurves
@@ -32,10 +33,13 @@ from .evaluation import integrated_roc_curve as integrated_roc_curve
 from .evaluation import lambda_symmetry as lambda_symmetry
 from .evaluation import leaderboard as leaderboard
 from .evaluation import local_optimality as local_optimality
+from .evaluation import permutation_importance as permutation_importance
 from .evaluation import roc_curve as roc_curve
 from .evaluation import roc_curves as roc_curves
 from .evaluation import roc_surface as roc_surface
 from .evaluation import weight_curves as weight_curves
+from .explain import EffectCurve as EffectCurve
+from .explain import Effects as Effects
 from .explain import Explanation as Explanation
 from .explain import QueryExplanation as QueryExplanation
 from .explain import WhatIf as WhatIf
@@ -81,6 +85,7 @@ from .rankers import import_model as import_model
 from .rankers import load as load
 from .readers import RankingTable as RankingTable
 from .readers import read_csv as read_csv
+from .readers import read_item_pairs as read_item_pairs
 from .readers import read_letor as read_letor
 from .readers import read_pairs as read_pairs
 from .readers import read_parquet as read_parquet

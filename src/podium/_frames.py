@@ -13,19 +13,19 @@ CATEGORY_TYPES = ("CategoricalDtype", "Categorical", "Enum", "DictionaryType")
 """Names of the types of columns of categories: in pandas, in polars (two) and in pyarrow."""
 
 
-def is_frame(X: object) -> TypeGuard[Frame]:
-    """Say whether X has named columns, as pandas and polars frames and pyarrow tables do."""
+def is_frame(X: object, name: str = "X") -> TypeGuard[Frame]:
+    """Say whether X, called `name` in errors, has named columns, as pandas and polars frames and pyarrow tables do."""
     if type(X).__name__ == "LazyFrame":
-        raise PodiumError("X is a lazy frame; call its collect() first.")
+        raise PodiumError(f"{name} is a lazy frame; call its collect() first.")
     return hasattr(X, "columns") or hasattr(X, "column_names")
 
 
-def frame_names(frame: Frame) -> list[Any]:
+def frame_names(frame: Frame, name: str = "X") -> list[Any]:
     """Column labels of a pandas or polars frame or a pyarrow table, each once."""
     names = list(frame.column_names if hasattr(frame, "column_names") else frame.columns)
-    repeated = [name for name in names if names.count(name) > 1] if len(set(names)) < len(names) else []
+    repeated = [one for one in names if names.count(one) > 1] if len(set(names)) < len(names) else []
     if repeated:
-        raise PodiumError(f"X has more than one column {repeated[0]!r}; rename them.")
+        raise PodiumError(f"{name} has more than one column {repeated[0]!r}; rename them.")
     return names
 
 

@@ -80,8 +80,10 @@ MatrixLike: TypeAlias = ArrayLike | SparseLike | Frame
 """Features as users may give them."""
 Features: TypeAlias = Array | SparseMatrix
 """Features behind the gate: a matrix of float32 or float64, dense or sparse by columns."""
-PairsLike: TypeAlias = tuple[ArrayLike, ArrayLike] | tuple[ArrayLike, ArrayLike, ArrayLike | None]
-"""Explicit pairs as users may give them: better rows, worse rows and, if given, weights."""
+PairColumns: TypeAlias = tuple[ArrayLike, ArrayLike] | tuple[ArrayLike, ArrayLike, ArrayLike | None]
+"""Explicit pairs by columns: better rows, worse rows and, if given, weights."""
+PairsLike: TypeAlias = PairColumns | list[tuple[Any, ...]] | Frame
+"""Explicit pairs as users may give them: by columns, as a list with a tuple for each pair, or as a frame."""
 QueryWeight: TypeAlias = ArrayLike | Mapping[Any, float]
 """Weights of queries: by id, or one per row or query."""
 Seed: TypeAlias = int | np.integer | np.random.RandomState | None

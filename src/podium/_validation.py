@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -25,14 +25,6 @@ from podium._types import QueryWeight as QueryWeight
 from podium._types import Seed as Seed
 
 
-class PairArrays(NamedTuple):
-    """Explicit pairs as three arrays of one length: better rows, worse rows, positive weights."""
-
-    better: Array
-    worse: Array
-    weight: Array
-
-
 def check_features(X: MatrixLike) -> tuple[Features, tuple[str, ...] | None]:
     """Return X as a float32 or float64 matrix (dense, or sparse by columns) and its column names, if any.
 
@@ -41,7 +33,7 @@ def check_features(X: MatrixLike) -> tuple[Features, tuple[str, ...] | None]:
     if is_sparse(X):
         return check_sparse(X), None
     matrix = _frame_to_matrix(X) if is_frame(X) else X
-    dense = _to_floats(matrix, "X")
+    dense = to_floats(matrix, "X")
     if dense.ndim != 2:
         raise PodiumError(
             f"X must be a matrix of rows and features; got an array of {dense.ndim} dimension(s). "
@@ -155,33 +147,6 @@ def check_query_weight(weight: QueryWeight | None, codes: Array, ids: Array, gro
     return first
 
 
-def check_pairs(pairs: object, n_rows: int) -> PairArrays:
-    """Return explicit pairs as row numbers and positive weights.
-
-    Parameters
-    ----------
-    pairs : tuple
-        (better, worse) or (better, worse, weight): row numbers of X, counted from 0.
-    n_rows : int
-    """
-    if not isinstance(pairs, tuple) or len(pairs) not in (2, 3):
-        raise PodiumError(
-            "pairs must be a tuple (better, worse) or (better, worse, weight) of arrays; "
-            "from a list of pairs make tuple(zip(*pairs))."
-        )
-    better = _check_row_numbers(pairs[0], n_rows, "better")
-    worse = _check_row_numbers(pairs[1], n_rows, "worse")
-    if len(better) != len(worse):
-        raise PodiumError(f"pairs must name as many better as worse rows; got {len(better)} and {len(worse)}.")
-    if len(better) == 0:
-        raise NoPairsError("pairs is empty: there is nothing to rank.")
-    same = np.flatnonzero(better == worse)
-    if len(same):
-        raise PodiumError(f"A row cannot stand above itself: pair {same[0]} names row {better[same[0]]} twice.")
-    weight = np.ones(len(better)) if len(pairs) == 2 or pairs[2] is None else pairs[2]
-    return PairArrays(better, worse, _check_pair_weight(weight, len(better)))
-
-
 def check_choice(value: object, choices: Iterable[str], name: str) -> str:
     """Return `value` if it is one of `choices`, else raise an error that lists them and the nearest."""
     known = list(choices)
@@ -192,7 +157,8 @@ def check_choice(value: object, choices: Iterable[str], name: str) -> str:
 
 def near_matches(value: object, known: Iterable[str]) -> str:
     """Return ``", did you mean a or b?"``-like advice, or nothing where no known name is near."""
-    near = difflib.get_close_matches(str(value).lower(), list(known), n=3, cutoff=0.6)
+    names = {name.lower(): name for name in known}
+    near = [names[one] for one in difflib.get_close_matches(str(value).lower(), names, n=3, cutoff=0.6)]
     return f" (did you mean {' or '.join(near)}?)" if near else ""
 
 
@@ -223,7 +189,7 @@ def _frame_to_matrix(frame: Frame) -> Array:
     floats = np.float32 if all(c.dtype == np.float32 for c in columns.values()) else np.float64
     matrix = np.empty((len(next(iter(columns.values()))), len(columns)), floats, order="F")
     for j, (name, values) in enumerate(columns.items()):
-        matrix[:, j] = _to_floats(values, f"Column {name!r} of X")
+        matrix[:, j] = to_floats(values, f"Column {name!r} of X")
     return matrix
 
 
@@ -245,7 +211,7 @@ def _column_names(X: MatrixLike) -> tuple[str, ...] | None:
     return tuple(names) if all(isinstance(name, str) for name in names) else None
 
 
-def _to_floats(values: object, name: str) -> Array:
+def to_floats(values: object, name: str) -> Array:
     """Return an array of float32 or float64; anything else numeric becomes float64, masked entries NaN."""
     masked = masked_entries(values).any()
     array = np.ma.array(values) if masked else plain_array(values, name)
@@ -286,7 +252,7 @@ def _shown(value: object) -> str:
 
 def _check_column(values: ArrayLike, n_rows: int, name: str) -> Array:
     """Return a float64 column of the right length; a matrix of one column is flattened."""
-    column = _to_floats(to_array(values, name), name)
+    column = to_floats(to_array(values, name), name)
     if column.ndim == 2 and column.shape[1] == 1:
         column = column[:, 0]
     if column.ndim != 1:
@@ -374,30 +340,3 @@ def _refuse_missing(ids: Array, missing: Array | list[bool]) -> None:
 def is_null(value: object) -> bool:
     """Say whether a value stands for nothing: None, NaN, NaT or pandas' NA."""
     return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)
-
-
-def _check_row_numbers(rows: object, n_rows: int, name: str) -> Array:
-    """Return row numbers as int64, all in range."""
-    numbers = to_array(rows, f"The {name} rows of pairs")
-    if numbers.size == 0:
-        return np.empty(0, np.int64)
-    if numbers.ndim != 1 or not np.issubdtype(numbers.dtype, np.integer):
-        raise PodiumError(f"pairs must hold row numbers; {name} has dtype {numbers.dtype}.")
-    bad = np.flatnonzero((numbers < 0) | (numbers >= n_rows))
-    if len(bad):
-        raise PodiumError(f"pairs must name rows 0 to {n_rows - 1} of X; {name}[{bad[0]}] is row {numbers[bad[0]]}.")
-    return np.ascontiguousarray(numbers, np.int64)
-
-
-def _check_pair_weight(weight: ArrayLike, n_pairs: int) -> Array:
-    """Return pair weights as float64, all positive and finite."""
-    values = _to_floats(to_array(weight, "The weight of pairs"), "The weight of pairs")
-    if values.shape != (n_pairs,):
-        raise PodiumError(f"pairs must have one weight each: {n_pairs} expected, {values.size} given.")
-    bad = np.flatnonzero(~(np.isfinite(values) & (values > 0)))
-    if len(bad):
-        raise PodiumError(
-            f"The weight of a pair must be positive and finite; pair {bad[0]} has {values[bad[0]]}: "
-            "to prefer the other row, swap the two."
-        )
-    return np.ascontiguousarray(values, np.float64)

@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 from rich.table import Table
 
 from podium._sparse import dense_rows, is_sparse
-from podium._types import Features, Json, MatrixLike
-from podium._validation import Array, check_labels, check_queries
-from podium.data import FeedbackSummary, RankingData, summarize
+from podium._types import Features, Json, MatrixLike, PairsLike
+from podium._validation import Array, PodiumError, check_queries
+from podium.data import FeedbackSummary, PairSummary, RankingData, summarize, summarize_pairs
 from podium.evaluation.results import plain_text, table_of
 from podium.explain import names_or_numbers
 from podium.export import ExportReport, certify
@@ -40,22 +40,25 @@ class DataReport:
         Smallest, median and largest query.
     labels : dict of float to int
         Rows of each label, highest label first; empty where labels are more than a hundred.
-    label_range : tuple of float
-        Lowest, median and highest label.
+    label_range : tuple of float or None
+        Lowest, median and highest label; None without labels.
     n_features : int
     missing_share : float
         Share of the feature values that are missing.
     constant_features : list of str
         Features with one value (missing or not) in all rows: they cannot rank anything.
+    pairs : PairSummary or None
+        What explicit pairs hold, where there are some.
     """
 
     feedback: FeedbackSummary
     query_sizes: tuple[int, int, int]
     labels: dict[float, int]
-    label_range: tuple[float, float, float]
+    label_range: tuple[float, float, float] | None
     n_features: int
     missing_share: float
     constant_features: list[str]
+    pairs: PairSummary | None = None
 
     def to_dict(self) -> dict[str, Json]:
         """Return the report as plain values, ready for JSON."""
@@ -64,7 +67,6 @@ class DataReport:
     def table(self) -> Table:
         """Return the report as a rich table."""
         counts = self.feedback
-        share = counts.label_pairs / counts.candidate_pairs if counts.candidate_pairs else 0.0
         rows = [
             ["rows", f"{counts.n_rows:,}"],
             ["queries", f"{counts.n_queries:,}"],
@@ -72,9 +74,8 @@ class DataReport:
             ["features", f"{self.n_features:,}"],
             ["missing feature values", f"{self.missing_share:.1%}"],
             ["constant features", _named(self.constant_features)],
-            ["labels", self._label_text()],
-            ["pairs with different labels", f"{counts.label_pairs:,} ({share:.0%} of those in queries)"],
-            ["queries with nothing to learn", f"{counts.silent_queries:,}"],
+            *([] if self.label_range is None else self._label_rows(self.label_range)),
+            *([] if self.pairs is None else _pair_rows(self.pairs)),
         ]
         return table_of("Ranking data", None, rows)
 
@@ -83,11 +84,21 @@ class DataReport:
         least, middle, most = self.query_sizes
         return f"{least:,} to {most:,}, median {middle:,}"
 
-    def _label_text(self) -> str:
+    def _label_rows(self, label_range: tuple[float, float, float]) -> list[list[str]]:
+        """Return what there is to say of labels."""
+        counts = self.feedback
+        share = counts.label_pairs / counts.candidate_pairs if counts.candidate_pairs else 0.0
+        return [
+            ["labels", self._label_text(label_range)],
+            ["pairs with different labels", f"{counts.label_pairs:,} ({share:.0%} of those in queries)"],
+            ["queries with nothing to learn", f"{counts.silent_queries:,}"],
+        ]
+
+    def _label_text(self, label_range: tuple[float, float, float]) -> str:
         """Return labels with their counts, or their range where they are many."""
         if 0 < len(self.labels) <= MAX_LISTED:
             return ", ".join(f"{label:g}: {count:,}" for label, count in self.labels.items())
-        low, middle, high = self.label_range
+        low, middle, high = label_range
         return f"{self.feedback.n_labels:,} different, {low:g} to {high:g}, median {middle:g}"
 
     def __str__(self) -> str:
@@ -96,36 +107,58 @@ class DataReport:
 
 def describe(
     X: MatrixLike,
-    y: ArrayLike,
+    y: ArrayLike | None = None,
     *,
     qid: ArrayLike | None = None,
     group: ArrayLike | None = None,
+    pairs: PairsLike | None = None,
+    items: ArrayLike | None = None,
     feature_names: Sequence[str] | None = None,
 ) -> DataReport:
     """Describe a data set: sizes, labels, pairs, constant and missing features.
 
     Parameters
     ----------
-    X, y, qid, group
+    X, y, qid, group, pairs, items
         As for a ranker's `fit`.
     feature_names : sequence of str, optional
         What the columns of X are called; by default as a frame names them, or f0, f1 and so on.
     """
-    data = RankingData.from_arrays(X, y, qid=qid, group=group)
-    sizes, labels = data.queries.sizes, check_labels(y, len(data.queries.rows))
+    if y is None and pairs is None:
+        raise PodiumError("There is nothing to learn from: give labels y, pairs, or both.")
+    data = RankingData.from_arrays(X, y, qid=qid, group=group, pairs=pairs, items=items)
+    sizes = data.queries.sizes
     missing, constant = _feature_facts(data.features)
     names = names_or_numbers(feature_names or data.feature_names, data.features.shape[1])
-    values, counts = np.unique(labels, return_counts=True)
+    values, counts = np.unique(np.empty(0) if data.labels is None else data.labels, return_counts=True)
     known = zip(values[::-1].tolist(), counts[::-1].tolist(), strict=True) if len(values) <= 100 else ()
     return DataReport(
         feedback=summarize(data),
         query_sizes=(int(sizes.min()), int(np.median(sizes)), int(sizes.max())),
         labels=dict(known),
-        label_range=(float(values[0]), float(np.median(values.repeat(counts))), float(values[-1])),
+        label_range=_range_of(data.labels),
         n_features=data.features.shape[1],
         missing_share=float(np.mean(missing)),
         constant_features=[name for name, flat in zip(names, constant, strict=True) if flat],
+        pairs=summarize_pairs(data),
     )
+
+
+def _range_of(labels: Array | None) -> tuple[float, float, float] | None:
+    """Return the lowest, median and highest label."""
+    return None if labels is None else (float(labels.min()), float(np.median(labels)), float(labels.max()))
+
+
+def _pair_rows(pairs: PairSummary) -> list[list[str]]:
+    """Return what there is to say of explicit pairs."""
+    repeats = pairs.n_pairs - pairs.different_pairs
+    groups = "all tied together" if pairs.components == 1 else f"in {pairs.components:,} groups without a pair between"
+    return [
+        ["pairs", f"{pairs.n_pairs:,}, of them {repeats:,} repeats"],
+        ["pairs whose opposite is given too", f"{pairs.contradicted_pairs:,}"],
+        ["rows that pairs name", f"{pairs.named_rows:,}, {groups}"],
+        *([["pairs across queries", f"{pairs.across_queries:,}"]] if pairs.across_queries else []),
+    ]
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from podium._compiled import SCORE
 from podium._types import Features
 from podium._validation import Array, PodiumError
 from podium.data import RankingData
-from podium.measures import Measure, measure_many
+from podium.measures import Measure, mean_pair_errors, measure_many, refuse_label_measures, split_pair_measures
 
 SeenRound = TypeVar("SeenRound", contravariant=True)
 
@@ -139,14 +139,25 @@ def evaluation_sets(
 
 
 def _means(data: RankingData, measures: Sequence[Measure], n_threads: int) -> Callable[[Array], dict[str, float]]:
-    """Return a function from the scores of the rows, in the caller's order, to the mean of each measure."""
-    if data.labels is None:
-        raise PodiumError("An evaluation set must have labels: eval_set is a list of (X, y).")
-    labels, queries = data.labels, data.queries
+    """Return a function from the scores of the rows, in the caller's order, to the mean of each measure.
+
+    Explicit pairs, where there are any, are what measures of pairs are taken of, and labels what the others are.
+    """
+    labels, pairs, queries = data.labels, data.pairs, data.queries
+    if labels is None and pairs is None:
+        raise PodiumError("An evaluation set must have labels or pairs: eval_set is a list of (X, y).")
+    if labels is None:
+        refuse_label_measures(measures, "set eval_metric to one of them, or give labels in eval_set")
+    of_pairs, of_labels = ([], list(measures)) if pairs is None else split_pair_measures(measures)
 
     def measure(scores: Array) -> dict[str, float]:
         """Return the mean of each measure by its name."""
-        values = measure_many(measures, labels, scores[queries.rows], queries.offsets, n_jobs=n_threads)
-        return {name: found.mean for name, found in values.items()}
+        grouped, found = scores[queries.rows], {}
+        if pairs is not None:
+            found.update(mean_pair_errors(of_pairs, *pairs, grouped))
+        if labels is not None and of_labels:
+            values = measure_many(of_labels, labels, grouped, queries.offsets, n_jobs=n_threads)
+            found.update({name: one.mean for name, one in values.items()})
+        return {one.name: found[one.name] for one in measures}
 
     return measure

@@ -23,11 +23,13 @@ from podium.cli.options import (
     Convention,
     DataFile,
     Format,
+    Item,
     Json,
     Label,
     Measures,
     ModelFile,
     ModelOutput,
+    PairsFile,
     PerQuery,
     Qid,
     Rankings,
@@ -99,15 +101,19 @@ def data_command(
     label: Label = "label",
     qid: Qid = "qid",
     query_sizes: Sizes = None,
+    pairs: PairsFile = None,
+    item: Item = None,
     as_json: Json = False,
 ) -> None:
     """Say what a data file holds, and what there is to learn from it.
 
     podium data train.txt
+
+    podium data items.csv --pairs prefs.csv --item id
     """
     from podium.cli.measuring import describe_data
 
-    describe_data(Source(file, file_format, label, qid, query_sizes), as_json)
+    describe_data(Source(file, file_format, label, qid, query_sizes, item), pairs, as_json)
 
 
 @app.command("evaluate")
@@ -127,17 +133,24 @@ def evaluate_command(
     label: Label = "label",
     qid: Qid = "qid",
     query_sizes: Sizes = None,
+    pairs: PairsFile = None,
+    item: Item = None,
     as_json: Json = False,
 ) -> None:
     """Measure how well models, files of scores, or a single feature, rank the rows of a data file.
 
-    Several are a leaderboard, the best by the first measure on top.
+    Several are a leaderboard, the best by the first measure on top. With --pairs, scores are measured against pairs.
 
     podium evaluate test.txt a.podium b.podium bm25.txt -m ndcg@10,map
     """
     from podium.cli.measuring import evaluate_file
 
-    source = Source(file, file_format, label, qid, query_sizes)
+    source = Source(file, file_format, label, qid, query_sizes, item)
+    if pairs is not None:
+        from podium.cli.preferences import evaluate_pairs
+
+        evaluate_pairs(source, pairs, rankings, measure_names(measure), ties, as_json)
+        return
     evaluate_file(source, rankings, against, feature, _rules(measure, ties, relevant, convention), as_json, per_query)
 
 
@@ -231,7 +244,11 @@ def train_command(
     eval_sizes: Annotated[
         list[Path], typer.Option("--eval-query-sizes", help="File of query sizes of each --eval.")
     ] = [],  # noqa: B006 (typer copies it)
-    pairs: Annotated[Path | None, typer.Option(help="Explicit pairs: winner, loser, weight a line.")] = None,
+    pairs: PairsFile = None,
+    eval_pairs: Annotated[
+        Path | None, typer.Option("--eval-pairs", help="Pairs held out to measure each round on, as --pairs.")
+    ] = None,
+    item: Item = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
     file_format: Format = "auto",
     label: Label = "label",
@@ -242,11 +259,14 @@ def train_command(
     """Learn a ranker from a data file and save it.
 
     podium train train.txt -o m.podium --ranker lambdamart --eval valid.txt --set early_stopping_rounds=20
+
+    podium train items.csv -o m.podium --pairs prefs.csv --item id
     """
+    from podium.cli.preferences import PairOptions
     from podium.cli.training import train
 
-    source = Source(file, file_format, label, qid, query_sizes)
-    train(source, output, ranker, settings, config, eval_files, eval_sizes, pairs, quiet, as_json)
+    source, chosen = Source(file, file_format, label, qid, query_sizes, item), PairOptions(pairs, eval_pairs)
+    train(source, output, ranker, settings, config, eval_files, eval_sizes, chosen, quiet, as_json)
 
 
 @app.command("score")
@@ -257,6 +277,7 @@ def score_command(
     file_format: Format = "auto",
     label: Label = "label",
     qid: Qid = "qid",
+    item: Item = None,
     as_json: Json = False,
 ) -> None:
     """Score the rows of a data file, one score (or grade) a line, to a file or to standard output.
@@ -267,7 +288,7 @@ def score_command(
     """
     from podium.cli.training import score
 
-    score(model_file, Source(file, file_format, label, qid), output, as_json)
+    score(model_file, Source(file, file_format, label, qid, item=item), output, as_json)
 
 
 @app.command("info")

@@ -34,6 +34,7 @@ def load_table(
     label: str | None = "label",
     qid: str = "qid",
     query_sizes: Path | None = None,
+    item: str | None = None,
     n_features: int | None = None,
     sparse: bool | Literal["auto"] = "auto",
     ignore: Sequence[str] = (),
@@ -41,16 +42,16 @@ def load_table(
     """Read a data file of any of our formats; query sizes of a side file become query ids.
 
     Of a CSV or Parquet file, no labels are read without `label`; an empty `qid` says that all rows of a file without
-    queries are one query. Columns to `ignore` are no features where they are there. `n_features` and `sparse` make a
-    LETOR file read like the one that a model was trained on.
+    queries are one query; `item` is the column of ids of rows. Columns to `ignore` are no features where they are
+    there. `n_features` and `sparse` make a LETOR file read like the one that a model was trained on.
     """
-    kind = check_choice(file_format, FORMATS, "--format")
-    kind = _format_of(path) if kind == "auto" else kind
+    kind = format_of(path, file_format)
     with file_or_input(path) as file:
         if kind == "letor":
             table = read_letor(file, n_features=n_features, sparse=sparse)
         else:
-            table = (read_csv if kind == "csv" else read_parquet)(file, label=label, qid=qid or None, ignore=ignore)
+            read = read_csv if kind == "csv" else read_parquet
+            table = read(file, label=label, qid=qid or None, docid=item, ignore=ignore)
     if query_sizes is None:
         one_query = table.qid is None and not qid
         return table._replace(qid=np.zeros(table.X.shape[0], np.int64)) if one_query else table
@@ -83,7 +84,7 @@ def load_unlabelled(source: Source, model: Estimator, with_queries: bool = False
     ignore = [name for name in (source.label, source.qid) if name and name not in known]
     like: dict[str, Any] = {"n_features": model.n_features_in_, "sparse": model.sparse_input_}
     qid = source.qid if with_queries else ""
-    return load_table(source.file, source.file_format, None, qid, ignore=ignore, **like)
+    return load_table(source.file, source.file_format, None, qid, item=source.item, ignore=ignore, **like)
 
 
 def named_columns(table: RankingTable) -> MatrixLike:
@@ -149,8 +150,11 @@ def _text_of(path: Path) -> str:
         return stream.read().decode()
 
 
-def _format_of(path: Path) -> str:
-    """Name the format by the file's ending."""
+def format_of(path: Path, file_format: str = "auto") -> str:
+    """Name the format: the one given, or by the file's ending."""
+    kind = check_choice(file_format, FORMATS, "--format")
+    if kind != "auto":
+        return kind
     endings = [ending for ending in path.suffixes if ending not in PACKED_ENDINGS]
     return {".csv": "csv", ".parquet": "parquet"}.get(endings[-1].lower() if endings else "", "letor")
 

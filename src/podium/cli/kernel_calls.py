@@ -191,6 +191,9 @@ def examine_models() -> None:
     trees = rankers.LambdaMART(2, **SMALL).fit(X, y, qid=qid)
     trees.explain(X, 0, 1)
     trees.explain_query(X[:3])
+    trees.effects(X[:3])
+    X[:, 0] = np.arange(len(X)) % 3
+    rankers.LambdaMART(2, **SMALL, categorical_features=[0]).fit(X, X[:, 0] == 1, qid=qid).effects(X[:3])
 
 
 def read_files() -> None:

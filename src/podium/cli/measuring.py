@@ -23,10 +23,15 @@ from podium.readers import read_qrels, read_run
 CHART_FORMATS = ("html", "json", "svg", "png")
 
 
-def describe_data(source: Source, as_json: bool) -> None:
-    """Say what a data file holds."""
+def describe_data(source: Source, pairs: Path | None, as_json: bool) -> None:
+    """Say what a data file holds, and the pairs of its rows that another may hold."""
     from podium.report import describe  # here: it takes longer to import than all else
 
+    if pairs is not None:
+        from podium.cli.preferences import describe_pairs
+
+        describe_pairs(source, pairs, as_json)
+        return
     table = load_table(*source)
     show(describe(table.X, np.asarray(table.y), qid=table.qid, feature_names=column_names(table)), as_json)
 

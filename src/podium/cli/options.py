@@ -35,6 +35,13 @@ Ties = Annotated[str | None, typer.Option(help="expected, stable, optimistic or 
 Relevant = Annotated[str | None, typer.Option(help="Least relevant label; top: the highest label of each query.")]
 Convention = Annotated[str, typer.Option(help="podium, or the tool whose numbers to reproduce.")]
 PerQuery = Annotated[bool, typer.Option("--per-query", help="Print the value of each query.")]
+Item = Annotated[str | None, typer.Option("--item", help="Column of the ids of rows, in CSV and Parquet.")]
+PairsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--pairs", help="CSV or Parquet with columns better, worse[, weight]; or lines of winner loser [weight]."
+    ),
+]
 ModelFile = Annotated[Path, typer.Argument(help="Model that `podium train` saved.")]
 ModelOutput = Annotated[Path, typer.Option("--output", "--out", "-o", help="File to save the model to.")]
 
@@ -47,6 +54,7 @@ class Source(NamedTuple):
     label: str
     qid: str
     query_sizes: Path | None = None
+    item: str | None = None
 
 
 def setting(text: str) -> tuple[str, Any]:

@@ -16,7 +16,7 @@ from podium._validation import PodiumError
 from podium.cli.files import load_table, named_columns
 from podium.cli.options import Source, setting
 from podium.cli.output import show
-from podium.cli.training import make_ranker
+from podium.cli.run_settings import make_ranker
 from podium.model_file import check_writable
 from podium.tuning import SPACES, Fold, TuningTrial, cross_validate, tune
 

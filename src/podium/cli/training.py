@@ -14,12 +14,13 @@ from podium._validation import PodiumError
 from podium.cli.files import column_names, columns_for, load_ranker, load_table, load_unlabelled, named_columns
 from podium.cli.options import Source
 from podium.cli.output import show
+from podium.cli.preferences import PairOptions, load_items, pairs_for_fit
 from podium.cli.run_settings import make_ranker, read_config, run_content
 from podium.cli.wording import in_options
 from podium.model_file import check_writable, write_model, write_text
 from podium.rankers import Estimator, OrdinalThresholds, Ranker
 from podium.rankers.boosted import Boosted
-from podium.readers import RankingTable, read_pairs
+from podium.readers import RankingTable
 from podium.report import INTERRUPTED, training_report
 
 
@@ -31,7 +32,7 @@ def train(
     config: Path | None,
     eval_files: Sequence[Path],
     eval_sizes: Sequence[Path],
-    pairs: Path | None,
+    pairs: PairOptions,
     quiet: bool,
     as_json: bool,
 ) -> None:
@@ -39,10 +40,10 @@ def train(
     check_writable(output)
     model = make_ranker(ranker, settings, read_config(config), verbose=0 if quiet or as_json else 1)
     model._check_trainable()
-    table = load_table(*source)
+    table, items = load_items(source, pairs)
     evals = _load_evals(source, eval_files, eval_sizes, table)
     given = {
-        **_explicit_pairs(model, pairs), **_evaluation_sets(model, evals, eval_files),
+        **pairs_for_fit(model, pairs, items), **_evaluation_sets(model, evals, eval_files),
         **_queries_for(model, table, evals),
     }  # fmt: skip
     try:
@@ -51,7 +52,7 @@ def train(
         raise PodiumError(in_options(str(error), eval_files, column_names(table))) from error
     # A LETOR file numbers its features: these are their names from here on, in reports, errors and exports.
     model.feature_names_in_ = np.array(column_names(table), object)
-    write_model(output, {**model.content(), "run": run_content(source, eval_files, pairs)})
+    write_model(output, {**model.content(), "run": run_content(source, eval_files, pairs.pairs)})
     show(training_report(model, output), as_json)
     if getattr(model, "stop_reason_", "") == INTERRUPTED:
         raise SystemExit(2)
@@ -81,15 +82,6 @@ def _load_evals(
         load_table(*source._replace(file=path, query_sizes=own), **like)
         for path, own in zip(eval_files, sizes, strict=True)
     ]
-
-
-def _explicit_pairs(model: Estimator, pairs: Path | None) -> dict[str, Any]:
-    """Return what --pairs gives to `fit`."""
-    if pairs is None:
-        return {}
-    if not isinstance(model, Ranker):
-        raise PodiumError(f"{type(model).__name__} does not take --pairs: it learns grades, not preferences.")
-    return {"pairs": tuple(read_pairs(pairs))}
 
 
 def _evaluation_sets(model: Estimator, evals: Sequence[RankingTable], eval_files: Sequence[Path]) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from podium.data.feedback import (
     summarize,
 )
 from podium.data.generators import make_search
+from podium.data.pair_summary import PairSummary, summarize_pairs
 from podium.data.ranking_data import (
     Queries,
     RankingData,
@@ -43,6 +44,7 @@ __all__ = [
     "FeedbackSum",
     "FeedbackSummary",
     "Graded",
+    "PairSummary",
     "Pairs",
     "Queries",
     "RankingData",
@@ -57,5 +59,6 @@ __all__ = [
     "read_features",
     "row_keys",
     "summarize",
+    "summarize_pairs",
     "warn_of_one_query",
 ]

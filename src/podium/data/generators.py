@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
-from podium._validation import PairArrays, PodiumError, check_choice
+from podium._pair_gate import PairArrays
+from podium._validation import PodiumError, check_choice
 from podium.readers import RankingTable
 
 if TYPE_CHECKING:

@@ -7,21 +7,20 @@ rows or queries were given.
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from podium._compiled import ROW, SCORE
 from podium._magnitudes import scaled_weights
+from podium._pair_gate import PairArrays, check_pairs
 from podium._sparse import is_sparse
 from podium._types import Features, MatrixLike, PairsLike, QueryWeight
 from podium._validation import (
     Array,
-    PairArrays,
     PodiumError,
     check_labels,
-    check_pairs,
     check_queries,
     check_query_weight,
     check_weight,
@@ -152,6 +151,7 @@ class RankingData:
         sample_weight: ArrayLike | None = None,
         query_weight: QueryWeight | None = None,
         categories: Categories | None = None,
+        items: ArrayLike | None = None,
     ) -> RankingData:
         """Check what the caller gave and put it into the canonical order."""
         features, names = read_features(X, categories)
@@ -164,7 +164,9 @@ class RankingData:
             )
         weight = check_weight(sample_weight, n_rows, "sample_weight")
         per_query = check_query_weight(query_weight, codes, ids, group is not None)
-        given_pairs = None if pairs is None else check_pairs(pairs, n_rows)
+        if items is not None and pairs is None:
+            raise PodiumError("items are the ids by which pairs name rows; without pairs leave it out.")
+        given_pairs = None if pairs is None else check_pairs(pairs, n_rows, items)
         weight, per_query, given_pairs = _within_range(weight, per_query, given_pairs)
 
         keys = row_keys(features, labels, weight, given_pairs)
@@ -180,6 +182,12 @@ class RankingData:
             categories,
             qid is not None or group is not None,
         )
+
+    def with_pairs(self, pairs: PairsLike, items: ArrayLike | None = None) -> RankingData:
+        """Return the same rows, in their order, with explicit pairs as all that is said of them."""
+        checked = check_pairs(pairs, len(self.queries.rows), items)
+        scaled = _within_range(self.row_weight, self.query_weight, checked)[2]
+        return replace(self, labels=None, pairs=None if scaled is None else _grouped_pairs(scaled, self.queries))
 
 
 def weights_of_rows(row_weight: Array, query_weight: Array, offsets: Array) -> Array:

@@ -1,6 +1,7 @@
 """Evaluation of rankings: tables with intervals, values per query, paired tests, TREC runs; tests of weights and λ."""
 
 from podium.evaluation.contest import Contest, PairTest
+from podium.evaluation.feature_permutation import FeatureDrop, PermutationImportance, permutation_importance
 from podium.evaluation.lambda_symmetry import LambdaSymmetry, lambda_symmetry
 from podium.evaluation.leaderboard import AgainstOne, Leaderboard, leaderboard
 from podium.evaluation.optimality import LocalOptimality, local_optimality
@@ -23,12 +24,14 @@ __all__ = [
     "Comparison",
     "Contest",
     "Evaluation",
+    "FeatureDrop",
     "LambdaSymmetry",
     "Leaderboard",
     "LocalOptimality",
     "MeasureResult",
     "PairTest",
     "PairedResult",
+    "PermutationImportance",
     "RocCurve",
     "RocSurface",
     "WeightCurves",
@@ -41,6 +44,7 @@ __all__ = [
     "lambda_symmetry",
     "leaderboard",
     "local_optimality",
+    "permutation_importance",
     "roc_curve",
     "roc_curves",
     "roc_surface",

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from podium._frames import to_array
 from podium._magnitudes import check_integer
+from podium._types import PairsLike
 from podium._validation import (
     Array,
     NoPairsError,
@@ -21,6 +22,7 @@ from podium._validation import (
     check_scores,
 )
 from podium.data import Queries, group_rows, warn_of_one_query
+from podium.evaluation.pair_evaluation import DEFAULT_PAIR_MEASURES, pair_values, refuse_label_options
 from podium.evaluation.paired_tests import paired_result
 from podium.evaluation.resampling import bootstrap_interval
 from podium.evaluation.results import Comparison, Evaluation, MeasureResult
@@ -32,11 +34,13 @@ DEFAULT_MEASURES = ("ndcg@10", "map", "mrr", "pair_loss")
 
 
 def evaluate(
-    y: ArrayLike,
-    scores: ArrayLike,
+    y: ArrayLike | None = None,
+    scores: ArrayLike | None = None,
     *,
     qid: ArrayLike | None = None,
     group: ArrayLike | None = None,
+    pairs: PairsLike | None = None,
+    items: ArrayLike | None = None,
     measures: str | Iterable[str] = DEFAULT_MEASURES,
     ties: str | None = None,
     empty: str | float | None = None,
@@ -50,7 +54,7 @@ def evaluate(
     random_state: int = 0,
     n_jobs: int | None = None,
 ) -> Evaluation:
-    """Measure how well scores rank rows by their labels.
+    """Measure how well scores rank rows by their labels, or by explicit pairs.
 
     Parameters
     ----------
@@ -61,6 +65,10 @@ def evaluate(
     qid, group : array-like, optional
         Query id of each row, or sizes of queries whose rows stand together; one query without either, with a
         warning for more than 1,000 rows of graded labels: ``group=[len(y)]`` says that it is meant.
+    pairs, items : optional
+        In the place of labels: pairs of rows as for `fit`, and ids of the rows. Measured are pair losses, by default
+        ``pair_loss``, ``pair_loss_1`` and ``pair_loss_2``. Intervals are over pairs, as if each were drawn apart, and
+        too narrow where pairs share rows; or over queries with `qid` or `group`, within which pairs must then lie.
     measures : str or iterable of str
         Names such as ``"ndcg@10"``, ``"map"``, ``"pair_loss"``; `podium.measures.available` lists them.
     ties : {"expected", "stable", "optimistic", "pessimistic"}, optional
@@ -101,8 +109,6 @@ def evaluate(
     >>> round(result["ndcg@10"], 4)
     0.9639
     """
-    labels, queries, [given] = grouped(y, qid, group, scores=scores)
-    parsed = parse_measures(measures)
     settings = resampling_settings(confidence, n_resamples, random_state)
     rules: dict[str, Any] = {
         "gain": gain,
@@ -111,6 +117,18 @@ def evaluate(
         "sigma": sigma,
         "convention": convention,
     }
+    if items is not None and pairs is None:
+        raise PodiumError("items are the ids by which pairs name rows; without pairs leave it out.")
+    if pairs is not None:
+        refuse_label_options(
+            {"y": y, "empty": empty, **rules, "convention": None if convention == "podium" else convention}
+        )
+        asked = parse_measures(DEFAULT_PAIR_MEASURES if measures is DEFAULT_MEASURES else measures)
+        ids, values = pair_values(scores, pairs, items, qid, group, asked, ties)
+        unit = "pairs" if qid is None and group is None else "queries"
+        return evaluation_of(ids, values, {"convention": convention, **settings}, unit)
+    labels, queries, [given] = grouped(y, qid, group, scores=scores)
+    parsed = parse_measures(measures)
     found = measure_many(parsed, labels, given, queries.offsets, ties=ties, empty=empty, n_jobs=n_jobs, **rules)
     if empty is None:
         warn_undefined(found)
@@ -178,14 +196,16 @@ def warn_undefined(found: dict[str, QueryValues]) -> None:
             warnings.warn(f"{name} is undefined: no query has {one.lacking}.", stacklevel=3)
 
 
-def evaluation_of(ids: Array, found: dict[str, QueryValues], settings: dict[str, Any]) -> Evaluation:
+def evaluation_of(
+    ids: Array, found: dict[str, QueryValues], settings: dict[str, Any], unit: str = "queries"
+) -> Evaluation:
     """Return means, intervals and counts of empty queries of values per query."""
     how = {name: settings[name] for name in ("confidence", "n_resamples", "random_state")}
     results = {}
     for name, one in found.items():
         low, high = bootstrap_interval(one.values, one.weights, **how)
         results[name] = MeasureResult(one.values, one.weights, one.mean, low, high, int(one.empty.sum()))
-    return Evaluation(ids, results, settings)
+    return Evaluation(ids, results, settings, unit)
 
 
 def resampling_settings(confidence: object, n_resamples: int, random_state: int) -> dict[str, Any]:
@@ -198,14 +218,17 @@ def resampling_settings(confidence: object, n_resamples: int, random_state: int)
 
 
 def grouped(
-    y: ArrayLike, qid: ArrayLike | None, group: ArrayLike | None, **score_columns: ArrayLike
+    y: ArrayLike | None, qid: ArrayLike | None, group: ArrayLike | None, **score_columns: ArrayLike | None
 ) -> tuple[Array, Queries, list[Array]]:
     """Check labels, queries and scores, and group their rows by query."""
+    lacking = next((name for name, given in {"y": y, **score_columns}.items() if given is None), None)
+    if lacking is not None or y is None:
+        raise PodiumError(f"{lacking} must be given: evaluate(y, scores), or evaluate(scores=..., pairs=...).")
     n_rows = to_array(y, "y").size
     if n_rows == 0:
         raise PodiumError("y is empty: there is nothing to evaluate.")
     labels = check_labels(y, n_rows)
-    scores = [check_scores(column, n_rows, name) for name, column in score_columns.items()]
+    scores = [check_scores(column, n_rows, name) for name, column in score_columns.items() if column is not None]
     queries = group_rows(*check_queries(qid, group, n_rows))
     if qid is None and group is None:
         warn_of_one_query(labels, "", "group=[{}]", 4)

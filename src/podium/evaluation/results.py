@@ -53,11 +53,14 @@ class Evaluation:
     results : dict of str to MeasureResult
     settings : dict
         Convention, tie rule, confidence and the like, as they were used.
+    unit : {"queries", "pairs"}
+        What values are of and intervals over: queries, or single pairs where pairs were given without queries.
     """
 
     queries: Array
     results: dict[str, MeasureResult]
     settings: dict[str, Any]
+    unit: str = "queries"
 
     def __getitem__(self, name: str) -> float:
         return self.result(name).mean
@@ -101,7 +104,7 @@ class Evaluation:
             name: {"mean": r.mean, "low": r.low, "high": r.high, "empty_queries": r.n_empty}
             for name, r in self.results.items()
         }
-        return {"queries": len(self.queries), "settings": self.settings, "measures": measures}
+        return {self.unit: len(self.queries), "settings": self.settings, "measures": measures}
 
     def columns(self) -> Columns:
         """Return the value of each query, as columns: ``query`` and the measures."""
@@ -121,7 +124,7 @@ class Evaluation:
         rows = [
             [name, f"{r.mean:.4f}", f"{r.low:.4f} … {r.high:.4f}", str(r.n_empty)] for name, r in self.results.items()
         ]
-        title = f"{len(self.queries)} queries, convention {self.settings['convention']}"
+        title = f"{len(self.queries)} {self.unit}, convention {self.settings['convention']}"
         return table_of(title, ["measure", "mean", level, "empty"], rows)
 
     def query_table(self) -> Table:

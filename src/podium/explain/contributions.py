@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from itertools import combinations
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from podium._compiled import run_threads
 from podium._validation import Array, PodiumError, check_choice
 from podium.explain.tree_shapley import TreeShapley
-from podium.export import Exported, Linear
+from podium.export import Exported, Linear, TreeSum
 
 METHODS = ("interventional", "path")
 """What a missing feature means: it has the other row's value; or splits on it are followed on both sides."""
+_KEPT: WeakKeyDictionary[TreeSum, TreeShapley] = WeakKeyDictionary()
+"""The joined trees of models that were explained, for as long as the models live: joining takes ten times as long."""
 
 
 class LinearContributions:
@@ -97,7 +100,7 @@ def contributions_of(model: Exported, method: str | None, whole_query: bool) -> 
         check_choice(method, METHODS, "method")
     if isinstance(model, Linear):
         return LinearContributions(model)
-    trees = TreeShapley(model.trees, model.n_features)
+    trees = _KEPT.get(model) or _KEPT.setdefault(model, TreeShapley(model.trees, model.n_features))
     by_path = whole_query and trees.has_counts
     return TreeContributions(trees, method or ("path" if by_path else "interventional"), model.name)
 

@@ -43,7 +43,12 @@ class Splits(NamedTuple):
 
 
 def make_tree(
-    splits: Splits, value: Array, count: Array | None, path: str | PathLike[str], place: str
+    splits: Splits,
+    value: Array,
+    count: Array | None,
+    path: str | PathLike[str],
+    place: str,
+    cover: Array | None = None,
 ) -> RegressionTree:
     """Return a tree with splits before their children and leaves from left to right.
 
@@ -56,6 +61,8 @@ def make_tree(
         Training rows of each leaf; 0 where the file does not say.
     path, place
         What an error names.
+    cover : ndarray of float64, optional
+        What each leaf weighs, where that is not its number of training rows.
     """
     split_order, leaf_order, left, right = _walk(splits.left, splits.right, len(value), path, place)
     by_set = np.isin(np.arange(len(splits.feature)), list(splits.sets))
@@ -63,6 +70,8 @@ def make_tree(
         raise FormatError(path, f"{place}: every split needs a threshold and every leaf a finite value")
     gain = np.zeros(len(splits.feature)) if splits.gain is None else splits.gain
     count = np.zeros(len(value)) if count is None else count
+    if cover is not None and not (np.isfinite(cover) & (cover >= 0)).all():
+        raise FormatError(path, f"{place}: the sums of curvatures of leaves must be finite and not negative")
     own = by_set[split_order]
     sets = [splits.sets[split] for split in split_order[own].tolist()]
     return RegressionTree(
@@ -72,6 +81,7 @@ def make_tree(
         count=count[leaf_order].astype(ROW), cut=np.full(len(split_order), -1, np.int32),
         set_of=np.where(own, np.cumsum(own) - 1, -1).astype(np.int32),
         sets=np.array(sets, np.uint32).reshape(-1, WORDS_PER_SET),
+        cover=np.empty(0, SCORE) if cover is None else cover[leaf_order].astype(SCORE),
     )  # fmt: skip
 
 

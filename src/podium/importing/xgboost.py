@@ -130,7 +130,8 @@ def _read_tree(part: Part, n_features: int) -> RegressionTree:
         part.whole_numbers("default_left", size, 0, 1)[inner] > 0,
         number[left[inner]].tolist(), number[right[inner]].tolist(), gain, sets,
     )  # fmt: skip
-    return make_tree(splits, conditions[~inner].astype(SCORE), None, part.path, part.place)
+    cover = part.numbers("sum_hessian", size)[~inner] if "sum_hessian" in part.content else None
+    return make_tree(splits, conditions[~inner].astype(SCORE), None, part.path, part.place, cover)
 
 
 def _sets(part: Part, size: int, inner: Array) -> dict[int, Array]:

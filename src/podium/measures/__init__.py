@@ -15,24 +15,38 @@ from podium._compiled import SCORE, thread_count
 from podium._validation import Array, PodiumError, near_matches
 from podium.measures import binary, graded, localized, pairwise, ranknet
 from podium.measures.conventions import CONVENTIONS, Gain, Relevant, Rules, convention_rules
+from podium.measures.explicit_pairs import (
+    PAIR_MEASURES,
+    TIE_COSTS,
+    mean_pair_errors,
+    pair_errors,
+    refuse_label_measures,
+    split_pair_measures,
+)
 from podium.measures.measure import Definition, Measure, QueryValues, measure_ranking, weighted_mean
 from podium.measures.pairwise import pair_losses
 from podium.measures.ties import TIE_RULES, Ranking, ranked
 
 __all__ = [
     "CONVENTIONS",
+    "PAIR_MEASURES",
+    "TIE_COSTS",
     "TIE_RULES",
     "Measure",
     "QueryValues",
     "Ranking",
     "Rules",
     "available",
+    "mean_pair_errors",
     "measure_many",
     "measure_queries",
     "measure_ranking",
+    "pair_errors",
     "pair_losses",
     "parse_measure",
     "ranked",
+    "refuse_label_measures",
+    "split_pair_measures",
     "weighted_mean",
 ]
 

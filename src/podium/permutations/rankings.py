@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from podium._compiled import ROW, SCORE
+from podium._pair_gate import pair_columns
 from podium._types import PairsLike
 from podium._validation import Array, NoPairsError, PodiumError, check_weight
 from podium.permutations.items import ItemId, check_ids, number_items
@@ -111,19 +112,18 @@ def _blocks_of(ranking: object, number: int) -> list[list[ItemId]]:
     return blocks
 
 
-def _read_pairs(pairs: object) -> tuple[Array, Array, Array]:
+def _read_pairs(pairs: PairsLike | None) -> tuple[Array, Array, Array]:
     """Return the ids of better and of worse items, and weights."""
     if pairs is None:
         return np.empty(0, ROW), np.empty(0, ROW), np.empty(0)
-    if not isinstance(pairs, tuple) or len(pairs) not in (2, 3):
-        raise PodiumError("pairs must be a tuple (better, worse) or (better, worse, weight) of item ids.")
-    better, worse = check_ids(pairs[0], "better"), check_ids(pairs[1], "worse")
+    given = pair_columns(pairs)
+    better, worse = (check_ids(column, name) for column, name in ((given.better, "better"), (given.worse, "worse")))
     if len(better) != len(worse) or not len(better):
         raise PodiumError(f"pairs must name as many better as worse items; got {len(better)} and {len(worse)}.")
     same = np.flatnonzero(better == worse) if better.dtype.kind == worse.dtype.kind else np.empty(0, ROW)
     if len(same):
         raise PodiumError(f"An item cannot stand above itself: pair {same[0]} names {better[same[0]].item()!r} twice.")
-    return better, worse, check_weight(pairs[2] if len(pairs) == 3 else None, len(better), "The weight of pairs")
+    return better, worse, check_weight(given.weight, len(better), "The weight of pairs")
 
 
 def _joined(*ids: Array) -> Array:

@@ -14,8 +14,8 @@ from podium.boosting import Boosting, EvaluationSet, MonitoredRound, Staged, nam
 from podium.ordinal import MeanCost, OrdinalData, mean_cost
 from podium.rankers.boosted import Boosted
 from podium.rankers.estimator import Estimator, check_columns
+from podium.rankers.evaluation_data import eval_sets, one_per_eval_set
 from podium.rankers.ordinal_ranker import OrdinalRanker
-from podium.rankers.ranker import eval_sets, one_per_eval_set
 
 AnyRound = TypeVar("AnyRound", bound=MonitoredRound)
 

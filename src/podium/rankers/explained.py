@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from operator import is_
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,14 +15,19 @@ from podium._sparse import dense_rows, take_rows
 from podium._types import Features, MatrixLike
 from podium._validation import Array, PodiumError, near_matches
 from podium.explain import (
+    Effects,
     Explanation,
     QueryExplanation,
     WhatIf,
     contributions_of,
+    effects_of,
     names_or_numbers,
     smallest_changes,
 )
 from podium.export import Exported
+
+_EXPLAINED: WeakKeyDictionary[Explained, tuple[list[object], Exported]] = WeakKeyDictionary()
+"""What estimators had learned when they were explained, and that as explanations take it; a new fit learns anew."""
 
 
 class Explained(ABC):
@@ -120,12 +128,41 @@ class Explained(ABC):
         names = names_or_numbers(self._names(), self.n_features_in_)
         return smallest_changes(model, self._score, rows[0], rows[1], names)
 
+    def effects(self, X: MatrixLike, features: Sequence[str | int] | None = None) -> Effects:
+        """Return the effect of each feature on scores: what they are, on average, for each of its values.
+
+        Exact, without a grid: what the feature adds in stumps and weighted sums, partial dependence in trees.
+
+        Parameters
+        ----------
+        X : array, frame, table or sparse matrix
+            Rows over which the other features are averaged, such as some thousand of the training rows.
+        features : sequence of str or int, optional
+            Names or numbers of the features; by default all that scores depend on.
+
+        Returns
+        -------
+        Effects
+            Curves by their spread over the rows, the largest first.
+        """
+        checked, model = self._check_rows(X), self._explained()
+        names = names_or_numbers(self._names(), self.n_features_in_)
+        chosen = None if features is None else [_feature_number(one, names) for one in features]
+        rows = self._rows_as_read(checked, np.arange(checked.shape[0])).astype(np.float64)
+        return effects_of(model, rows, chosen, names, thread_count(getattr(self, "n_jobs", None)))
+
     def _explained(self) -> Exported:
         """Return the fitted ranker as explanations take it, or refuse it with the reason."""
+        learned = [value for name, value in vars(self).items() if name.endswith("_")]
+        before = _EXPLAINED.get(self)
+        if before is not None and len(before[0]) == len(learned) and all(map(is_, before[0], learned)):
+            return before[1]
         try:
-            return self._exported()
+            model = self._exported()
         except PodiumError as error:
             raise PodiumError(f"This {type(self).__name__} cannot be explained feature by feature. {error}") from None
+        _EXPLAINED[self] = learned, model
+        return model
 
     def _rows_as_read(self, features: Features, rows: Array) -> Array:
         """Return some rows, dense, as the model reads them."""
@@ -140,6 +177,18 @@ def _check_pair(a: object, b: object, n_rows: int) -> Array:
     if a == b:
         raise PodiumError(f"a and b must be two rows of X; both are {a!r}.")
     return np.array([a, b], ROW)
+
+
+def _feature_number(feature: object, names: tuple[str, ...]) -> int:
+    """Return the number of a feature given by name or number."""
+    if isinstance(feature, str) and feature in names:
+        return names.index(feature)
+    if isinstance(feature, int | np.integer) and not isinstance(feature, bool) and 0 <= feature < len(names):
+        return int(feature)
+    raise PodiumError(
+        f"features must be names or numbers of features, from 0 to {len(names) - 1}; got {feature!r}"
+        f"{near_matches(feature, names)}."
+    )
 
 
 def _rows_of_query(qid: ArrayLike | None, query: object, n_rows: int) -> Array:

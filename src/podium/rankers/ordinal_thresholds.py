@@ -70,6 +70,7 @@ class OrdinalThresholds(OrdinalRanker):
     ['low', 'mid', 'top']
     """
 
+    __metadata_request__fit: ClassVar[dict[str, bool]] = {"qid": True}
     _parameter_constraints: ClassVar[dict[str, list[object]]] = {
         "estimator": [HasMethods(["fit", "predict"]), None],
         "folds": [Interval(Integral, 2, None, closed="left"), StrOptions({"prefit"}), None],

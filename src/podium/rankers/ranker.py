@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Self
+from collections.abc import Callable, Sequence
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,6 +18,8 @@ from podium.data import Categories, RankingData, group_rows, warn_of_one_query
 from podium.measures import Measure, measure_queries, parse_measure, weighted_mean
 from podium.model_file.training_summary import summary_of
 from podium.rankers.estimator import Estimator, check_columns, names_of
+from podium.rankers.evaluation_data import EvaluationArguments, check_evals
+from podium.rankers.query_marks import QueryMarks
 
 
 class Ranker(Estimator):
@@ -26,6 +28,11 @@ class Ranker(Estimator):
     A ranker implements ``_learn(data, evals, init_model)``, which learns from checked data and sets nothing before it
     has succeeded, and what every `Estimator` implements.
     """
+
+    # Mangled by Python, found by scikit-learn whatever the class is called: `qid` is routed without being asked for.
+    __metadata_request__fit: ClassVar[dict[str, bool]] = {"qid": True}
+    __metadata_request__score: ClassVar[dict[str, bool]] = {"qid": True}
+    _query_marks: QueryMarks | None = None
 
     _by_query: bool = True
     """Whether it matters to learning which rows are of one query."""
@@ -38,11 +45,14 @@ class Ranker(Estimator):
         qid: ArrayLike | None = None,
         group: ArrayLike | None = None,
         pairs: PairsLike | None = None,
+        items: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         query_weight: QueryWeight | None = None,
-        eval_set: Sequence[tuple[MatrixLike, ArrayLike]] | None = None,
+        eval_set: Sequence[tuple[MatrixLike, ArrayLike | None]] | None = None,
         eval_qid: Sequence[ArrayLike | None] | None = None,
         eval_group: Sequence[ArrayLike | None] | None = None,
+        eval_pairs: Sequence[PairsLike | None] | None = None,
+        eval_items: Sequence[ArrayLike | None] | None = None,
         init_model: Estimator | None = None,
         eval_names: Sequence[str] | None = None,
     ) -> Self:
@@ -59,8 +69,11 @@ class Ranker(Estimator):
             more than 1,000 rows of graded labels where queries matter: ``group=[len(y)]`` says that it is meant.
         group : array-like, optional
             Instead of `qid`: sizes of the queries, whose rows stand together.
-        pairs : tuple, optional
-            (better, worse) or (better, worse, weight): row numbers of X. Added to what the labels say.
+        pairs : tuple, list or frame, optional
+            What should stand above what: a tuple (better, worse) or (better, worse, weight) of row numbers of X, a list
+            with such a tuple for each pair, or a frame with these columns. Added to what the labels say.
+        items : array-like, optional
+            Id of each row of X; pairs then name rows by them.
         sample_weight : array-like, optional
             Weight of each row; 2 means the row given twice.
         query_weight : mapping or array-like, optional
@@ -69,6 +82,11 @@ class Ranker(Estimator):
             Further data to measure each round on; the last one decides on early stopping.
         eval_qid, eval_group : list, optional
             Queries of each evaluation set; they must be given where those of the training rows are.
+        eval_pairs : list, optional
+            Pairs of the rows of each evaluation set, whose labels may then be None; without `eval_set`, pairs of the
+            training rows, held out of `pairs`. Measures of pairs are taken of them.
+        eval_items : list, optional
+            Ids of the rows of each evaluation set, by which its pairs name them.
         init_model : fitted ranker of the same class, optional
             Go on from its rounds; `n_estimators` counts the rounds in all.
         eval_names : list of str, optional
@@ -82,16 +100,18 @@ class Ranker(Estimator):
         data = RankingData.from_arrays(
             X, y, qid=qid, group=group, pairs=pairs, sample_weight=sample_weight, query_weight=query_weight,
             categories=self._find_categories(X, init_model),
+            items=None if pairs is None and eval_pairs is not None else items,
         )  # fmt: skip
         if self._by_query and not data.queries_given:
             warn_of_one_query(data.labels, "", "group=[{}]")
-        evals = _check_evals(eval_set, eval_qid, eval_group, data)
-        for number, one in enumerate(evals):
-            _check_eval_queries(data, one, number, self._by_query)
+        given = EvaluationArguments(eval_set, eval_qid, eval_group, eval_pairs, eval_items)
+        evals = check_evals(given, data, items, self._by_query)
         if init_model is not None and hasattr(init_model, "n_features_in_"):
             check_columns(data, init_model.n_features_in_, names_of(init_model), "init_model must have")
         self._learn(data, named_sets(evals, eval_names), init_model)
         self._describe(data)
+        labels = data.labels if data.queries_given else None
+        self._query_marks = None if labels is None else QueryMarks.of(data.queries, labels)
         return self
 
     def _describe(self, data: RankingData) -> None:
@@ -156,59 +176,3 @@ class Ranker(Estimator):
             raise PodiumError("eval_metric must name at least one measure, such as 'ndcg@10'.")
         for name in self._monitor_measures():
             parse_measure(name)
-
-
-def _check_evals(eval_set: object, eval_qid: object, eval_group: object, train: RankingData) -> list[RankingData]:
-    """Check the evaluation sets and their columns."""
-    sets = eval_sets(eval_set)
-    ids, groups = (
-        one_per_eval_set(eval_qid, len(sets), "eval_qid"),
-        one_per_eval_set(eval_group, len(sets), "eval_group"),
-    )
-    evals = []
-    for number, ((X, y), qid, group) in enumerate(zip(sets, ids, groups, strict=True)):
-        try:
-            data = RankingData.from_arrays(X, y, qid=qid, group=group, categories=train.categories)
-        except PodiumError as error:
-            raise type(error)(f"eval_set[{number}]: {error}") from None
-        names = None if data.feature_names is None else list(data.feature_names)
-        check_columns(train, data.features.shape[1], names, f"eval_set[{number}] must have")
-        evals.append(data)
-    return evals
-
-
-def _check_eval_queries(train: RankingData, data: RankingData, number: int, by_query: bool) -> None:
-    """Refuse an evaluation set without queries beside training rows with some, and the other way round."""
-    if train.queries_given and not data.queries_given:
-        raise PodiumError(
-            f"eval_set[{number}] must have queries, as the training rows have: give eval_qid or eval_group "
-            f"(eval_group=[..., [{len(data.queries.rows)}], ...] if its rows are one query)."
-        )
-    if not by_query:
-        return
-    if data.queries_given and not train.queries_given and train.labels is not None:
-        raise PodiumError(
-            f"The training rows must have queries, as eval_set[{number}] has: give qid or group "
-            f"(group=[{len(train.labels)}] if they are one query)."
-        )
-    if not data.queries_given:
-        warn_of_one_query(data.labels, f"of eval_set[{number}] ", "eval_group=[..., [{}], ...]", 4)
-
-
-def eval_sets(eval_set: object) -> list[tuple[MatrixLike, ArrayLike]]:
-    """Return the evaluation sets as a list of (X, y)."""
-    sets: list[Any] = [] if eval_set is None else list(eval_set) if isinstance(eval_set, Iterable) else [eval_set]
-    if isinstance(eval_set, tuple) or not all(isinstance(one, tuple | list) and len(one) == 2 for one in sets):
-        raise PodiumError("eval_set must be a list of (X, y), such as [(X_valid, y_valid)].")
-    return [(X, y) for X, y in sets]
-
-
-def one_per_eval_set(beside: object, n_sets: int, name: str) -> list[ArrayLike | None]:
-    """Return one entry per evaluation set."""
-    if beside is None:
-        return [None] * n_sets
-    if not isinstance(beside, Sequence | np.ndarray) or isinstance(beside, str):
-        raise PodiumError(f"{name} must be a list with an entry per eval_set; got {type(beside).__name__}.")
-    if len(beside) != n_sets:
-        raise PodiumError(f"{name} must have one entry per eval_set: {n_sets} expected, {len(beside)} given.")
-    return list(beside)

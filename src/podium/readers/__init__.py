@@ -6,9 +6,10 @@ the file and the line in what it raises.
 
 from podium.readers.letor import read_letor
 from podium.readers.packed_files import PACKED_ENDINGS, open_unpacked
+from podium.readers.pair_files import read_item_pairs
 from podium.readers.ranking_table import RankingTable
 from podium.readers.side_files import read_pairs, read_query_sizes, read_weights
-from podium.readers.tables import read_csv, read_parquet
+from podium.readers.tables import read_csv, read_parquet, table_columns
 from podium.readers.trec import Qrels, Run, read_qrels, read_run
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "Run",
     "open_unpacked",
     "read_csv",
+    "read_item_pairs",
     "read_letor",
     "read_pairs",
     "read_parquet",
@@ -25,4 +27,5 @@ __all__ = [
     "read_query_sizes",
     "read_run",
     "read_weights",
+    "table_columns",
 ]

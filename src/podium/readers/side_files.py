@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from podium._validation import FormatError, PairArrays, exact_sum
+from podium._pair_gate import PairArrays
+from podium._validation import FormatError, exact_sum
 from podium.readers.line_blocks import PathLike
 from podium.readers.spans import LineColumns, read_columns
 

@@ -146,6 +146,32 @@ def read_parquet(
     return _ranking_table(path, table, roles, arrow, floats)
 
 
+def table_columns(path: PathLike, kind: str) -> list[str]:
+    """Return the names of the columns of a "csv" or "parquet" file."""
+    if kind == "csv":
+        return _csv_names(path, ",")
+    arrow, parquet = _pyarrow("pyarrow"), _pyarrow("pyarrow.parquet")
+    with open(path, "rb") as stream:
+        try:
+            return list(parquet.read_schema(stream).names)
+        except (arrow.ArrowException, OSError) as error:
+            raise FormatError(path, f"not a whole Parquet file ({_short(error)})") from error
+
+
+def read_named_columns(path: PathLike, kind: str, texts: Sequence[str], numbers: Sequence[str]) -> Table:
+    """Read some columns of a "csv" or "parquet" file as an arrow table: `texts` as strings, `numbers` as float64."""
+    arrow = _pyarrow("pyarrow")
+    roles = _Roles(None, texts[0], texts[1], list(numbers))
+    if kind == "csv":
+        return _read_csv(path, roles, ",")
+    parquet = _pyarrow("pyarrow.parquet")
+    with open(path, "rb") as stream:
+        table = parquet.read_table(stream, columns=[*numbers, *texts], use_threads=False)
+    _refuse_text_columns(path, table.schema, roles, arrow)
+    types = [(name, arrow.float64()) for name in numbers] + [(name, arrow.string()) for name in texts]
+    return table.cast(arrow.schema(types), safe=False)
+
+
 def _pyarrow(module: str) -> ModuleType:
     """Import a part of pyarrow, which not every installation has."""
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,6 +30,9 @@ class RankingSelector(SelectorMixin, BaseEstimator, ABC):
     support_ : ndarray of bool
         Whether each feature was chosen.
     """
+
+    # Mangled by Python, found by scikit-learn: `qid` is routed without being asked for.
+    __metadata_request__fit: ClassVar[dict[str, bool]] = {"qid": True}
 
     support_: Array
 

@@ -52,6 +52,8 @@ class RegressionTree:
         Row of `sets` of each split by a set, 0, 1, … in the order of the splits; -1 for a split by a threshold.
     sets : ndarray of uint32, shape (n_sets, 8)
         Bit c % 32 of word c // 32 is set if the category of code c goes left; what is no category is missing.
+    cover : ndarray of float64
+        What each leaf weighs among its training rows: their number, or the sum of curvatures that XGBoost's files hold.
     """
 
     feature: Array
@@ -65,8 +67,11 @@ class RegressionTree:
     cut: Array
     set_of: Array = field(default_factory=lambda: np.empty(0, np.int32))
     sets: Array = field(default_factory=lambda: np.empty((0, 8), np.uint32))
+    cover: Array = field(default_factory=lambda: np.empty(0, SCORE))
 
     def __post_init__(self) -> None:
+        if len(self.cover) < len(self.value):
+            object.__setattr__(self, "cover", self.count.astype(SCORE))
         if len(self.set_of) < len(self.feature):
             object.__setattr__(self, "set_of", np.full(len(self.feature), -1, np.int32))
 

@@ -35,13 +35,16 @@ SPLITS = Schema(
 """An entry for each split, tree after tree."""
 SET_OF = Column("set_of", np.int32, (-1, "n_splits"), "n_splits", optional=True)
 """The set of each split within its tree, -1 for a split by a threshold."""
+COVER = Column("cover", bounds=(0.0, float(np.finfo(np.float64).max)), size="n_values", optional=True)
+"""What each leaf weighs, where that is not its number of training rows."""
 SETS = Column("sets", np.uint32, (0, 2**32 - 1), "n_sets", WORDS_PER_SET, optional=True)
 
 
 def trees_to_columns(trees: Sequence[RegressionTree]) -> Content:
     """Return trees as columns, one tree after the other; those of sets for trees with sets alone."""
-    sets = Schema(SET_OF, SETS) if any(len(tree.sets) for tree in trees) else Schema()
-    return SIZES.write_rows(trees) | Schema(*SPLITS.fields, *LEAVES.fields, *sets.fields).write_joined(trees)
+    sets = (SET_OF, SETS) if any(len(tree.sets) for tree in trees) else ()
+    cover = (COVER,) if any(not np.array_equal(tree.cover, tree.count) for tree in trees) else ()
+    return SIZES.write_rows(trees) | Schema(*SPLITS.fields, *LEAVES.fields, *sets, *cover).write_joined(trees)
 
 
 def trees_from_columns(
@@ -53,6 +56,7 @@ def trees_from_columns(
     """
     leaves = LEAVES.read(columns, path, {})
     n_values = len(leaves["value"])
+    leaves |= Schema(COVER).read(columns, path, {"n_values": n_values})
     n_leaves = SIZES.read(columns, path, {"n_values": n_values})["n_leaves"]
     if n_leaves.sum() != n_values:
         raise FormatError(path, f"n_leaves must add up to the {n_values} entries of value")

@@ -1,0 +1,92 @@
+"""Pairs on the command line: which files hold them, and which column names the items they are of."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from podium._validation import Array, PodiumError
+from podium.cli.files import format_of, load_table, read_scores
+from podium.cli.options import Source
+from podium.cli.output import show
+from podium.evaluation import evaluate
+from podium.evaluation.queries import DEFAULT_MEASURES
+from podium.rankers import Estimator, Ranker
+from podium.readers import RankingTable, read_item_pairs, table_columns
+from podium.report import describe
+
+
+class PairOptions(NamedTuple):
+    """What --pairs and --eval-pairs say."""
+
+    pairs: Path | None = None
+    eval_pairs: Path | None = None
+
+    @property
+    def given(self) -> bool:
+        """Whether there are pairs at all."""
+        return self.pairs is not None or self.eval_pairs is not None
+
+
+def load_items(source: Source, options: PairOptions) -> tuple[RankingTable, Array | None]:
+    """Read a data file whose rows pairs name, with the id of each row where --item says so.
+
+    Beside pairs, labels and queries are read where the file has them; it need not.
+    """
+    if not options.given:
+        return load_table(*source), None
+    kind, label, qid = format_of(source.file, source.file_format), source.label or None, source.qid
+    if kind != "letor":
+        names = table_columns(source.file, kind)
+        label, qid = (label if label in names else None), (qid if qid in names else "")
+    table = load_table(source.file, kind, label, qid, source.query_sizes, source.item)
+    return table, None if source.item is None else _named_rows(table, source.file)
+
+
+def pairs_for_fit(model: Estimator, options: PairOptions, items: Array | None) -> dict[str, Any]:
+    """Return what the options give to `fit`."""
+    if not options.given:
+        return {}
+    if not isinstance(model, Ranker):
+        raise PodiumError(f"{type(model).__name__} does not take --pairs: it learns grades, not preferences.")
+    given: dict[str, Any] = {} if items is None else {"items": items}
+    if options.pairs is not None:
+        given["pairs"] = read_item_pairs(options.pairs, ids=items is not None)
+    if options.eval_pairs is not None:
+        given["eval_pairs"] = [read_item_pairs(options.eval_pairs, ids=items is not None)]
+    return given
+
+
+def describe_pairs(source: Source, path: Path, as_json: bool) -> None:
+    """Say what a data file and a file of pairs of its rows hold."""
+    table, items = load_items(source, PairOptions(path))
+    pairs = read_item_pairs(path, ids=items is not None)
+    show(describe(table.X, table.y, qid=table.qid, pairs=pairs, items=items), as_json)
+
+
+def evaluate_pairs(
+    source: Source, path: Path, rankings: list[Path], measures: list[str], ties: str | None, as_json: bool
+) -> None:
+    """Measure a file of scores against a file of pairs, by those of the measures that pairs define."""
+    if len(rankings) != 1:
+        raise PodiumError(f"Give one file of scores to be measured against --pairs; got {len(rankings)}.")
+    [scores] = rankings
+    table, items = load_items(source, PairOptions(path))
+    pairs, given = read_item_pairs(path, ids=items is not None), read_scores(scores)
+    rules: dict[str, Any] = {"ties": ties}
+    if measures != list(DEFAULT_MEASURES):
+        rules["measures"] = measures
+    n_rows = table.X.shape[0]
+    if len(given) != n_rows:
+        raise PodiumError(f"{scores} must have a score a row of {source.file}: {n_rows} expected, {len(given)} given.")
+    show(evaluate(scores=given, pairs=pairs, items=items, **rules), as_json)
+
+
+def _named_rows(table: RankingTable, path: Path) -> Array:
+    """Return the id of each row."""
+    unnamed = [0] if table.docid is None else [row for row, one in enumerate(table.docid.tolist()) if one is None]
+    if unnamed or table.docid is None:
+        raise PodiumError(f"{path} must name an item in every row for --item; row {unnamed[0] + 1} has none.")
+    return np.asarray(table.docid)
