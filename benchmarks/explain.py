@@ -2,8 +2,9 @@
 
     python benchmarks/explain.py [--trees 1000] [--leaves 31] [--docs 100] [--repeat 5]
 
-Milliseconds of processor time, best of several, one thread: other programs on the machine do not count. The peer explains the same trees, in LightGBM's form, by paths and against
-the other row; it is left out where shap or LightGBM is missing.
+Milliseconds of processor time, best of several, one thread: other programs on the machine do not count. The peer
+explains the same trees, in LightGBM's form, by paths and against the other row; it is left out where shap or LightGBM
+is missing.
 """
 
 import argparse

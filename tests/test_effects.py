@@ -18,7 +18,10 @@ from podium import (
     permutation_importance,
 )
 
-pytestmark = pytest.mark.plain
+pytestmark = [
+    pytest.mark.plain,
+    pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning"),  # random bits, in plain kernels
+]
 
 
 def rows_of(seed, n_rows=60, n_features=4, missing=0.2, dtype=np.float64):
@@ -159,20 +162,20 @@ DATA = make_search(15, docs_per_query=8, n_features=5, random_state=0)
 @pytest.mark.parametrize("measure", ["ndcg@5", "pair_loss"])
 def test_drops_are_losses_of_the_measure_on_shuffled_rows(measure):
     model = RankBoost(20).fit(DATA.X, DATA.y, qid=DATA.qid)
-    found = permutation_importance(model, DATA.X, DATA.y, qid=DATA.qid, measure=measure, n_repeats=40)
+    found = permutation_importance(model, DATA.X, DATA.y, qid=DATA.qid, measure=measure, n_repeats=15)
     assert found.value == evaluate(DATA.y, model.predict(DATA.X), qid=DATA.qid, measures=measure)[measure]
     rng = np.random.default_rng(1)
     for one in found.drops:
         feature = int(one.name[1:])
         lost = []
-        for _ in range(40):
+        for _ in range(15):
             changed = DATA.X.copy()
             for query in np.unique(DATA.qid):
                 rows = np.flatnonzero(DATA.qid == query)
                 changed[rows, feature] = changed[rng.permutation(rows), feature]
             value = evaluate(DATA.y, model.predict(changed), qid=DATA.qid, measures=measure)[measure]
             lost.append((found.value - value) * (-1 if measure == "pair_loss" else 1))
-        assert one.drop == pytest.approx(np.mean(lost), abs=4 * np.std(lost) / np.sqrt(20) + 1e-12)
+        assert one.drop == pytest.approx(np.mean(lost), abs=4 * np.std(lost) / np.sqrt(7.5) + 1e-12)
         assert one.low <= one.drop <= one.high
     assert found.drops[0].drop > 0
     assert [one.drop for one in found.drops] == sorted((one.drop for one in found.drops), reverse=True)

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 import podium
 from peers import peer
 from podium import MART, AdaBoostOR, LambdaMART, PodiumError, PreferenceRegression, RankBoost, import_model
+from podium.explain import path_shapley
 from podium.explain.explanation import MAX_LISTED
 from podium.explain.tree_shapley import TreeShapley
 from reference import shapley as twin
@@ -209,6 +210,18 @@ def test_ways_of_many_features_and_many_rows_are_exact():
     np.testing.assert_allclose(found.contributions.sum(axis=1), found.scores - found.scores.mean(), atol=1e-12)
     one, other = (np.array(twin.path_dependent(nested(tree), X[row])) for row in (int(y.argmax()), 149))
     np.testing.assert_allclose(found.pair(int(y.argmax()), 149).contributions, one - other, atol=1e-12)
+
+
+def test_factors_of_paths_may_come_in_parts(monkeypatch):
+    X, y = rows_of(3, n_rows=100)
+    model = trees(X, y, n_estimators=12)
+    whole = model.explain_query(X)
+    monkeypatch.setattr(path_shapley, "MOST_FACTORS", 700)
+    parts = TreeShapley(model.trees_, 5)._by_paths
+    assert len(list(parts._batches())) > 3
+    found = parts.of_rows(X, 5)
+    np.testing.assert_array_equal(found - found.mean(axis=0), whole.contributions)
+    np.testing.assert_array_equal(parts.of_rows(X, 5), found)
 
 
 def grid(values):

@@ -132,6 +132,15 @@ def test_gains_of_xgboost_are_those_of_the_splits(read):
     assert read(xgboost(TREE, loss_changes=[1.5, 7.0, 8.0])).trees_[0].gain.tolist() == [1.5]
 
 
+def test_sums_of_curvatures_are_those_of_the_leaves(read):
+    assert read(xgboost(TREE, sum_hessian=[5.0, 1.5, 3.5])).trees_[0].cover.tolist() == [1.5, 3.5]
+    swapped = xgboost(TREE, sum_hessian=[5.0, 1.5, 3.5], left_children=[2, -1, -1], right_children=[1, -1, -1])
+    assert read(swapped).trees_[0].cover.tolist() == [3.5, 1.5]
+    assert read(xgboost()).trees_[0].cover.tolist() == [0.0, 0.0]
+    with pytest.raises(FormatError, match="the sums of curvatures of leaves must be finite and not negative"):
+        read(xgboost(TREE, sum_hessian=[5.0, -1.0, 3.5]))
+
+
 def test_sums_of_xgboost_are_rounded_after_each_tree(read, tmp_path):
     document = many_trees(40, 1)
     values = np.random.default_rng(0).normal(size=40).astype(np.float32)

@@ -16,6 +16,7 @@ edge. Nodes are taken four at a time, side by side.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 from typing import NamedTuple
 
@@ -29,6 +30,8 @@ SHUT_ABOVE, SHUT_HERE, OPEN = 0, 1, 2
 """What a row meets at an edge: its feature shut the row out above, shuts it out here, or lets it through."""
 ROWS_AT_ONCE = 64
 """Rows that are led down a tree together: what they meet there, and their features, stay in the cache."""
+MOST_FACTORS = 2**22
+"""Factors made at a time, and kept for the next call where they are no more: twice so many numbers, 64 MB."""
 LANES = 4
 """Nodes of the quadrature that are computed together."""
 ONE, TWO, THREE = np.uint64(1), np.uint64(2), np.uint64(3)
@@ -57,10 +60,10 @@ class Edges(NamedTuple):
 
 
 class Factors(NamedTuple):
-    """What the edges of one tree do, by edge, by what a row meets there, and by node of the quadrature.
+    """What the edges of some trees do, tree after tree: by edge, by what a row meets there, by node of the quadrature.
 
-    The first two are flat, of shape (n_edges, 3, n_nodes): four neighbours are read at once only where no index may be
-    negative, which unsigned places say.
+    Both are flat, a tree's part of shape (n_edges, 3, n_nodes): four neighbours are read at once only where no index
+    may be negative, which unsigned places say.
 
     Attributes
     ----------
@@ -70,13 +73,28 @@ class Factors(NamedTuple):
     gift : ndarray of float64
         What the feature gets of the sum below: w (o - z)/f, less what the same feature's edge above gives for these
         leaves.
-    inverse : ndarray of float64, shape (n_edges, n_nodes)
-        1/f of each edge that lets the row through.
     """
 
     ratio: Array
     gift: Array
-    inverse: Array
+
+
+class Trees(NamedTuple):
+    """Which trees are walked, and where their factors stand.
+
+    Attributes
+    ----------
+    start : ndarray of int64
+        First split of each tree, and past the last.
+    n_nodes : ndarray of int64
+        Nodes of the quadrature of each tree, a multiple of four.
+    place : ndarray of int64
+        Where the factors of each tree begin.
+    """
+
+    start: Array
+    n_nodes: Array
+    place: Array
 
 
 class Buffers(NamedTuple):
@@ -118,6 +136,7 @@ class PathShapley:
     def __init__(self, splits: Splits, value: Array, root: Array, covers: Array) -> None:
         self.splits, self.value, self.covers = splits, value, covers
         self.starts = np.append(root[root >= 0], len(splits.feature)).astype(ROW)
+        self._kept: Factors | None = None
 
     @cached_property
     def edges(self) -> Edges:
@@ -129,11 +148,18 @@ class PathShapley:
         return edges
 
     @cached_property
+    def n_nodes(self) -> Array:
+        """Nodes that each tree needs: half as many as its longest way has features, up to a multiple of four."""
+        distinct = np.maximum.reduceat(self.edges.n_features, 2 * self.starts[:-1])
+        nodes: Array = LANES * (1 + (distinct - 1) // (2 * LANES))
+        return nodes
+
+    @cached_property
     def quadratures(self) -> tuple[Array, Array]:
         """Nodes and weights of Gauss's quadrature over 0 to 1 with 4, 8, … nodes, one row for each number."""
-        most = -(-int(self.edges.n_features.max(initial=1)) // (2 * LANES))
-        nodes, weights = np.full((most, LANES * most), 0.5), np.zeros((most, LANES * most))
-        for number in range(most):
+        most = int(self.n_nodes.max())
+        nodes, weights = np.empty((most // LANES, most)), np.empty((most // LANES, most))
+        for number in range(most // LANES):
             places, shares = np.polynomial.legendre.leggauss(LANES * (number + 1))
             nodes[number, : len(places)], weights[number, : len(places)] = (places + 1.0) / 2.0, shares / 2.0
         return nodes, weights
@@ -141,10 +167,35 @@ class PathShapley:
     def of_rows(self, rows: Array, n_features: int, n_threads: int = 1) -> Array:
         """Return the value of each feature in the score of each row."""
         out = np.zeros((len(rows), n_features), SCORE)
-        trees = self.splits, self.value, self.starts, self.edges, *self.quadratures
-        calls = [(*trees, rows[first:last], out[first:last]) for first, last in even_ranges(len(rows), n_threads)]
-        run_threads(_path_values, calls, n_threads)
+        for trees in self._batches():
+            factors = self._factors(trees)
+            given = self.splits, self.value, self.edges, trees, factors
+            calls = [(*given, rows[first:last], out[first:last]) for first, last in even_ranges(len(rows), n_threads)]
+            run_threads(_path_values, calls, n_threads)
         return out
+
+    def _batches(self) -> Iterator[Trees]:
+        """Yield trees, as many at a time as memory for their factors allows."""
+        if len(self.starts) == 1:
+            return
+        sizes = 6 * np.diff(self.starts) * self.n_nodes
+        batch = (np.cumsum(sizes) - 1) // MOST_FACTORS
+        for one in np.unique(batch).tolist():
+            first, last = np.searchsorted(batch, [one, one + 1]).tolist()
+            place = np.cumsum(sizes[first:last]) - sizes[first:last]
+            yield Trees(
+                self.starts[first : last + 1], self.n_nodes[first:last], np.append(place, sizes[first:last].sum())
+            )
+
+    def _factors(self, trees: Trees) -> Factors:
+        """Return the factors of some trees; those of all are kept for the next call, where they are not too many."""
+        if self._kept is not None:
+            return self._kept
+        factors = Factors(np.empty(trees.place[-1]), np.empty(trees.place[-1]))
+        _fill_factors(self.edges, trees, *self.quadratures, factors)
+        if len(trees.start) == len(self.starts):
+            self._kept = factors
+        return factors
 
 
 @compiled
@@ -171,15 +222,36 @@ def _fill_edges(splits: Splits, leaf_covers: Array, start: Array, covers: Array,
 
 
 @compiled
+def _fill_factors(edges: Edges, trees: Trees, nodes: Array, weights: Array, factors: Factors) -> None:
+    """Write the factors of the edges of some trees.
+
+    Where a feature shuts the row out, f = z (1 - t) and (o - z)/f = -1/(1 - t), whichever of its edges one is at: below
+    the one that does so first nothing more is given, and products only take their share of rows.
+    """
+    for tree in range(len(trees.n_nodes)):
+        first, last, n = trees.start[tree], trees.start[tree + 1], trees.n_nodes[tree]
+        for edge in range(2 * first, 2 * last):
+            z, same = edges.hidden[edge], edges.same[edge]
+            z_same = edges.hidden[same] if same >= 0 else 1.0
+            place = trees.place[tree] + 3 * n * (edge - 2 * first)
+            for k in range(n):
+                t, w = nodes[n // LANES - 1, k], weights[n // LANES - 1, k]
+                factor, shut, above = t + z * (1.0 - t), z * (1.0 - t), 1.0 / (t + z_same * (1.0 - t))
+                given = (1.0 - z_same) * above
+                closed, here, through = place + k, place + SHUT_HERE * n + k, place + OPEN * n + k
+                factors.ratio[closed], factors.gift[closed] = z / z_same, 0.0
+                factors.ratio[here], factors.gift[here] = shut * above, -w * (z / shut + given)
+                factors.ratio[through], factors.gift[through] = factor * above, w * ((1.0 - z) / factor - given)
+
+
+@compiled
 def _path_values(
-    splits: Splits, value: Array, start: Array, edges: Edges, nodes: Array, weights: Array, rows: Array, out: Array
+    splits: Splits, value: Array, edges: Edges, trees: Trees, factors: Factors, rows: Array, out: Array
 ) -> None:
     """Add the values of each row, some rows and one tree at a time: down for the products, up for the sums."""
     most = 0
-    for tree in range(len(start) - 1):
-        most = max(most, 2 * (start[tree + 1] - start[tree]))
-    size = most * nodes.shape[1]
-    factors = Factors(np.empty(3 * size), np.empty(3 * size), np.empty((most, nodes.shape[1])))
+    for tree in range(len(trees.n_nodes)):
+        most = max(most, 2 * (trees.start[tree + 1] - trees.start[tree]))
     buffers = Buffers(
         np.zeros((rows.shape[1], ROWS_AT_ONCE)), np.empty((most, ROWS_AT_ONCE), np.uint8), np.empty(most, np.uint64),
         np.ones(LANES * (most + 1)), np.empty(LANES * most),
@@ -190,77 +262,39 @@ def _path_values(
         for i in range(n_rows):
             for j in range(rows.shape[1]):
                 buffers.columns[j, i] = rows[begin + i, j]
-        for tree in range(len(start) - 1):
-            first, last = start[tree], start[tree + 1]
-            number = (_most_features(edges.n_features, first, last) - 1) // (2 * LANES)
-            n_nodes = LANES * (number + 1)
-            _fill_factors(edges, first, last, nodes[number], weights[number], n_nodes, factors)
+        for tree in range(len(trees.n_nodes)):
+            first, last, n_nodes = trees.start[tree], trees.start[tree + 1], trees.n_nodes[tree]
             for at in range(first, last):
                 above[at - first] = LANES * (edges.into[at] - 2 * first if at > first else most)
-                same, edge = edges.same[2 * at] - 2 * first, 2 * (at - first)
-                _meet(splits, at, same, edge, buffers.columns, n_rows, buffers.meets)
+            _meet(splits, edges.same, first, last, buffers.columns, n_rows, buffers.meets)
             for i in range(n_rows):
                 for edge in range(2 * (last - first)):
-                    buffers.place[edge] = n_nodes * (3 * edge + buffers.meets[edge, i])
+                    buffers.place[edge] = trees.place[tree] + n_nodes * (3 * edge + buffers.meets[edge, i])
                 for lane in range(0, n_nodes, LANES):
                     _walk_down(above, last - first, factors.ratio, lane, buffers)
                     _sum_up(splits, value, first, last, factors.gift, lane, buffers, out, begin + i)
 
 
 @compiled_part
-def _most_features(n_features: Array, first: int, last: int) -> int:
-    """Return the most different features on a way down a tree."""
-    most = 0
-    for edge in range(2 * first, 2 * last):
-        most = max(most, n_features[edge])
-    return most
-
-
-@compiled_part
-def _fill_factors(
-    edges: Edges, first: int, last: int, nodes: Array, weights: Array, n_nodes: int, factors: Factors
-) -> None:
-    """Write the factors of one tree's edges.
-
-    Where a feature shuts the row out, f = z (1 - t) and (o - z)/f = -1/(1 - t), whichever of its edges one is at: below
-    the one that does so first nothing more is given, and products only take their share of rows.
-    """
-    for edge in range(2 * first, 2 * last):
-        z, same, own = edges.hidden[edge], edges.same[edge], edge - 2 * first
-        z_same = edges.hidden[same] if same >= 0 else 1.0
-        for k in range(n_nodes):
-            t, here, through = nodes[k], n_nodes * (3 * own + SHUT_HERE) + k, n_nodes * (3 * own + OPEN) + k
-            factor, shut = t + z * (1.0 - t), z * (1.0 - t)
-            inverse, above = 1.0 / factor, factors.inverse[same - 2 * first, k] if same >= 0 else 1.0
-            given = (1.0 - z_same) * above
-            factors.inverse[own, k] = inverse
-            factors.ratio[here], factors.gift[here] = shut * above, -weights[k] * (z / shut + given)
-            factors.ratio[through], factors.gift[through] = factor * above, weights[k] * ((1.0 - z) * inverse - given)
-            factors.ratio[through - 2 * n_nodes], factors.gift[through - 2 * n_nodes] = z / z_same, 0.0
-
-
-@compiled_part
-def _meet(splits: Splits, at: int, same: int, edge: int, columns: Array, n_rows: int, meets: Array) -> None:
-    """Write what rows meet at the two edges of a split, without a branch that could be guessed wrong for each row.
+def _meet(splits: Splits, same: Array, first: int, last: int, columns: Array, n_rows: int, meets: Array) -> None:
+    """Write what rows meet at the edges of a tree, without a branch that could be guessed wrong for each row.
 
     Slow line: ``meets[edge] = SHUT_ABOVE if shut above else OPEN if the row goes there else SHUT_HERE``.
     """
-    column, threshold, missing_left = columns[splits.feature[at]], splits.threshold[at], splits.missing_left[at]
-    left, right = meets[edge], meets[edge + 1]
-    if splits.set_of[at] >= 0:
+    for at in range(first, last):
+        own, threshold, missing_left = splits.feature[at], splits.threshold[at], splits.missing_left[at]
+        edge, above = 2 * (at - first), same[2 * at] - 2 * first
+        if splits.set_of[at] >= 0:
+            for i in range(n_rows):
+                meets[edge, i] = SHUT_HERE + goes_left(splits, at, columns[own, i])
+        else:
+            for i in range(n_rows):
+                x = columns[own, i]
+                meets[edge, i] = SHUT_HERE + ((x <= threshold) | ((x != x) & missing_left))
         for i in range(n_rows):
-            left[i] = goes_left(splits, at, column[i])
-    else:
-        for i in range(n_rows):
-            left[i] = (column[i] <= threshold) | ((column[i] != column[i]) & missing_left)
-    for i in range(n_rows):
-        right[i] = OPEN - left[i]
-        left[i] = SHUT_HERE + left[i]
-    if same >= 0:
-        above = meets[same]
-        for i in range(n_rows):
-            through = above[i] == OPEN
-            left[i], right[i] = left[i] * through, right[i] * through
+            through = 1 if above < 0 else np.int64(meets[max(above, 0), i] == OPEN)
+            left = meets[edge, i]
+            meets[edge, i], meets[edge + 1, i] = left * through, (SHUT_HERE + OPEN - left) * through
 
 
 @compiled_part
