@@ -265,7 +265,8 @@ def train_command(
     from podium.cli.preferences import PairOptions
     from podium.cli.training import train
 
-    source, chosen = Source(file, file_format, label, qid, query_sizes, item), PairOptions(pairs, eval_pairs)
+    chosen = PairOptions(pairs, eval_pairs)
+    source = Source(file, file_format, label, qid, query_sizes, item)
     train(source, output, ranker, settings, config, eval_files, eval_sizes, chosen, quiet, as_json)
 
 
