@@ -7,6 +7,7 @@ import shlex
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import podium
@@ -30,6 +31,25 @@ def examples_in_help():
     return {name: re.findall(r"^ +(podium .*)$", doc, re.M) for name, doc in docs.items()}
 
 
+def write_runs(folder):
+    """Write judgements of twelve queries and runs of two systems that see them through noise."""
+    rng = np.random.default_rng(0)
+    judged = [(query, doc, int(rng.random() < 0.3)) for query in range(12) for doc in range(20)]
+    (folder / "qrels.txt").write_text("".join(f"{query} 0 d{doc} {grade}\n" for query, doc, grade in judged))
+    for name in ("run.txt", "a.run", "b.run"):
+        scores = sorted((query, -grade - rng.normal(), doc) for query, doc, grade in judged)
+        lines = [f"{query} Q0 d{doc} {place} {-score} {name}\n" for place, (query, score, doc) in enumerate(scores, 1)]
+        (folder / name).write_text("".join(lines))
+
+
+def write_items(folder):
+    """Write items with ids, and preferences between them."""
+    items = [f"i{number},{number % 7},{number}\n" for number in range(20)]
+    (folder / "items.csv").write_text(f"id,age,price\n{''.join(items)}")
+    prefs = [f"i{number},i{number + 2}\n" for number in range(18)]
+    (folder / "prefs.csv").write_text(f"better,worse\n{''.join(prefs)}")
+
+
 @pytest.fixture
 def session(command_line, tmp_path, monkeypatch):
     """Run commands in a folder with the files that the documents name."""
@@ -43,12 +63,14 @@ def session(command_line, tmp_path, monkeypatch):
         (tmp_path / f"{name}.txt").write_text("".join(letor))
         lines = [f"{y:g},{qid},{','.join(f'{value:.5g}' for value in x)}\n" for x, y, qid in rows]
         (tmp_path / f"{name}.csv").write_text(f"grade,query,{','.join(table.feature_names)}\n{''.join(lines)}")
-    (tmp_path / "qrels.txt").write_text("1 0 a 1\n1 0 b 0\n")
-    (tmp_path / "run.txt").write_text("1 Q0 b 1 2.0 t\n1 Q0 a 2 1.0 t\n")
+    write_runs(tmp_path)
+    write_items(tmp_path)
     (tmp_path / "run.toml").write_text(CONFIG.search(DOCUMENT.read_text("utf-8"))[1])
-    (tmp_path / "scores.txt").write_text("".join(f"{line}\n" for line in range(len(rows))))
+    for name in ("scores.txt", "bm25.txt"):
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in range(len(rows))))
     model = podium.RankBoost(4).fit(table.X, table.y, qid=table.qid)
-    model.save(tmp_path / "m.podium")
+    for name in ("m", "a", "b"):
+        model.save(tmp_path / f"{name}.podium")
     model.export(tmp_path / "lightgbm.txt", "lightgbm")
 
     def run(line):

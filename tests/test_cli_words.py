@@ -17,7 +17,7 @@ import pytest
 from peers import peer
 from podium import LambdaMART, PodiumError, RankBoost, cli, load, read_letor
 from podium.boosting import EvaluationSet
-from podium.cli import standard_input, training
+from podium.cli import preferences, standard_input, training
 from podium.cli.wording import WORDS, in_options
 
 pytestmark = pytest.mark.plain
@@ -184,7 +184,7 @@ def test_features_of_a_letor_file_go_by_its_numbers(trained, tmp_path):
 
 
 def test_ctrl_c_ends_with_a_sentence_and_keeps_what_was_learned(trained, monkeypatch, tmp_path):
-    monkeypatch.setattr(training, "load_table", interrupt)
+    monkeypatch.setattr(preferences, "load_table", interrupt)
     code, out, err = trained("train", "data.txt", "-o", "n")
     assert (code, out) == (2, "")
     assert err == "podium: Interrupted; a checkpoint, if --set checkpoint=FILE names one, is kept.\n"

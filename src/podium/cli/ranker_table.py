@@ -28,6 +28,7 @@ TABLE = {
     "GradientFreeBoost": Entry("any measure, also one without a gradient", "boosted lines, feature by feature"),
     "LinearPlackettLuce": Entry("likelihood of Plackett and Luce", "linear; rows are chosen one after the other"),
     "RankSVM": Entry("squared hinge loss of pairs", "linear or kernels, with margins between rows"),
+    "RSRank": Entry("Huber loss of pairs, weighed by gains", "linear with few weights, by truncated gradient steps"),
     "RankRLS": Entry("squared error of differences of labels", "linear or kernels, in closed form"),
     "PlugInRanker": Entry("likelihood of grades", "logistic regression as a ranker"),
     "TreeRank": Entry("area under the ROC curve", "one tree whose cells are ranked"),

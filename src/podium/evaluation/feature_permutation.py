@@ -22,7 +22,6 @@ from podium.data import RankingData, warn_of_one_query
 from podium.evaluation.queries import resampling_settings
 from podium.evaluation.resampling import bootstrap_interval
 from podium.evaluation.results import plain_text, table_of
-from podium.explain import names_or_numbers, used_features
 from podium.measures import Measure, QueryValues, measure_queries, parse_measure, weighted_mean
 
 if TYPE_CHECKING:
@@ -138,6 +137,8 @@ def permutation_importance(
     >>> len(permutation_importance(model, data.X, data.y, qid=data.qid).drops)
     5
     """
+    from podium.explain import names_or_numbers  # here: measures alone need no exports, which take long to import
+
     settings = resampling_settings(confidence, n_resamples, random_state)
     check_integer(n_repeats, "n_repeats", 1)
     parsed, names = parse_measure(measure), names_or_numbers(model._names(), model.n_features_in_)
@@ -187,6 +188,8 @@ class _Trial:
 
 def _used(model: Estimator) -> set[int] | None:
     """Return the features that scores depend on; None where that is not known."""
+    from podium.explain import used_features
+
     try:
         return set(used_features(model._exported()))
     except PodiumError:
