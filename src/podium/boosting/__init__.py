@@ -8,7 +8,14 @@ Ctrl-C; a `Checkpoint` keeps the rounds.
 from __future__ import annotations
 
 from podium.boosting.checkpoint import Checkpoint, check_checkpoint, fingerprint
-from podium.boosting.evaluation_sets import EvaluationSet, ScoredRound, Staged, StagedScores, evaluation_sets
+from podium.boosting.evaluation_sets import (
+    EvaluationSet,
+    ScoredRound,
+    Staged,
+    StagedScores,
+    evaluation_sets,
+    measured_sets,
+)
 from podium.boosting.functional_gradient import BaseLearner, FunctionalGradient, Learned, ResponseRound
 from podium.boosting.lifecycle import Boosting, Stop, run
 from podium.boosting.monitor import Criterion, Monitor, MonitoredRound, RoundEvaluator
@@ -32,5 +39,6 @@ __all__ = [
     "check_checkpoint",
     "evaluation_sets",
     "fingerprint",
+    "measured_sets",
     "run",
 ]

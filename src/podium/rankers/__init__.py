@@ -30,6 +30,7 @@ from podium.rankers.classic_rankers import (
 from podium.rankers.estimator import Estimator
 from podium.rankers.imported import ImportedLinear, ImportedTrees, import_model
 from podium.rankers.lambdamart import MART, LambdaMART
+from podium.rankers.lambdarank import LambdaRank, RankNet
 from podium.rankers.ordinal_rankers import (
     SVOR,
     AdaBoostOR,
@@ -62,6 +63,7 @@ __all__ = [
     "L1Boost",
     "L2Boost",
     "LambdaMART",
+    "LambdaRank",
     "LinearPlackettLuce",
     "Mallows",
     "NearestNeighbor",
@@ -78,6 +80,7 @@ __all__ = [
     "PreferenceRegression",
     "RankBoost",
     "RankBoostPlus",
+    "RankNet",
     "RankOver",
     "RankRLS",
     "RankSVM",
@@ -101,6 +104,8 @@ RANKERS.update(
         RankBoostPlus,
         LambdaMART,
         MART,
+        RankNet,
+        LambdaRank,
         PNormPush,
         InfinitePush,
         PairBoost,
