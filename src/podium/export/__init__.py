@@ -1,6 +1,7 @@
 """Models as files of other programs, and what would change there.
 
-A ranker gives a `TreeSum` or a `Linear`; each format writes it as a file and scores rows as the readers of the file do.
+A ranker gives a `TreeSum`, a `Linear` or a `NetScore`; each format writes it as a file and scores rows as the readers
+of the file do.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 
 from podium._validation import Array, PodiumError, check_choice
 from podium.export.certificate import Change, ExportReport, compare_scores
-from podium.export.ensemble import Exported, Linear, TreeSum, stump_tree
+from podium.export.ensemble import Additive, Exported, Linear, NetScore, TreeSum, stump_tree
 from podium.export.formats import FLOAT32, FORMATS, Format
 from podium.export.scorecard import LAYOUTS
 from podium.export.tree_text import LARGEST, why_elsewhere
@@ -24,11 +25,13 @@ from podium.model_file import check_writable, write_bytes
 
 __all__ = [
     "FORMATS",
+    "Additive",
     "Change",
     "ExportReport",
     "Exported",
     "Format",
     "Linear",
+    "NetScore",
     "TreeSum",
     "certify",
     "check_options",
@@ -93,7 +96,7 @@ def certify(record: Exported, X: Array, ours: Array, query: Array, format: str, 
 
     def why(row: int) -> str:
         """Say why the score of a row is another."""
-        if kind.rules is None or isinstance(record, Linear):
+        if kind.rules is None or not isinstance(record, TreeSum):
             return kind.sums
         return why_elsewhere(record, X[row], kind.rules(record, **given)) or kind.sums
 
@@ -121,13 +124,18 @@ def _check_format(record: Exported, format: str, options: dict[str, Any]) -> For
     """Return the format, after a check that it can hold the model and takes the options."""
     kind = check_options(format, options)
     if not isinstance(record, kind.takes):
+        holds, scores = ("trees", "a weighted sum of features") if isinstance(record, Linear) else (
+            "trees and weighted sums" if Linear in kind.takes else "trees", "a net"
+        )  # fmt: skip
         raise PodiumError(
-            f"The format {format} holds trees, but {record.name} scores by a weighted sum of features; formats for it "
-            f"are {', '.join(name for name, one in FORMATS.items() if Linear in one.takes)}."
+            f"The format {format} holds {holds}, but {record.name} scores by {scores}; formats for it "
+            f"are {', '.join(name for name, one in FORMATS.items() if type(record) in one.takes)}."
         )
-    if isinstance(record, TreeSum):
+    if isinstance(record, NetScore):
+        _check_net(record, format)
+    elif isinstance(record, TreeSum):
         _check_trees(record, format, kind)
-    if kind.rules is not None and (isinstance(record, Linear) or kind.rules(record).value is np.float32):
+    if kind.rules is not None and (not isinstance(record, TreeSum) or kind.rules(record).value is np.float32):
         _check_float32(record, format)
     if kind.check is not None:
         kind.check(record)
@@ -147,10 +155,22 @@ def _check_trees(record: TreeSum, format: str, kind: Format) -> None:
         )
 
 
+def _check_net(record: NetScore, format: str) -> None:
+    """Refuse a net of categories: formats take numbers alone."""
+    if len(record.inputs.categorical):
+        name = names_of(record)[int(record.inputs.categorical[0])]
+        raise PodiumError(
+            f"The format {format} takes numbers, but this {record.name} reads the categories of {name!r}; give it "
+            "columns of numbers, 1 for a category and 0 for the others, to export it."
+        )
+
+
 def _check_float32(record: Exported, format: str) -> None:
     """Refuse numbers above the range of float32 where a format adds up in float32."""
     if isinstance(record, Linear):
         numbers = np.concatenate([record.weights, record.missing, [record.intercept]])
+    elif isinstance(record, NetScore):
+        numbers = np.concatenate([record.inputs.scaling.means, 1.0 / record.inputs.scaling.deviations, [0.0]])
     else:
         numbers = np.concatenate([[record.base], *(tree.value for tree in record.trees)])
     largest = numbers[np.argmax(np.abs(numbers))]

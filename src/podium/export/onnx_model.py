@@ -1,4 +1,4 @@
-"""ONNX: a graph of one TreeEnsembleRegressor, or of the few nodes of a linear model.
+"""ONNX: a graph of one TreeEnsembleRegressor, or of the few nodes of a linear model or a net.
 
 The graph takes a float32 matrix "X" of shape (rows, features), missing values as NaN, and gives "scores" of shape
 (rows, 1). A tree goes left where x <= threshold (BRANCH_LEQ); ONNX Runtime adds up leaves in float32, tree after tree,
@@ -14,7 +14,8 @@ import numpy as np
 
 from podium._validation import Array, PodiumError
 from podium._version import __version__
-from podium.export.ensemble import Exported, Linear, TreeSum
+from podium.export import onnx_net
+from podium.export.ensemble import Exported, Linear, NetScore, TreeSum
 from podium.export.tree_text import Rules, feature_names, nearest_float32
 from podium.trees import RegressionTree
 
@@ -31,7 +32,7 @@ def write(record: Exported) -> bytes:
         from onnx import TensorProto, helper
     except ImportError:
         raise PodiumError('The format onnx needs the package onnx: pip install "podium[onnx]".') from None
-    nodes, constants = _linear(record) if isinstance(record, Linear) else ([_trees(record)], [])
+    nodes, constants = _nodes_of(record)
     shapes = [("X", record.n_features), ("scores", 1)]
     X, scores = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [None, width]) for name, width in shapes)
     graph = helper.make_graph(nodes, record.name, [X], [scores], constants)
@@ -47,6 +48,8 @@ def score(record: Exported, X: Array) -> Array:
     """Score rows as ONNX Runtime does."""
     if isinstance(record, TreeSum):
         return RULES.score(record, X)
+    if isinstance(record, NetScore):
+        return onnx_net.score(record, X)
     rows = RULES.features(X)
     filled = np.where(np.isnan(rows), record.missing.astype(np.float32), rows)
     scores: Array = filled @ record.weights.astype(np.float32) + np.float32(record.intercept)
@@ -56,6 +59,13 @@ def score(record: Exported, X: Array) -> Array:
 def rules(record: TreeSum) -> Rules:
     """Return how ONNX Runtime scores a model of trees."""
     return RULES
+
+
+def _nodes_of(record: Exported) -> tuple[list[NodeProto], list[TensorProto]]:
+    """Return the nodes of a model, and their constants."""
+    if isinstance(record, NetScore):
+        return onnx_net.nodes_of(record)
+    return _linear(record) if isinstance(record, Linear) else ([_trees(record)], [])
 
 
 def _trees(record: TreeSum) -> NodeProto:

@@ -9,7 +9,7 @@ import numpy as np
 from podium._validation import Array
 from podium._version import __version__
 from podium.export import step_functions
-from podium.export.ensemble import Exported, Linear, TreeSum
+from podium.export.ensemble import Additive, Linear, TreeSum
 from podium.export.tree_text import OURS, feature_names, other_way
 
 HEAD = '''"""Scores of a {name}, written by Podium {version}."""
@@ -99,7 +99,7 @@ def _sum(row):
 """
 
 
-def write(record: Exported) -> str:
+def write(record: Additive) -> str:
     """Return the module."""
     by_steps = isinstance(record, TreeSum) and step_functions.is_stumps(record)
     imports = "\nfrom bisect import bisect_left\n" if by_steps else ""
@@ -116,7 +116,7 @@ def write(record: Exported) -> str:
     return head + body
 
 
-def score(record: Exported, X: Array) -> Array:
+def score(record: Additive, X: Array) -> Array:
     """Score rows as the module does."""
     if isinstance(record, TreeSum):
         return step_functions.score(record, X) if step_functions.is_stumps(record) else OURS.score(record, X)

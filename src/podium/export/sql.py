@@ -17,7 +17,7 @@ import numpy as np
 from podium._validation import Array, PodiumError
 from podium.data.categories import Category
 from podium.export import step_functions
-from podium.export.ensemble import Exported, Linear, TreeSum
+from podium.export.ensemble import Additive, Linear, TreeSum
 from podium.export.tree_text import Rules, feature_names, finite, other_way
 from podium.stumps import StepFunction
 from podium.trees import RegressionTree, left_sides
@@ -31,14 +31,14 @@ NEAR_MIDDLE = Decimal("0.49")
 """Of the distance between two float64: SQLite's error in reading a number, in 64 bits of precision, is below 1/100."""
 
 
-def write(record: Exported) -> str:
+def write(record: Additive) -> str:
     """Return the expression, on several lines."""
     names = [_quoted(name) for name in feature_names(record)]
     terms = _linear(record, names) if isinstance(record, Linear) else _trees(record, names)
     return pairwise_sum(terms, lambda one, two: f"({one}\n+ {two})") + "\n"
 
 
-def check(record: Exported) -> None:
+def check(record: Additive) -> None:
     """Refuse trees that are too deep, and columns of strings and other categories, for a column has one type."""
     deepest = max((tree.depth for tree in record.trees), default=0) if isinstance(record, TreeSum) else 0
     if deepest > MAX_LEVELS:
@@ -55,7 +55,7 @@ def check(record: Exported) -> None:
             )
 
 
-def score(record: Exported, X: Array) -> Array:
+def score(record: Additive, X: Array) -> Array:
     """Score rows as a database does."""
     rows = X.astype(np.float64)
     if isinstance(record, Linear):

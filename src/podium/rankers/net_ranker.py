@@ -14,6 +14,7 @@ from podium._compiled import SCORE, thread_count
 from podium._validation import Array, Features, FormatError, MatrixLike, PodiumError, Seed, check_seed
 from podium.boosting import measured_sets
 from podium.data import Categories, Feedback, RankingData, feedback_of
+from podium.export import NetScore
 from podium.measures import parse_measure
 from podium.model_file import Content
 from podium.neural import (
@@ -143,6 +144,12 @@ class NetRanker(CategoricalRanker, Boosted[Epoch]):
         staged = self._staged(self._inputs, self._check_rows(X))
         for done in self.rounds_:
             yield staged.add(done)
+
+    def _exported(self) -> NetScore:
+        if not self.rounds_:
+            raise PodiumError(f"This {type(self).__name__} has learned nothing, so there is nothing to export.")
+        net = self.rounds_[self.best_iteration_ - 1].net
+        return NetScore(self._inputs, net, self._names(), type(self).__name__)
 
     def _rounds_to_content(self, rounds: Sequence[Epoch]) -> Content:
         return {"epochs": epochs_to_columns(rounds)}
