@@ -20,6 +20,7 @@ for part in (
     "margins",
     "selection",
     "continuous",
+    "neural",
 ):
     import_module(f"parameters.{part}")
 

@@ -130,7 +130,7 @@ class NetTraining:
     def _dropout(self, number: int) -> tuple[float, Any]:
         """Return the probability of leaving units out, and the generator of the epoch that draws them."""
         generator = self.torch.Generator()
-        generator.manual_seed(int(np.random.default_rng([abs(self.training.seed), number, 1]).integers(2**63)))
+        generator.manual_seed(int(np.random.default_rng([self.training.seed, number, 1]).integers(2**63)))
         return self.training.dropout, generator
 
     def _stop(self, number: int) -> Stop:
@@ -186,4 +186,8 @@ class StagedNet:
 
     def add(self, round_: Epoch) -> Array:
         """Return the scores after an epoch."""
-        return round_.net.score(self.numbers, self.codes, self.n_jobs)
+        return self.scores_of(round_.net)
+
+    def scores_of(self, net: Net) -> Array:
+        """Return the scores by a net."""
+        return net.score(self.numbers, self.codes, self.n_jobs)

@@ -62,7 +62,7 @@ class NetShape:
 
     def start(self, seed: int) -> Array:
         """Draw weights to begin with: hidden layers as He et al. (2015), so that signals keep their size; biases 0."""
-        draw = np.random.default_rng([abs(seed), 0])
+        draw = np.random.default_rng([seed, 0])
         weights = np.zeros(self.n_weights, WEIGHT)
         for number, part in enumerate(self.split(weights)):
             if part.ndim == 2:

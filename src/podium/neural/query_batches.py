@@ -55,7 +55,7 @@ class QueryBatches:
 
     def of_epoch(self, number: int) -> Iterator[Batch]:
         """Yield the batches of an epoch, counted from 1."""
-        drawn = np.random.default_rng([abs(self.seed), number]).permutation(len(self.groups))
+        drawn = np.random.default_rng([self.seed, number]).permutation(len(self.groups))
         chosen: list[Array] = []
         n_chosen = 0
         for place in drawn.tolist():

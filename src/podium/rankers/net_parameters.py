@@ -88,6 +88,8 @@ SHARED = """\
         Epoch whose net `predict` uses: the last one, or with early stopping that of the best measure.
     evals_result_ : dict
         ``evals_result_["validation_0"]["ndcg@10"]``: the measure after each epoch.
+    weights_ : ndarray of float64
+        Weights of the net that `predict` uses: tables of categories, then W and b of each layer.
     stop_reason_ : str
         Why the fit ended.
     categories_ : dict

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from os import PathLike
 from typing import ClassVar
 
@@ -144,6 +145,16 @@ class NetRanker(CategoricalRanker, Boosted[Epoch]):
         staged = self._staged(self._inputs, self._check_rows(X))
         for done in self.rounds_:
             yield staged.add(done)
+
+    @property
+    def weights_(self) -> Array:
+        """The weights of the net that `predict` uses, as one vector: tables of categories, then W and b by layers."""
+        return self._exported().net.weights.astype(SCORE)
+
+    def weight_function(self, X: MatrixLike) -> Callable[[Array], Array]:
+        """Return the scores of rows as a function of the weights of the net, for `local_optimality`."""
+        staged, net = self._staged(self._inputs, self._check_rows(X)), self._exported().net
+        return lambda weights: staged.scores_of(replace(net, weights=np.asarray(weights, SCORE)))
 
     def _exported(self) -> NetScore:
         if not self.rounds_:
