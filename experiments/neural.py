@@ -67,8 +67,9 @@ COMPARED = [
 
 
 def ndcg(part, scores):
-    """NDCG@10 of each query, by its id."""
-    return evaluate(part[1], scores, qid=part[2], measures="ndcg@10", n_resamples=0).per_query("ndcg@10")
+    """NDCG@10 of each query with something relevant, by its id."""
+    found = evaluate(part[1], scores, qid=part[2], measures="ndcg@10", n_resamples=0).per_query("ndcg@10")
+    return {query: value for query, value in found.items() if not np.isnan(value)}
 
 
 def choose(folder, folds):

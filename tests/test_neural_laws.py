@@ -47,6 +47,7 @@ def whole(feedback):
     return QueryBatches(feedback, feedback.parts[0].offsets, 10**6, 0).batch_of(np.arange(len(feedback.offsets) - 1))
 
 
+@pytest.mark.plain
 class TestCost:
     def test_equal_scores_cost_log_2(self):
         for target in (0.0, 0.3, 0.5, 1.0):
@@ -67,6 +68,7 @@ class TestCost:
             np.testing.assert_allclose(found, [slope, -slope], rtol=1e-4, atol=2e-5)
 
 
+@pytest.mark.plain
 @given(st.integers(0, 10**6))
 @examples(40, plain=4)
 def test_summed_lambdas_are_those_of_the_pairs(seed):
@@ -135,6 +137,7 @@ def test_ties_pull_scores_of_one_label_together():
     assert spread(2.0) < 0.5 * spread(0.0)
 
 
+@pytest.mark.plain
 class TestWayThroughTheNet:
     def training(self, hidden, feedback, rows, batch_size=10**6, dropout=0.0, **how):
         cost = PairCost([GradedCost(LambdaLoss(feedback, "none", None, 1.0))], len(rows), feedback.query_weight)
@@ -193,6 +196,7 @@ class TestWayThroughTheNet:
         assert scores.mean() == pytest.approx(whole[0], abs=4 * float(scores.std()) / 20)
 
 
+@pytest.mark.plain
 class TestBatches:
     @given(st.integers(0, 10**6))
     @examples(30, plain=5)
@@ -224,6 +228,7 @@ class TestBatches:
         assert one != other
 
 
+@pytest.mark.plain
 class TestInputs:
     def inputs(self, X, scale, weight=None, categories=None):
         X = np.asarray(X, float)
