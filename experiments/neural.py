@@ -189,10 +189,8 @@ def print_quality(found):
 def optimality(folder, chart):
     """Return the tests of LM 4.2 for LambdaRank as it comes and for a linear one trained to the end; draw them."""
     train = read_fold(folder, 1)[0]
-    start = LambdaRank(hidden=(), dropout=0.0).fit(*train[:2], qid=train[2])
     nets = {
         "LambdaRank as it comes": LambdaRank().fit(*train[:2], qid=train[2]),
-        "linear LambdaRank": start,
         "linear LambdaRank to the end": LambdaRank(
             600, hidden=(), dropout=0.0, batch_size=10**6, learning_rate=0.02, learning_rate_decay=0.99
         ).fit(*train[:2], qid=train[2]),

@@ -35,6 +35,13 @@ def lambdas(pairs, scores, sigma):
     return found
 
 
+def adam(weights, gradient, mean, square, step, rate, decay):
+    """One update of Adam (Kingma and Ba 2015, Algorithm 1), with decoupled decay; returns weights and both means."""
+    mean, square = 0.9 * mean + 0.1 * gradient, 0.999 * square + 0.001 * gradient**2
+    direction = (mean / (1 - 0.9**step)) / (np.sqrt(square / (1 - 0.999**step)) + 1e-8)
+    return weights - rate * decay * weights - rate * direction, mean, square
+
+
 def net_scores(layers, rows):
     """Scores of a net of rectified linear layers; the last layer is linear."""
     for number, (weight, bias) in enumerate(layers):
