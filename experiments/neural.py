@@ -1,7 +1,7 @@
 """Nets on MQ2008: RankNet and LambdaRank beside RankSVM and LambdaMART, blends, stacking, distillation, optimality.
 
     python experiments/neural.py choose PATH/mq2008 [--json FILE]
-    python experiments/neural.py quality PATH/mq2008 [--seeds 5] [--folds 5] [--json FILE]
+    python experiments/neural.py quality PATH/mq2008 [--seeds 5] [--folds 5] [--epochs 40] [--trees 100] [--json FILE]
     python experiments/neural.py optimality PATH/mq2008 [--json FILE] [--chart FILE]
     python experiments/neural.py figure [--chart FILE]
 
@@ -93,12 +93,12 @@ def best_margin(train, valid):
     return max(models, key=lambda model: model.score(*valid[:2], qid=valid[2]))
 
 
-def fit_nets(train, seed):
+def fit_nets(train, seed, epochs):
     """Return the two nets as they come, and seconds of an epoch."""
     models, seconds = {}, {}
     for name, net in NETS.items():
         start = time.perf_counter()
-        models[name] = net(random_state=seed).fit(*train[:2], qid=train[2])
+        models[name] = net(epochs, random_state=seed).fit(*train[:2], qid=train[2])
         seconds[name] = (time.perf_counter() - start) / models[name].n_estimators
     return models, seconds
 
@@ -109,46 +109,48 @@ def combined(models, names, valid, test):
     return blend(scores[0], valid[1], qid=valid[2]).combine(scores[1])
 
 
-def stacked(models, names, valid, test, seed, hidden):
+def stacked(models, names, valid, test, net):
     """Return the test scores of a net that reads the scores of others, trained on the validation part."""
     columns = [np.column_stack([models[name].predict(part[0]) for name in names]) for part in (valid, test)]
-    net = LambdaRank(hidden=hidden, scale="standard", dropout=0.0, random_state=seed)
     return net.fit(columns[0], valid[1], qid=valid[2]).predict(columns[1])
 
 
-def one_run(fold_parts, margin, seed):
+def one_run(fold_parts, margin, seed, epochs, trees):
     """Return the test scores of each ranker of one fold and seed, and seconds of an epoch."""
     train, valid, test = fold_parts
-    models, seconds = fit_nets(train, seed)
-    models["LambdaMART"] = LambdaMART(random_state=seed).fit(*train[:2], qid=train[2])
+    models, seconds = fit_nets(train, seed, epochs)
+    models["LambdaMART"] = LambdaMART(trees, random_state=seed).fit(*train[:2], qid=train[2])
     models["RankSVM"] = margin
-    models["distilled"] = RankNet(random_state=seed).fit(train[0], models["LambdaMART"].predict(train[0]), qid=train[2])
+    models["distilled"] = RankNet(epochs, random_state=seed).fit(
+        train[0], models["LambdaMART"].predict(train[0]), qid=train[2]
+    )
     scores = {name: model.predict(test[0]) for name, model in models.items()}
     three = ("LambdaMART", "LambdaRank", "RankSVM")
     scores["blend"] = combined(models, three[:2], valid, test)
     scores["blend of three"] = combined(models, three, valid, test)
-    scores["stack"] = stacked(models, three, valid, test, seed, ())
-    scores["stack with a hidden layer"] = stacked(models, three, valid, test, seed, (8,))
+    for name, hidden in (("stack", ()), ("stack with a hidden layer", (8,))):
+        net = LambdaRank(epochs, hidden=hidden, scale="standard", dropout=0.0, random_state=seed)
+        scores[name] = stacked(models, three, valid, test, net)
     return scores, seconds
 
 
-def quality(folder, seeds, folds):
+def quality(folder, seeds, folds, epochs, trees):
     """Return means, differences with standard errors, and seconds of an epoch."""
-    values, epochs = {}, {name: [] for name in NETS}
+    values, took = {}, {name: [] for name in NETS}
     for fold in range(1, folds + 1):
         parts = read_fold(folder, fold)
         margin = best_margin(*parts[:2])
         for seed in range(seeds):
-            scores, seconds = one_run(parts, margin, seed)
+            scores, seconds = one_run(parts, margin, seed, epochs, trees)
             for name, own in scores.items():
                 values.setdefault(name, []).append(ndcg(parts[2], own))
-            for name, took in seconds.items():
-                epochs[name].append(took)
+            for name, own in seconds.items():
+                took[name].append(own)
         print(f"fold {fold} done", flush=True)
-    return summary(values, epochs, seeds)
+    return summary(values, took, seeds)
 
 
-def summary(values, epochs, seeds):
+def summary(values, took, seeds):
     """Return what the tables show; values of a query are first averaged over the seeds."""
     by_query = {}
     for name, runs in values.items():
@@ -170,7 +172,7 @@ def summary(values, epochs, seeds):
         "ndcg": {name: float(own.mean()) for name, own in by_query.items()},
         "by_seed": spread,
         "differences": differences,
-        "seconds_of_an_epoch": {name: float(np.median(own)) for name, own in epochs.items()},
+        "seconds_of_an_epoch": {name: float(np.median(own)) for name, own in took.items()},
     }
 
 
@@ -200,8 +202,8 @@ def optimality(folder, chart):
     }
     found, rows = {}, []
     for name, net in nets.items():
-        test = local_optimality(net, *train[:2], qid=train[2], measure="ndcg@10")
-        curves = weight_curves(net, *train[:2], qid=train[2], measure="ndcg@10", which=range(6), radius=0.3)
+        test = local_optimality(net, *train[:2], qid=train[2], measure="ndcg")
+        curves = weight_curves(net, *train[:2], qid=train[2], measure="ndcg", which=range(6), radius=0.3)
         print(name, test, sep="\n", flush=True)
         found[name] = {
             "ndcg": test.value, "radii": test.radii.tolist(), "rises": test.rises.tolist(),
@@ -227,9 +229,9 @@ def draw_curves(rows, found):
         .mark_line()
         .encode(
             x=alt.X("move:Q", title="move of one weight (share of |w|)"),
-            y=alt.Y("change:Q", title="change of NDCG@10"),
+            y=alt.Y("change:Q", title="change of NDCG"),
             color=alt.Color("weight:N", title=None),
-            column=alt.Column("ranker:N", title="NDCG@10 of the training part, one weight at a time (LM 4.2)"),
+            column=alt.Column("ranker:N", title="NDCG of the training part, one weight at a time (LM 4.2)"),
         )
     )
     shares = [
@@ -282,6 +284,8 @@ def main():
     parser.add_argument("folder", type=Path, nargs="?")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--folds", type=int, default=5)
+    parser.add_argument("--epochs", type=int, default=40)
+    parser.add_argument("--trees", type=int, default=100)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--chart", type=Path)
     given = parser.parse_args()
@@ -290,7 +294,7 @@ def main():
     if given.part == "choose":
         found = choose(given.folder, given.folds)
     elif given.part == "quality":
-        found = quality(given.folder, given.seeds, given.folds)
+        found = quality(given.folder, given.seeds, given.folds, given.epochs, given.trees)
         print_quality(found)
     else:
         found = optimality(given.folder, given.chart)
