@@ -200,7 +200,7 @@ def optimality(folder, chart):
             600, hidden=(), dropout=0.0, batch_size=10**6, learning_rate=0.02, learning_rate_decay=0.99
         ).fit(*train[:2], qid=train[2]),
     }
-    found, rows = {}, []
+    found = {}
     for name, net in nets.items():
         test = local_optimality(net, *train[:2], qid=train[2], measure="ndcg")
         curves = weight_curves(net, *train[:2], qid=train[2], measure="ndcg", which=range(6), radius=0.3)
@@ -210,29 +210,31 @@ def optimality(folder, chart):
             "falls": test.falls.tolist(), "bounds": test.bounds.tolist(), "best": test.best_value,
             "curves": curves.values.tolist(), "moves": curves.moves.tolist(),
         }  # fmt: skip
-        for number, own in enumerate(curves.values):
-            rows += [
-                {"ranker": name, "weight": f"weight {number}", "move": float(move), "change": float(value - test.value)}
-                for move, value in zip(curves.moves, own, strict=True)
-            ]
     if chart is not None:
-        draw_curves(rows, found).save(chart, ppi=120)
+        draw_curves(found).save(chart, ppi=120)
     return found
 
 
-def draw_curves(rows, found):
+def draw_curves(found):
     """Return the curves of single weights, and below them the shares of directions that better the measure."""
     import altair as alt
 
+    rows = [
+        {"ranker": name, "weight": f"weight {number}", "move": move, "change": value - one["ndcg"]}
+        for name, one in found.items()
+        for number, own in enumerate(one["curves"])
+        for move, value in zip(one["moves"], own, strict=True)
+    ]
     lines = (
         alt.Chart(alt.Data(values=rows), width=210, height=170)
         .mark_line()
         .encode(
-            x=alt.X("move:Q", title="move of one weight (share of |w|)"),
+            x=alt.X("move:Q", title="move of the weight"),
             y=alt.Y("change:Q", title="change of NDCG"),
             color=alt.Color("weight:N", title=None),
             column=alt.Column("ranker:N", title="NDCG of the training part, one weight at a time (LM 4.2)"),
         )
+        .resolve_scale(x="independent")
     )
     shares = [
         {"ranker": name, "radius": f"{radius:g}", "share": 100 * rises / 459}

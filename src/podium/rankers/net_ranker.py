@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from podium._compiled import SCORE, thread_count
+from podium._compiled import SCORE, thread_count, threads_for
 from podium._validation import Array, Features, FormatError, MatrixLike, PodiumError, Seed, check_seed
 from podium.boosting import measured_sets
 from podium.data import Categories, Feedback, RankingData, feedback_of
@@ -90,9 +90,9 @@ class NetRanker(CategoricalRanker, Boosted[Epoch]):
     def _make_training(self, data: RankingData, inputs: NetInputs, seed: int) -> NetTraining:
         """Return the training of a net on the training rows."""
         feedback, offsets = feedback_of(data, self.pair_weight, self.contradictions), data.queries.offsets
-        cost = PairCost(
-            self._cost_parts(feedback, offsets, thread_count(self.n_jobs)), int(offsets[-1]), data.query_weight
-        )
+        pairs_of_a_batch = int(self.batch_size * np.mean(data.queries.sizes.astype(SCORE) ** 2))
+        parts = self._cost_parts(feedback, offsets, threads_for(self.n_jobs, pairs_of_a_batch))
+        cost = PairCost(parts, int(offsets[-1]), data.query_weight)
         rows = data.queries.rows
         how = Training(
             self.optimizer, self.learning_rate, self.learning_rate_decay, self.weight_decay, self.dropout, seed
