@@ -9,11 +9,13 @@ from podium import (
     AdaBoostOR,
     GradientFreeBoost,
     LambdaMART,
+    LambdaRank,
     ORBoost,
     PNormPush,
     PRank,
     RankBoost,
     RankBoostPlus,
+    RankNet,
     make_search,
 )
 from podium.boosting import fingerprint
@@ -26,6 +28,8 @@ BOOSTED = {
     "LambdaMART": LambdaMART(12, eval_metric="ndcg@5", **TREES),
     "MART": MART(12, eval_metric="ndcg@5", **TREES),
     "GradientFreeBoost": GradientFreeBoost(12, eval_metric="ndcg@5"),
+    "RankNet": RankNet(12, hidden=(5,), batch_size=4, learning_rate=0.02, dropout=0.2, eval_metric="ndcg@5"),
+    "LambdaRank": LambdaRank(12, hidden=(), optimizer="sgd", learning_rate=0.5, eval_metric="ndcg@5"),
     "AdaBoostOR": AdaBoostOR(n_estimators=12),
     "AdaBoostOR of perceptrons": AdaBoostOR(PRank(epochs=20), n_estimators=12),
     "ORBoost": ORBoost(12),

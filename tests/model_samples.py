@@ -23,6 +23,7 @@ from podium import (
     L1Boost,
     L2Boost,
     LambdaMART,
+    LambdaRank,
     LinearPlackettLuce,
     NearestNeighbor,
     ORBoost,
@@ -35,6 +36,7 @@ from podium import (
     PreferenceRegression,
     RankBoost,
     RankBoostPlus,
+    RankNet,
     RankOver,
     RankRLS,
     RankSVM,
@@ -97,6 +99,8 @@ def fitted_models(checkpoint):
         "rs_rank": RSRank(12, alpha=0.01),
         "pairboost": PairBoost(6, surrogate="hinge"),
         "pairboost_trees": PairBoost(4, surrogate="ramp", c=0.25, base="tree", **small),
+        "ranknet": RankNet(3, hidden=(4, 3), tie_weight=0.1),
+        "lambdarank_linear": LambdaRank(2, hidden=(), optimizer="sgd", learning_rate=0.1, scale="standard"),
         "l2boost": L2Boost(6),
         "l1boost": L1Boost(6, base="stump", min_child_samples=3),
         "checkpoint": RankBoost(5, checkpoint=checkpoint),
@@ -111,6 +115,7 @@ def fitted_models(checkpoint):
     models["large_trees"] = LambdaMART(2, max_leaves=40, min_child_samples=1).fit(X, y, qid=qid)
     models["categories"] = LambdaMART(4, categorical_features=[0, 3], **small).fit(X, y, qid=qid)
     towns = frame.assign(price=pandas.Categorical(np.array(["Ulm", "Köln", "Jena"])[np.minimum(y, 2).astype(int)]))
+    models["ranknet_categories"] = RankNet(2, hidden=(3,), scale="log1p").fit(towns, y, qid=qid)
     models["named_categories"] = MART(3, **small).fit(towns, y, qid=qid)
     return models | ordinal_models(X, np.minimum(y, 3).astype(int), small) | imported_models(X, y, checkpoint.parent)
 

@@ -171,7 +171,10 @@ def test_a_missing_optuna_is_a_sentence(files, command_line, monkeypatch):
         (["cv", "train.txt", "--ranker", "RankBost"], "There is no ranker 'RankBost' (did you mean RankBoost"),
         (["cv", "train.txt", "--folds", "1"], "n_folds must be"),
         (["cv", "train.txt", "--folds", "99"], "n_folds must be at most the number of queries, 15; got 99."),
-        (["cv", "train.txt", "--set", "early_stopping_rounds=3"], "early_stopping_rounds needs data to measure each round on"),
+        (
+            ["cv", "train.txt", "--set", "early_stopping_rounds=3"],
+            "early_stopping_rounds needs data to measure each round on",
+        ),
         (["cv", "train.txt", "-m", "ndgc"], "measure 'ndgc' is unknown"),
         (["tune", "train.txt", "--trials", "0"], "n_trials must be"),
         (["tune", "train.txt", "--ranker", "AdaBoostOR"], "AdaBoostOR has no search space of its own"),

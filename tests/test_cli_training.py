@@ -134,6 +134,8 @@ TRAINED = {
     "RankBoostPlus": ["n_estimators=2"],
     "LambdaMART": ["n_estimators=2"],
     "MART": ["n_estimators=2"],
+    "RankNet": ["n_estimators=2", "hidden=[4, 3]"],
+    "LambdaRank": ["n_estimators=2", "hidden=[]"],
     "PNormPush": ["n_estimators=2"],
     "InfinitePush": ["alpha=1e-05"],
     "PairBoost": ["n_estimators=2"],

@@ -17,7 +17,7 @@ import pytest
 from peers import peer
 from podium import LambdaMART, PodiumError, RankBoost, cli, load, read_letor
 from podium.boosting import EvaluationSet
-from podium.cli import preferences, standard_input, training
+from podium.cli import preferences, standard_input
 from podium.cli.wording import WORDS, in_options
 
 pytestmark = pytest.mark.plain

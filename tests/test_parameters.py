@@ -21,6 +21,7 @@ for part in (
     "selection",
     "continuous",
     "sparse_pairs",
+    "neural",
 ):
     import_module(f"parameters.{part}")
 

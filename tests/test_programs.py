@@ -99,6 +99,10 @@ SMALL = {
         ["--millions", 0.002, "--trees", 2, "--leaves", 4],
         ["MART 2,000 2 # 2 # #", "LambdaMART, twos 2,000 2 # 2 # #"],
     ),
+    "neural.py": (
+        ["factored", "--docs", 6, "--queries", 2, "--repeat", 1],
+        ["2 queries of 6 documents, # pairs", "one gradient per document | # | 1", "pair by pair | # | #"],
+    ),
     "rankboost_kernels.py": (
         ["--rows", 600, "--repeat", 1],
         ["graded", "bipartite", "search by z # ms", "100 rounds # ms", "pairs update # ms", "stored a feature # ms"],
@@ -247,6 +251,15 @@ def test_benchmark_of_pushes_prints_the_differences_from_the_official_values(run
 def test_benchmark_of_ranking_trees_shows_what_defaults_were_chosen_on(run):
     text = run("benchmarks/treerank.py", "--choose", "--leaves", 3, "--seeds", 1, "--folds", 2)
     lines_with(text, "diabetes # # # # #", "made 800 x 30 # # # # #", "mean # # # # #", "its standard error # # # # #")
+
+
+def test_experiments_on_nets_print_their_tables(run, shared_data, tmp_path):
+    text = run("experiments/neural.py", "figure")
+    lines_with(text, "left: 13 errors, NDCG@10 0.61, RR 1.00", "right: 11 errors, NDCG@10 0.44, RR 0.25")
+    few = ["--folds", 1, "--seeds", 1, "--epochs", 1, "--trees", 2, "--json", tmp_path / "kept.json"]
+    text = run("experiments/neural.py", "quality", shared_data("mq2008"), *few)
+    lines_with(text, "| LambdaRank | # | # to # |", "| blend | LambdaMART | # ± # |", "| distilled | RankNet | # ± # |")
+    assert json.loads((tmp_path / "kept.json").read_text())["quality"]["ndcg"]["RankNet"] > 0.5
 
 
 def test_experiment_on_ordinal_sets_prints_the_paper_beside(run, shared_data):

@@ -148,6 +148,8 @@ OTHER = {
     "RankBoostPlus": {"max_bins": 7},
     "PNormPush": {"p": 3},
     "LambdaMART": {"truncation": 3},
+    "RankNet": {"learning_rate": 0.5},
+    "LambdaRank": {"delta": "map"},
     "MART": {"random_state": 1},
     "GradientFreeBoost": {"singular_every": 4},
     "AdaBoostOR": {"cost": "squared"},

@@ -57,6 +57,7 @@ from .rankers import InfinitePush as InfinitePush
 from .rankers import L1Boost as L1Boost
 from .rankers import L2Boost as L2Boost
 from .rankers import LambdaMART as LambdaMART
+from .rankers import LambdaRank as LambdaRank
 from .rankers import LinearPlackettLuce as LinearPlackettLuce
 from .rankers import Mallows as Mallows
 from .rankers import NearestNeighbor as NearestNeighbor
@@ -71,6 +72,7 @@ from .rankers import PRank as PRank
 from .rankers import PreferenceRegression as PreferenceRegression
 from .rankers import RankBoost as RankBoost
 from .rankers import RankBoostPlus as RankBoostPlus
+from .rankers import RankNet as RankNet
 from .rankers import RankOver as RankOver
 from .rankers import RankRLS as RankRLS
 from .rankers import RankSVM as RankSVM

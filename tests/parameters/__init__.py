@@ -12,6 +12,7 @@ from podium import (
     L1Boost,
     L2Boost,
     LambdaMART,
+    LambdaRank,
     ORBoost,
     OrdinalThresholds,
     ORStump,
@@ -20,6 +21,7 @@ from podium import (
     PRank,
     RankBoost,
     RankBoostPlus,
+    RankNet,
     RSRank,
 )
 
@@ -38,6 +40,8 @@ QUICK = {
     RSRank: {"n_estimators": 4},
     RankBoost: {"n_estimators": 4},
     RankBoostPlus: {"n_estimators": 4},
+    RankNet: {"n_estimators": 4, "hidden": (6,), "batch_size": 4, "learning_rate": 0.03},
+    LambdaRank: {"n_estimators": 4, "hidden": (6,), "batch_size": 4, "learning_rate": 0.03},
     AdaBoostOR: {"n_estimators": 4},
     BaggingOR: {"n_estimators": 4},
     ORBoost: {"n_estimators": 4},
@@ -86,6 +90,8 @@ def rounds_of(model):
         return [(t.feature.tolist(), t.threshold.tolist(), t.value.tolist()) for t in model.trees_]
     if hasattr(model, "estimators_"):
         return [stump_of(one) for one in model.estimators_]
+    if hasattr(model.rounds_[0], "moments"):
+        return [(done.net.weights.tolist(), done.moments.tolist(), done.n_steps) for done in model.rounds_]
     if hasattr(model.rounds_[0], "gain"):
         models = [done.ranking for done in model.rounds_]
         return [np.hstack([one.feature, getattr(one, "slope", one.gain)]).tolist() for one in models]

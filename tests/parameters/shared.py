@@ -14,12 +14,14 @@ from podium import (
     L1Boost,
     L2Boost,
     LambdaMART,
+    LambdaRank,
     ORBoost,
     ORStump,
     PairBoost,
     PNormPush,
     RankBoost,
     RankBoostPlus,
+    RankNet,
     RSRank,
     evaluate,
     import_model,
@@ -38,7 +40,8 @@ BY_QUERY = (
     L1Boost,
     RSRank,
 )
-BOOSTED = (*BY_QUERY, AdaBoostOR, ORBoost)
+NETS = (RankNet, LambdaRank)
+BOOSTED = (*BY_QUERY, *NETS, AdaBoostOR, ORBoost)
 
 
 @changing("n_estimators", *BOOSTED, BaggingOR)
@@ -53,7 +56,7 @@ def stopped_fit(estimator, **changed):
     X, y, qid = table()
     new, _, _ = table(seed=1)
     noise = np.random.default_rng(2).permutation(y)
-    queries = {"qid": qid, "eval_qid": [qid]} if estimator in BY_QUERY else {}
+    queries = {"qid": qid, "eval_qid": [qid]} if estimator in (*BY_QUERY, *NETS) else {}
     return made(estimator, **{"n_estimators": 16, **changed}).fit(X, y, eval_set=[(new, noise)], **queries)
 
 
@@ -152,7 +155,7 @@ def the_rounds_are_kept_in_a_file_and_taken_up_from_it(estimator, tmp_path):
 
     resumed._boost = counted
     X, y, qid = table()
-    resumed.fit(X, y, **({} if estimator not in BY_QUERY else {"qid": qid}))
+    resumed.fit(X, y, **({} if estimator not in (*BY_QUERY, *NETS) else {"qid": qid}))
     assert steps == [4, 5, 6]
     assert rounds_of(resumed) == rounds_of(whole)
 

@@ -14,6 +14,7 @@ from podium.boosting.evaluation_sets import (
     Staged,
     StagedScores,
     evaluation_sets,
+    measured_sets,
     named_sets,
 )
 from podium.boosting.functional_gradient import (
@@ -48,6 +49,7 @@ __all__ = [
     "check_checkpoint",
     "evaluation_sets",
     "fingerprint",
+    "measured_sets",
     "named_sets",
     "run",
 ]

@@ -130,10 +130,18 @@ def evaluation_sets(
     start : callable
         From features to the scores before the first round.
     """
+    return measured_sets(evals, measures, n_threads, lambda data: StagedScores(data.features, start(data.features)))
+
+
+def measured_sets(
+    evals: Sequence[RankingData],
+    measures: Sequence[Measure],
+    n_threads: int,
+    staged: Callable[[RankingData], Staged[SeenRound]],
+) -> list[EvaluationSet[SeenRound]]:
+    """Return sets with labels and queries, whose scores follow the rounds as `staged` says for each."""
     return [
-        EvaluationSet(
-            number, StagedScores(data.features, start(data.features)), _means(data, measures, n_threads), data.name
-        )
+        EvaluationSet(number, staged(data), _means(data, measures, n_threads), data.name)
         for number, data in enumerate(evals)
     ]
 

@@ -15,6 +15,7 @@ from podium import blending, evaluation, rankers, readers
 from podium._validation import Array
 from podium.data import FeedbackSum, Graded, Pairs, make_search
 from podium.measures import DEFINITIONS
+from podium.neural import Net, NetShape
 from podium.pairs import Distribution, PairOrder
 from podium.plus import TieWeights, pack_bits, tie_tables
 from podium.report import export_report
@@ -167,6 +168,12 @@ def keep_margins() -> None:
     _fit_all([rankers.RankSVM(), rankers.RankSVM(100.0, penalty="l1"), rankers.RSRank(2)], X, y, qid=qid)
 
 
+def score_by_nets() -> None:
+    """The layers of nets, which torch trains, with λ of explicit pairs and of grades as trees have them."""
+    shape = NetShape(4, (), (3,))
+    Net(shape, shape.start(0)).score(np.zeros((5, 4)), np.empty((5, 0), np.int64))
+
+
 def measure_rankings() -> None:
     """Every measure, of grades and of other labels, in short and in long queries."""
     rng = np.random.default_rng(0)
@@ -234,6 +241,7 @@ JOBS: dict[str, Callable[[], None]] = {
     "permutations": rank_items,
     "ranking trees": grow_ranking_trees,
     "margins": keep_margins,
+    "nets": score_by_nets,
     "models": examine_models,
     "files": read_files,
 }

@@ -20,6 +20,8 @@ TABLE = {
     "MART": Entry("squared, logistic or cross-entropy loss", "boosted trees on labels, row by row or query by query"),
     "RankBoost": Entry("exponential loss of pairs", "boosted stumps with a bound on the training loss"),
     "RankBoostPlus": Entry("exponential loss of pairs, ties as half errors", "boosted stumps that overfit less"),
+    "RankNet": Entry("logistic loss of pairs", "a net, or a linear score, learned from pairs (needs torch)"),
+    "LambdaRank": Entry("NDCG, AP, RR or ERR", "a net, or a linear score, that follows a measure (needs torch)"),
     "PNormPush": Entry("p-norm of what each row stands above", "boosted stumps for a clean top of the list"),
     "InfinitePush": Entry("the worst row of each query", "few weights, for the very top of the list"),
     "PairBoost": Entry("a surrogate of the pair loss", "boosted lines, stumps or trees for continuous labels"),

@@ -23,6 +23,7 @@ from podium.data.feedback import (
     summarize,
 )
 from podium.data.generators import make_search
+from podium.data.measured_pairs import N_PARTS, both_ways
 from podium.data.pair_summary import PairSummary, summarize_pairs
 from podium.data.ranking_data import (
     Queries,
@@ -37,6 +38,7 @@ from podium.data.ranking_data import (
 __all__ = [
     "CONTRADICTIONS",
     "MAX_CATEGORIES",
+    "N_PARTS",
     "PAIR_WEIGHTS",
     "CategoricalFeatures",
     "Categories",
@@ -48,6 +50,7 @@ __all__ = [
     "Pairs",
     "Queries",
     "RankingData",
+    "both_ways",
     "canonical_order",
     "categorical_columns",
     "category_order",

@@ -141,8 +141,9 @@ def local_optimality(
     Parameters
     ----------
     model : object
-        A linear ranker with ``coef_``; a torch module (any object with ``parameters()`` that maps rows to scores); or a
-        function of the weights that returns the score of each row, where `X` is None and `weights` are given.
+        A linear ranker with ``coef_``; a `RankNet` or `LambdaRank`; a torch module (any object with ``parameters()``
+        that maps rows to scores); or a function of the weights that returns the score of each row, where `X` is None
+        and `weights` are given.
     X : array-like or None
         Features, without missing values for a linear ranker.
     y : array-like

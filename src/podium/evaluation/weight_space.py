@@ -1,4 +1,4 @@
-"""Rankers as functions of their weights: linear ones, torch modules, and functions themselves."""
+"""Rankers as functions of their weights: linear ones, nets, torch modules, and functions themselves."""
 
 from __future__ import annotations
 
@@ -37,6 +37,8 @@ def weight_space(model: Any, X: Any, weights: Any, n_rows: int, n_threads: int) 
         raise PodiumError("A function of the weights needs weights and X=None; any other ranker needs X alone.")
     if is_function:
         return _Function(model, check_labels(weights, np.size(weights), "weights"), n_rows)
+    if hasattr(model, "weight_function"):
+        return _Function(model.weight_function(X), model.weights_, n_rows)
     features, _ = check_features(X)
     if features.shape[0] != n_rows:
         raise PodiumError(f"X must have one row per label: {n_rows} expected, {features.shape[0]} given.")
@@ -45,7 +47,7 @@ def weight_space(model: Any, X: Any, weights: Any, n_rows: int, n_threads: int) 
     if hasattr(model, "coef_"):
         return _Linear(model, features, n_threads)
     raise PodiumError(
-        f"model must be a fitted linear ranker with coef_, a torch module or a function of its weights; "
+        f"model must be a fitted linear ranker with coef_, a net, a torch module or a function of its weights; "
         f"got {type(model).__name__}."
     )
 

@@ -1,4 +1,4 @@
-"""What each feature adds to scores, for the two kinds of models there are: sums of trees and of features."""
+"""What each feature adds to scores, for each kind of model: sums of trees, sums of features, nets."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import numpy as np
 
 from podium._compiled import run_threads
 from podium._validation import Array, PodiumError, check_choice
+from podium.explain.net_gradients import NetContributions
 from podium.explain.tree_shapley import TreeShapley
-from podium.export import Exported, Linear, TreeSum
+from podium.export import Exported, Linear, NetScore, TreeSum
 
 METHODS = ("interventional", "path")
 """What a missing feature means: it has the other row's value; or splits on it are followed on both sides."""
@@ -86,12 +87,16 @@ class TreeContributions:
         return parts / len(rows)
 
 
-def contributions_of(model: Exported, method: str | None, whole_query: bool) -> LinearContributions | TreeContributions:
+Contributions = LinearContributions | TreeContributions | NetContributions
+"""What tells what each feature adds."""
+
+
+def contributions_of(model: Exported, method: str | None, whole_query: bool) -> Contributions:
     """Return what tells what each feature adds, for a model as it is exported.
 
     Parameters
     ----------
-    model : TreeSum or Linear
+    model : TreeSum, Linear or NetScore
     method : {"interventional", "path"} or None
         None: "interventional"; for a whole query "path", where the leaves have training rows, which is faster.
     whole_query : bool
@@ -100,6 +105,8 @@ def contributions_of(model: Exported, method: str | None, whole_query: bool) -> 
         check_choice(method, METHODS, "method")
     if isinstance(model, Linear):
         return LinearContributions(model)
+    if isinstance(model, NetScore):
+        return NetContributions(model)
     trees = _KEPT.get(model) or _KEPT.setdefault(model, TreeShapley(model.trees, model.n_features))
     by_path = whole_query and trees.has_counts
     return TreeContributions(trees, method or ("path" if by_path else "interventional"), model.name)

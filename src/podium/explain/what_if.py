@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from podium._validation import Array, PodiumError
-from podium.export import Exported, Linear, TreeSum
+from podium.export import Additive, Exported, Linear, NetScore, TreeSum
 from podium.trees import rounded_down
 
 MOST_STEPS = 100
@@ -60,6 +60,11 @@ def smallest_changes(
     Of equally near values the lower one is taken. Where row a misses the feature, the value nearest to that of row b
     is taken, or nearest to 0 where b misses it too. Categories are all equally near: the first one that swaps is taken.
     """
+    if isinstance(model, NetScore):
+        raise PodiumError(
+            f"what_if finds the nearest value that swaps two rows in sums of trees or features; {model.name} is a net: "
+            "see explain for what each feature adds."
+        )
     start, bar = score(np.stack([a, b])).tolist()
     if start == bar:
         raise PodiumError("The two rows stand level, so there is no order to be swapped.")
@@ -80,7 +85,7 @@ def smallest_changes(
     return found
 
 
-def used_features(model: Exported) -> list[int]:
+def used_features(model: Additive) -> list[int]:
     """Return the features that a score may depend on, ascending."""
     if isinstance(model, Linear):
         return [int(j) for j in np.flatnonzero(model.weights)]

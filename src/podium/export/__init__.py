@@ -1,7 +1,7 @@
 """Models as files of other programs, and what would change there.
 
-A ranker gives a `TreeSum` or a `Linear`, an ordinal one a `Graded` made of these; each format writes it as a file and
-scores rows as the readers of the file do.
+A ranker gives a `TreeSum`, a `Linear` or a `NetScore`, an ordinal one a `Graded` made of sums; each format writes it as a
+file and scores rows as the readers of the file do.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 
 from podium._validation import Array, PodiumError, check_choice
 from podium.export.certificate import Change, ExportReport, compare_scores
-from podium.export.ensemble import Exported, Linear, TreeSum, stump_tree
+from podium.export.ensemble import Additive, Exported, Linear, NetScore, TreeSum, stump_tree
 from podium.export.formats import FLOAT32, FORMATS, Format
 from podium.export.graded import Graded, Writable, graded_votes, negated
 from podium.export.scorecard import LAYOUTS
@@ -27,12 +27,14 @@ from podium.model_file import check_writable, write_bytes
 
 __all__ = [
     "FORMATS",
+    "Additive",
     "Change",
     "ExportReport",
     "Exported",
     "Format",
     "Graded",
     "Linear",
+    "NetScore",
     "TreeSum",
     "Writable",
     "certify",
@@ -47,6 +49,15 @@ __all__ = [
 
 ROWS_AT_ONCE = 8192
 """Rows scored together as a target does, which takes memory for a number of each row and tree."""
+
+
+MEANS = {
+    TreeSum: "scores by trees",
+    Linear: "scores by a weighted sum of features",
+    NetScore: "scores by a net",
+    Graded: "predicts grades",
+}
+"""What a model does, for messages."""
 
 
 def export_model(
@@ -150,21 +161,29 @@ def _check_format(record: Writable, format: str, options: dict[str, Any]) -> For
     """Return the format, after a check that it can hold the model and takes the options."""
     kind = check_options(format, options)
     if not isinstance(record, kind.takes):
-        what = "predicts grades" if isinstance(record, Graded) else "scores by a weighted sum of features"
         raise PodiumError(
-            f"The format {format} holds {'scores' if Linear in kind.takes else 'trees'}, but {record.name} {what}; "
-            f"formats for it are {', '.join(name for name, one in FORMATS.items() if type(record) in one.takes)}."
+            f"The format {format} holds {_held(record, kind)}, but {record.name} {MEANS[type(record)]}; formats for it "
+            f"are {', '.join(name for name, one in FORMATS.items() if type(record) in one.takes)}."
         )
     for part in record.steps if isinstance(record, Graded) else (record,):
         _check_scores(part, format, kind)
     return kind
 
 
+def _held(record: Writable, kind: Format) -> str:
+    """Say what a format holds, as far as it has to do with a record."""
+    if isinstance(record, Graded) and Linear in kind.takes:
+        return "scores"
+    return "trees and weighted sums" if isinstance(record, NetScore) and Linear in kind.takes else "trees"
+
+
 def _check_scores(record: Exported, format: str, kind: Format) -> None:
     """Refuse a sum that a format cannot hold."""
-    if isinstance(record, TreeSum):
+    if isinstance(record, NetScore):
+        _check_net(record, format)
+    elif isinstance(record, TreeSum):
         _check_trees(record, format, kind)
-    if kind.rules is not None and (isinstance(record, Linear) or kind.rules(record).value is np.float32):
+    if kind.rules is not None and (not isinstance(record, TreeSum) or kind.rules(record).value is np.float32):
         _check_float32(record, format)
     if kind.check is not None:
         kind.check(record)
@@ -183,10 +202,22 @@ def _check_trees(record: TreeSum, format: str, kind: Format) -> None:
         )
 
 
+def _check_net(record: NetScore, format: str) -> None:
+    """Refuse a net of categories: formats take numbers alone."""
+    if len(record.inputs.categorical):
+        name = names_of(record)[int(record.inputs.categorical[0])]
+        raise PodiumError(
+            f"The format {format} takes numbers, but this {record.name} reads the categories of {name!r}; give it "
+            "columns of numbers, 1 for a category and 0 for the others, to export it."
+        )
+
+
 def _check_float32(record: Exported, format: str) -> None:
     """Refuse numbers above the range of float32 where a format adds up in float32."""
     if isinstance(record, Linear):
         numbers = np.concatenate([record.weights, record.missing, [record.intercept]])
+    elif isinstance(record, NetScore):
+        numbers = np.concatenate([record.inputs.scaling.means, 1.0 / record.inputs.scaling.deviations, [0.0]])
     else:
         numbers = np.concatenate([[record.base], *(tree.value for tree in record.trees)])
     largest = numbers[np.argmax(np.abs(numbers))]

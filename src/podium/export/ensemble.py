@@ -1,6 +1,6 @@
-"""What other programs can score: a sum of trees, or a weighted sum of features.
+"""What other programs can score: a sum of trees, a weighted sum of features, or a net.
 
-Rankers hand one of these two records to the writers of formats, which know nothing of rankers.
+Rankers hand one of these records to the writers of formats, which know nothing of rankers.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from podium._compiled import ROW, SCORE
 from podium._validation import Array
 from podium.data import MAX_CATEGORIES
 from podium.data.categories import Category
+from podium.neural import Net, NetInputs
 from podium.stumps import Stump
 from podium.trees import Forest, RegressionTree
 
@@ -100,9 +101,50 @@ class Linear:
         return np.where(np.isnan(features), self.missing, features)
 
 
+@dataclass(frozen=True, eq=False)
+class NetScore:
+    """A model that scores a row by a net.
+
+    Attributes
+    ----------
+    inputs : NetInputs
+        What the net reads of features.
+    net : Net
+    feature_names : tuple of str or None
+    name : str
+        The ranker's.
+    """
+
+    inputs: NetInputs
+    net: Net
+    feature_names: tuple[str, ...] | None
+    name: str
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return len(self.inputs.n_categories)
+
+    def score(self, features: Array) -> Array:
+        """Return the score of each row of a checked matrix."""
+        return self.net.score(self.inputs.numbers(features), self.inputs.codes(features))
+
+    def net_inputs(self, features: Array) -> Array:
+        """Return what the first layer reads of rows of a checked matrix."""
+        return self.net.inputs(self.inputs.numbers(features), self.inputs.codes(features))
+
+    @property
+    def owners(self) -> Array:
+        """The feature that each input of the first layer comes from."""
+        widths = [width for _, width in self.net.shape.tables]
+        return np.concatenate([self.inputs.owners, np.repeat(self.inputs.categorical, widths)])
+
+
 CODES = tuple(range(MAX_CATEGORIES))
 """The codes of categories: what a column holds whose categories have no other values."""
-Exported = TreeSum | Linear
+Additive = TreeSum | Linear
+"""What adds up trees or features."""
+Exported = Additive | NetScore
 """What a writer of a format takes."""
 
 

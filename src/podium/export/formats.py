@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from podium._validation import Array
 from podium.export import lightgbm_text, onnx_model, python_code, ranklib_text, scorecard, solr, sql, xgboost_json
-from podium.export.ensemble import Linear, TreeSum
+from podium.export.ensemble import Linear, NetScore, TreeSum
 from podium.export.graded import Graded
 from podium.export.tree_text import Rules
 
@@ -51,7 +51,8 @@ class Format:
 
 FLOAT32 = "it adds up in float32"
 BOTH = (TreeSum, Linear)
-ALL = (TreeSum, Linear, Graded)
+NETS = (*BOTH, NetScore)
+GRADES = (*BOTH, Graded)
 FORMATS: dict[str, Format] = {
     "ranklib": Format(
         ranklib_text.write, ranklib_text.score, FLOAT32, ranklib_text.rules, missing=ranklib_text.MISSING
@@ -60,10 +61,10 @@ FORMATS: dict[str, Format] = {
         xgboost_json.write, xgboost_json.score, FLOAT32, xgboost_json.rules, missing=xgboost_json.MISSING
     ),
     "lightgbm": Format(lightgbm_text.write, lightgbm_text.score, rules=lightgbm_text.rules, categories=True),
-    "solr": Format(solr.write, solr.score, FLOAT32, solr.rules, BOTH, solr.MISSING, ("name", "store")),
-    "onnx": Format(onnx_model.write, onnx_model.score, FLOAT32, onnx_model.rules, ALL),
-    "sql": Format(sql.write, sql.score, takes=ALL, check=sql.check, categories=True),
-    "python": Format(python_code.write, python_code.score, takes=ALL, categories=True),
+    "solr": Format(solr.write, solr.score, FLOAT32, solr.rules, NETS, solr.MISSING, ("name", "store")),
+    "onnx": Format(onnx_model.write, onnx_model.score, FLOAT32, onnx_model.rules, (*NETS, Graded)),
+    "sql": Format(sql.write, sql.score, takes=GRADES, check=sql.check, categories=True),
+    "python": Format(python_code.write, python_code.score, takes=GRADES, categories=True),
     "scorecard": Format(scorecard.write, scorecard.score, options=("layout",), check=scorecard.check),
 }
 """Every format by its name."""

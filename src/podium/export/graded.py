@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from podium._validation import Array
-from podium.export.ensemble import Exported, Linear, TreeSum, split_tree
+from podium.export.ensemble import Additive, Linear, NetScore, TreeSum, split_tree
 from podium.ordinal import OrdinalStump
 from podium.trees import RegressionTree
 
@@ -28,7 +28,7 @@ class Graded:
         The ranker's.
     """
 
-    steps: tuple[Exported, ...]
+    steps: tuple[Additive, ...]
     thresholds: Array
     classes: tuple[object, ...]
     name: str
@@ -43,7 +43,7 @@ class Graded:
         """Names of the features, if they have any."""
         return self.steps[0].feature_names
 
-    def grades(self, X: Array, score: Callable[[Exported, Array], Array]) -> Array:
+    def grades(self, X: Array, score: Callable[[Additive, Array], Array]) -> Array:
         """Return the grade 0 … K-1 of each row, as a program does that scores a sum by `score`."""
         totals = [score(step, X) for step in self.steps]
         shared = totals * len(self.thresholds) if len(totals) == 1 else totals
@@ -55,7 +55,7 @@ class Graded:
         return replace(self, steps=tuple(replace(step, feature_names=names) for step in self.steps))
 
 
-Writable = TreeSum | Linear | Graded
+Writable = Additive | NetScore | Graded
 """What formats write: scores, or grades."""
 
 
@@ -79,7 +79,7 @@ def graded_votes(
     return Graded(steps, np.full(len(steps), -half), tuple(classes.tolist()), name)
 
 
-def negated(record: Exported) -> Exported:
+def negated(record: Additive) -> Additive:
     """Return a model whose scores are those of `record` times -1."""
     if isinstance(record, Linear):
         return replace(record, weights=-record.weights, intercept=-record.intercept)

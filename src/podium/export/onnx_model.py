@@ -1,4 +1,4 @@
-"""ONNX: a graph of one TreeEnsembleRegressor, or of the few nodes of a linear model.
+"""ONNX: a graph of one TreeEnsembleRegressor, or of the few nodes of a linear model or a net.
 
 The graph takes a float32 matrix "X" of shape (rows, features), missing values as NaN, and gives "scores" of shape
 (rows, 1); of an ordinal ranker "grades" of shape (rows,), the labels themselves. A tree goes left where
@@ -15,7 +15,8 @@ import numpy as np
 
 from podium._validation import Array, PodiumError
 from podium._version import __version__
-from podium.export.ensemble import Exported, Linear, TreeSum
+from podium.export import onnx_net
+from podium.export.ensemble import Exported, Linear, NetScore, TreeSum
 from podium.export.graded import Graded, Writable
 from podium.export.tree_text import Rules, feature_names, nearest_float32
 from podium.trees import RegressionTree
@@ -56,6 +57,8 @@ def score(record: Writable, X: Array) -> Array:
         return record.grades(X, score)
     if isinstance(record, TreeSum):
         return RULES.score(record, X)
+    if isinstance(record, NetScore):
+        return onnx_net.score(record, X)
     rows = RULES.features(X)
     filled = np.where(np.isnan(rows), record.missing.astype(np.float32), rows)
     scores: Array = filled @ record.weights.astype(np.float32) + np.float32(record.intercept)
@@ -92,7 +95,9 @@ def _grades(record: Graded) -> tuple[list[NodeProto], list[TensorProto]]:
 
 
 def _scores(record: Exported, suffix: str = "") -> tuple[list[NodeProto], list[TensorProto]]:
-    """Return the nodes and constants of a score, all their names with a suffix."""
+    """Return the nodes and constants of a score, all their names with a suffix; nets have none, and stand alone."""
+    if isinstance(record, NetScore):
+        return onnx_net.nodes_of(record)
     return _linear(record, suffix) if isinstance(record, Linear) else ([_trees(record, suffix)], [])
 
 

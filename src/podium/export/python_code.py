@@ -10,8 +10,8 @@ import numpy as np
 from podium._validation import Array
 from podium._version import __version__
 from podium.export import step_functions
-from podium.export.ensemble import Exported, Linear, TreeSum
-from podium.export.graded import Graded, Writable
+from podium.export.ensemble import Additive, Linear, TreeSum
+from podium.export.graded import Graded
 from podium.export.tree_text import OURS, feature_names, other_way
 
 HEAD = '''"""{what} a {name}, written by Podium {version}."""
@@ -121,7 +121,7 @@ def _sum(row):
 """
 
 
-def write(record: Writable) -> str:
+def write(record: Additive | Graded) -> str:
     """Return the module."""
     parts = record.steps if isinstance(record, Graded) else (record,)
     by_steps = any(isinstance(part, TreeSum) and step_functions.is_stumps(part) for part in parts)
@@ -139,7 +139,7 @@ def write(record: Writable) -> str:
     return f"{head}{GRADE}{classes}\n\n{bodies}{STEPS_UP.format(cells=_tuple(sums))}"
 
 
-def _body(record: Exported, suffix: str = "") -> str:
+def _body(record: Additive, suffix: str = "") -> str:
     """Return the numbers of a sum and the function that adds it up, all names with a suffix."""
     if isinstance(record, Linear):
         pairs = zip(record.weights.tolist(), record.missing.tolist(), strict=True)
@@ -157,7 +157,7 @@ def _suffixed(template: str, suffix: str) -> str:
     return re.sub(r"\b(WEIGHTS|STEPS|TREES|SETS|_sum)\b", rf"\1{suffix}", template)
 
 
-def score(record: Writable, X: Array) -> Array:
+def score(record: Additive | Graded, X: Array) -> Array:
     """Score rows, or grade them, as the module does."""
     if isinstance(record, Graded):
         return record.grades(X, score)

@@ -1,4 +1,4 @@
-"""Solr's learning-to-rank module: MultipleAdditiveTreesModel for trees, LinearModel for linear rankers.
+"""Solr's learning-to-rank module: MultipleAdditiveTreesModel, LinearModel and NeuralNetworkModel.
 
 Solr adds 1e-6 to every threshold it reads, in float32, and goes left where x <= that; features, leaves and sums are
 float32. A missing value takes the side named "missing" (Solr 9.2 and later, for features whose defaultValue is NaN) or
@@ -13,7 +13,8 @@ from dataclasses import replace
 import numpy as np
 
 from podium._validation import Array, PodiumError
-from podium.export.ensemble import Exported, Linear, TreeSum
+from podium.export import solr_net
+from podium.export.ensemble import Exported, Linear, NetScore, TreeSum
 from podium.export.tree_text import (
     LARGEST,
     Rules,
@@ -28,6 +29,7 @@ from podium.trees import RegressionTree
 MISSING = ("child", "zero", "absent")
 SLACK = np.float32(1e-6)
 PACKAGE = "org.apache.solr.ltr.model"
+CLASSES = {TreeSum: "MultipleAdditiveTreesModel", Linear: "LinearModel", NetScore: "NeuralNetworkModel"}
 
 
 def written(thresholds: Array) -> Array:
@@ -58,16 +60,18 @@ def write(record: Exported, missing: str = "child", name: str = "podium", store:
 
     Parameters
     ----------
-    record : TreeSum or Linear
+    record : TreeSum, Linear or NetScore
     missing : str
     name : str
         Of the model, to call it by in a query.
     store : str, optional
         Feature store; by default Solr's own.
     """
-    kind = "LinearModel" if isinstance(record, Linear) else "MultipleAdditiveTreesModel"
-    params = _linear(record, missing) if isinstance(record, Linear) else _trees(record, missing)
-    head = {"class": f"{PACKAGE}.{kind}", "name": name} | ({} if store is None else {"store": store})
+    if isinstance(record, NetScore):
+        params = solr_net.params(record, missing)
+    else:
+        params = _linear(record, missing) if isinstance(record, Linear) else _trees(record, missing)
+    head = {"class": f"{PACKAGE}.{CLASSES[type(record)]}", "name": name} | ({} if store is None else {"store": store})
     features = [{"name": one} for one in feature_names(record)]
     return f'{json.dumps({**head, "features": features})[:-1]}, "params": {params}}}\n'
 
@@ -76,6 +80,8 @@ def score(record: Exported, X: Array, missing: str = "child") -> Array:
     """Score rows as Solr does."""
     if isinstance(record, TreeSum):
         return rules(record, missing).score(record, X)
+    if isinstance(record, NetScore):
+        return solr_net.score(record, X)
     rows = replace(RULES, missing="zero").features(X)
     total = np.zeros(len(X), np.float32)
     with np.errstate(over="ignore", invalid="ignore"):

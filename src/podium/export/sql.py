@@ -17,8 +17,8 @@ import numpy as np
 from podium._validation import Array, PodiumError
 from podium.data.categories import Category
 from podium.export import step_functions
-from podium.export.ensemble import Exported, Linear, TreeSum
-from podium.export.graded import Graded, Writable
+from podium.export.ensemble import Additive, Linear, TreeSum
+from podium.export.graded import Graded
 from podium.export.tree_text import Rules, feature_names, finite, other_way
 from podium.stumps import StepFunction
 from podium.trees import RegressionTree, left_sides
@@ -32,7 +32,7 @@ NEAR_MIDDLE = Decimal("0.49")
 """Of the distance between two float64: SQLite's error in reading a number, in 64 bits of precision, is below 1/100."""
 
 
-def write(record: Writable) -> str:
+def write(record: Additive | Graded) -> str:
     """Return the expression, on several lines: of the score, or of the grade in its label."""
     if not isinstance(record, Graded):
         return _score_of(record)
@@ -45,14 +45,14 @@ def write(record: Writable) -> str:
     return f"CASE {pairwise_sum(above, _added)}\n{labels} END\n"
 
 
-def _score_of(record: Exported) -> str:
+def _score_of(record: Additive) -> str:
     """Return the expression of a score."""
     names = [_quoted(name) for name in feature_names(record)]
     terms = _linear(record, names) if isinstance(record, Linear) else _trees(record, names)
     return pairwise_sum(terms, _added) + "\n"
 
 
-def check(record: Exported) -> None:
+def check(record: Additive) -> None:
     """Refuse trees that are too deep, and columns of strings and other categories, for a column has one type."""
     deepest = max((tree.depth for tree in record.trees), default=0) if isinstance(record, TreeSum) else 0
     if deepest > MAX_LEVELS:
@@ -69,7 +69,7 @@ def check(record: Exported) -> None:
             )
 
 
-def score(record: Writable, X: Array) -> Array:
+def score(record: Additive | Graded, X: Array) -> Array:
     """Score rows, or grade them, as a database does."""
     if isinstance(record, Graded):
         return record.grades(X, score)

@@ -106,10 +106,18 @@ class LambdaLoss(Loss):
 
     def derivatives(self, scores: Array, number: int = 0) -> tuple[Array, Array]:
         """Return gradient and curvature of each row at these scores."""
+        return self._fill(scores, self._runs)
+
+    def gradient_of(self, queries: Array, scores: Array) -> Array:
+        """Return the gradient of each row at these scores, of which those of some queries alone are new."""
+        return self._fill(scores, np.stack([queries, queries + 1], axis=1))[0]
+
+    def _fill(self, scores: Array, runs: Array) -> tuple[Array, Array]:
+        """Fill gradient and curvature of the queries in runs, first and past the last of each."""
         feedback = self.feedback
         inputs = LambdaInputs(
             scores, self.values, feedback.row_weight, feedback.query_weight, feedback.offsets, self.units,
-            self.truncation, self.sigma, self.divide_by_distance, self.rescale_queries, self._runs,
+            self.truncation, self.sigma, self.divide_by_distance, self.rescale_queries, runs,
         )  # fmt: skip
         outputs = LambdaOutputs(self._order, self.gradient, self.curvature)
         call = self.form.fill_state, self.form.fill_rows, inputs, outputs, np.zeros(1, ROW)

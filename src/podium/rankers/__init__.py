@@ -31,6 +31,7 @@ from podium.rankers.classic_rankers import (
 from podium.rankers.estimator import Estimator
 from podium.rankers.imported import ImportedLinear, ImportedTrees, import_model
 from podium.rankers.lambdamart import MART, LambdaMART
+from podium.rankers.lambdarank import LambdaRank, RankNet
 from podium.rankers.ordinal_rankers import (
     SVOR,
     AdaBoostOR,
@@ -63,6 +64,7 @@ __all__ = [
     "L1Boost",
     "L2Boost",
     "LambdaMART",
+    "LambdaRank",
     "LinearPlackettLuce",
     "Mallows",
     "NearestNeighbor",
@@ -80,6 +82,7 @@ __all__ = [
     "RSRank",
     "RankBoost",
     "RankBoostPlus",
+    "RankNet",
     "RankOver",
     "RankRLS",
     "RankSVM",
@@ -103,6 +106,8 @@ RANKERS.update(
         RankBoostPlus,
         LambdaMART,
         MART,
+        RankNet,
+        LambdaRank,
         PNormPush,
         InfinitePush,
         PairBoost,

@@ -98,8 +98,8 @@ class Ranker(Estimator):
         """
         self._check_parameters()
         data = RankingData.from_arrays(
-            X, y, qid=qid, group=group, pairs=pairs, sample_weight=sample_weight, query_weight=query_weight,
-            categories=self._find_categories(X, init_model),
+            X, y, qid=qid, group=group, pairs=self._given_pairs(pairs), sample_weight=sample_weight,
+            query_weight=query_weight, categories=self._find_categories(X, init_model),
             items=None if pairs is None and eval_pairs is not None else items,
         )  # fmt: skip
         if self._by_query and not data.queries_given:
@@ -156,6 +156,10 @@ class Ranker(Estimator):
     def _find_categories(self, X: MatrixLike, init_model: Estimator | None) -> Categories | None:
         """Return the categories of the columns that are categorical; None in a ranker of numbers alone."""
         return None
+
+    def _given_pairs(self, pairs: PairsLike | None) -> PairsLike | None:
+        """Return explicit pairs as every ranker takes them; a ranker may know further forms."""
+        return pairs
 
     def _evaluation_sets(
         self, evals: list[RankingData], n_threads: int, start: Callable[[Features], Array | float] = lambda _: 0.0

@@ -1,0 +1,48 @@
+"""What rankers share that tell categories apart: where they are found, kept and named."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from os import PathLike
+from typing import ClassVar
+
+from sklearn.utils.validation import check_is_fitted
+
+from podium._validation import Array, MatrixLike
+from podium.data import CategoricalFeatures, Categories, RankingData
+from podium.model_file import Content, Schema
+from podium.rankers.boosted_trees import find_categories
+from podium.rankers.estimator import Estimator
+from podium.rankers.ranker import Ranker
+from podium.trees import CategoryLists
+
+
+class CategoricalRanker(Ranker):
+    """Base of rankers with the parameter `categorical_features`."""
+
+    _kept: ClassVar[Schema] = Schema(CategoryLists())
+    categorical_features: CategoricalFeatures
+
+    def _find_categories(self, X: MatrixLike, init_model: Estimator | None) -> Categories:
+        """Return the categories of X, or those of the model of this kind that the fit goes on from."""
+        before = None
+        if isinstance(init_model, CategoricalRanker):
+            check_is_fitted(init_model)
+            before = init_model._categories
+        return find_categories(X, self.categorical_features, None, before)
+
+    def _describe(self, data: RankingData) -> None:
+        super()._describe(data)
+        self._categories = data.categories
+
+    def _restore(self, content: Content, path: str | PathLike[str]) -> None:
+        super()._restore(content, path)
+        if self._categories is not None:
+            self._categories = replace(self._categories, names=self._names())
+
+    @property
+    def categories_(self) -> dict[str | int, Array]:
+        """The categories of each categorical column, by its name or number; a category's code is its place."""
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", range(self.n_features_in_))
+        return {} if self._categories is None else self._categories.arrays(names)
