@@ -5,14 +5,19 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from typing import TypeAlias
 
 from rich.console import Console
 
+from podium.diagnosis import Diagnosis
 from podium.evaluation import Comparison, Evaluation
+from podium.fusion import Fusion
 from podium.report import DataReport, TrainingReport
 
+Shown: TypeAlias = Evaluation | Comparison | DataReport | TrainingReport | Diagnosis | Fusion
 
-def show(result: Evaluation | Comparison | DataReport | TrainingReport, as_json: bool, per_query: bool = False) -> None:
+
+def show(result: Shown, as_json: bool, per_query: bool = False) -> None:
     """Print a result as a table or as JSON."""
     content = result.to_dict()
     if per_query and isinstance(result, Evaluation):

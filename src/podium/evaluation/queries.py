@@ -156,7 +156,7 @@ def compare(
     first, second = (measure_many(parsed, labels, column, queries.offsets, **options) for column in given)
     if options.get("empty") is None:
         warn_undefined(first)
-    results = {m.name: _paired(m, first[m.name], second[m.name], settings) for m in parsed}
+    results = {m.name: paired(m, first[m.name], second[m.name], settings) for m in parsed}
     return Comparison(results, {"convention": options.get("convention", "podium"), **settings})
 
 
@@ -214,7 +214,7 @@ def grouped(
     return labels[queries.rows], queries, [column[queries.rows] for column in scores]
 
 
-def _paired(measure: Measure, first: QueryValues, second: QueryValues, settings: dict[str, Any]) -> PairedResult:
+def paired(measure: Measure, first: QueryValues, second: QueryValues, settings: dict[str, Any]) -> PairedResult:
     """Compare one measure of two rankings over the queries where both are defined."""
     both = ~(np.isnan(first.values) | np.isnan(second.values))
     one, two, weights = first.values[both], second.values[both], first.weights[both]
