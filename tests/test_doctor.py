@@ -1,6 +1,7 @@
 """Every finding of the doctor on data made to have it, and none on clean data."""
 
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -8,11 +9,13 @@ import scipy.sparse as sp
 
 from peers import peer
 from podium import PodiumError, RankBoost, doctor
-from podium.data import column_facts, hash_columns
-from podium.diagnosis import estimates, leak_check, overview
+from podium.data import column_facts, hash_columns, ranking_data
+from podium.diagnosis import estimates, feature_checks, leak_check, overview
 from podium.diagnosis.checked_rows import CheckedRows
 
 pytestmark = pytest.mark.plain
+
+facts_module = sys.modules[column_facts.__module__]
 
 N_QUERIES, N_DOCS, N_FEATURES = 30, 8, 5
 
@@ -130,7 +133,11 @@ def test_labels_too_large_for_gains():
 
 def test_constant_empty_and_query_constant_features():
     X, y, qid = clean()
-    assert found("constant-features", np.c_[X, np.ones(len(y))], y, qid).features == ("6",)
+    finding = found("constant-features", np.c_[X, np.ones(len(y))], y, qid)
+    assert finding.features == ("6",)
+    assert finding.sentence.startswith("1 feature (6) has one value")
+    finding = found("constant-features", np.c_[X, np.ones((len(y), 2))], y, qid)
+    assert finding.sentence.startswith("2 features (6, 7) have one value")
     assert found("empty-features", np.c_[np.full(len(y), np.nan), X], y, qid).features == ("1",)
     by_query = np.where(qid == 4, np.nan, qid)
     codes = doctor(np.c_[X, by_query, -qid], y, qid=qid)
@@ -170,10 +177,19 @@ def test_duplicate_features(make):
     assert doctor(make(twice), y, qid=qid)["duplicate-features"].features == ("2", "8", "5", "7")
 
 
-def test_columns_hash_alike_in_any_layout_and_only_if_equal():
+def test_features_of_equal_hashes_are_compared(monkeypatch):
+    X, y, qid = clean()
+    monkeypatch.setattr(feature_checks, "hash_columns", lambda features: np.zeros(features.shape[1], np.uint64))
+    assert doctor(X, y, qid=qid).findings == ()
+    assert found("duplicate-features", np.c_[X, X[:, 0]], y, qid).features == ("1", "6")
+
+
+def test_columns_hash_alike_in_any_layout_and_only_if_equal(monkeypatch):
     X, _, _ = clean()
     X[2, 1] = np.nan
     dense = hash_columns(X)
+    monkeypatch.setattr(ranking_data, "CELLS_PER_HASH_BLOCK", 10 * N_FEATURES)
+    assert (hash_columns(X) == dense).all()
     filled = sp.csc_array(np.where(np.isnan(X), 7.0, X))
     filled.data[filled.data == 7.0] = np.nan
     assert (hash_columns(filled) == dense).all()
@@ -199,6 +215,12 @@ def test_a_feature_leaks_by_being_missing():
     for missing_where in (0.0, 1.0):
         X[:, 2] = np.where(y == missing_where, np.nan, np.random.default_rng(0).normal(size=len(y)))
         assert doctor(X, y, qid=qid)["leaking-features"].features == ("3",)
+
+
+def test_a_feature_leaks_that_is_missing_for_the_best_rows():
+    X, y, qid = clean()
+    leak = np.where(y == 2, np.nan, y)
+    assert doctor(np.c_[X, leak], y, qid=qid)["leaking-features"].features == ("6",)
 
 
 def test_a_leak_among_the_first_rows_alone_is_none(monkeypatch):
@@ -242,7 +264,7 @@ def test_pairs_that_repeat_cross_queries_or_oppose_labels():
     crossing = found("crossing-pairs", X, None, qid, pairs=([1, 2], [N_DOCS, 0]))
     assert crossing.rows == (1, N_DOCS)
     assert doctor(X, pairs=([1, 2], [N_DOCS, 0])).findings == ()
-    opposed = found("pairs-against-labels", X, y, qid, pairs=([0, 2], [1, 0]))
+    opposed = found("pairs-against-labels", X, y, qid, pairs=([0, 2, 3], [1, 0, 0]))
     assert opposed.rows == (0, 1)
 
 
@@ -311,7 +333,14 @@ def test_the_overview_counts():
     assert seen.query_sizes == {"8-15": 30}
 
 
-def test_column_facts_of_dense_and_sparse_rows_agree():
+def test_a_feature_of_one_value_that_is_sometimes_missing_is_not_constant():
+    facts = column_facts(np.array([[1.0, 1.0, np.nan], [1.0, np.nan, np.nan]]))
+    assert facts.constant.tolist() == [True, False, True]
+    assert facts.empty.tolist() == [False, False, True]
+
+
+def test_column_facts_of_dense_and_sparse_rows_agree(monkeypatch):
+    monkeypatch.setattr(facts_module, "CELLS_PER_BLOCK", 10 * N_FEATURES)
     X, _, _ = clean()
     X[:3, 1], X[4, 2], X[:, 3] = np.nan, np.inf, np.nan
     filled = sp.csc_array(np.where(np.isnan(X), 7.0, X))
