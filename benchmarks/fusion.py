@@ -2,8 +2,8 @@
 
     python benchmarks/fusion.py FOLDER [--first 0] [--runs 10] [--seeds 0] [--threads 2]
 
-FOLDER holds qrels.txt.gz and runs/*.run.gz, of which those from `--first` on are taken in the order of their names. Each
-seed draws other folds. Seconds are those of `podium fuse`: reading, learning, tests and writing, kernels compiled before.
+FOLDER holds qrels.txt.gz and runs/*.run.gz, of which those from `--first` on are taken in the order of their names.
+Each seed draws other folds. Seconds are those of `podium fuse`: reading, learning, tests and writing.
 """
 
 import argparse
