@@ -80,7 +80,8 @@ class Diagnosis:
 
     def table(self) -> Group:
         """Return overview, findings and estimates as tables of rich."""
-        return Group(*self._tables(), Text(BASIS_LINE, "dim"))
+        spaced = [part for table in self._tables() for part in (table, Text())]
+        return Group(*spaced, Text(BASIS_LINE, "dim"))
 
     def __str__(self) -> str:
         return "\n\n".join([*map(plain_text, self._tables()), BASIS_LINE])
@@ -149,7 +150,7 @@ def doctor(
     >>> X = np.c_[table.X, np.ones(len(table.y)), table.y]
     >>> diagnosis = doctor(X, table.y, qid=table.qid)
     >>> diagnosis["constant-features"].features, diagnosis["leaking-features"].features
-    (('21',), ('22',))
+    (('31',), ('32',))
     """
     n_threads = thread_count(n_jobs)
     rows = CheckedRows.of(X, y, qid, group, pairs)
