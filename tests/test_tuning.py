@@ -15,8 +15,8 @@ from podium.boosting import Monitor
 from podium.rankers import RANKERS
 from podium.tuning import SPACES, Choice, Real, Whole, parameter_search
 from podium.tuning.held_out import query_folds
-from podium.tuning.pruning import PRUNED, REPORT_EVERY, PrunedMonitor
 from podium.tuning.settings_file import settings_text
+from podium.tuning.trial_pruning import PRUNED, REPORT_EVERY, PrunedMonitor
 
 optuna = peer("optuna")
 

@@ -14,6 +14,9 @@ from .data.generators import load_continuous as load_continuous
 from .data.generators import make_preferences as make_preferences
 from .data.generators import make_search as make_search
 from .data.ranking_data import RankingData as RankingData
+from .diagnosis import Diagnosis as Diagnosis
+from .diagnosis import Finding as Finding
+from .diagnosis import doctor as doctor
 from .evaluation import Comparison as Comparison
 from .evaluation import Contest as Contest
 from .evaluation import Evaluation as Evaluation
@@ -44,6 +47,8 @@ from .explain import Explanation as Explanation
 from .explain import QueryExplanation as QueryExplanation
 from .explain import WhatIf as WhatIf
 from .export import ExportReport as ExportReport
+from .fusion import Fusion as Fusion
+from .fusion import fuse as fuse
 from .rankers import MART as MART
 from .rankers import SVOR as SVOR
 from .rankers import AdaBoostOR as AdaBoostOR

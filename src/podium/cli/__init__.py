@@ -18,6 +18,7 @@ from podium._errors import PodiumError
 from podium._version import __version__
 from podium.cli.options import (
     EXPORT_FORMATS,
+    FUSION_METHODS,
     IMPORT_FORMATS,
     Against,
     Convention,
@@ -376,6 +377,50 @@ def export_command(
 
     source = None if check is None else Source(check, file_format, label, qid)
     export_file(model_file, model_format, output, options, names, source, as_json)
+
+
+@app.command("doctor")
+def doctor_command(
+    file: DataFile,
+    test: Annotated[Path | None, typer.Argument(help="Test data: what they share with the first file.")] = None,
+    pairs: Annotated[Path | None, typer.Option(help="Explicit pairs: winner, loser, weight a line.")] = None,
+    file_format: Format = "auto",
+    label: Label = "label",
+    qid: Qid = "qid",
+    query_sizes: Sizes = None,
+    as_json: Json = False,
+) -> None:
+    """Say what is wrong with data before anything is learned from them, and what to do about it."""
+    from podium.cli.examining import examine
+
+    examine(Source(file, file_format, label, qid, query_sizes), test, pairs, as_json)
+
+
+@app.command("fuse")
+def fuse_command(
+    runs: Annotated[list[Path], typer.Argument(help="TREC runs, two or more: qid Q0 docno rank score tag.")],
+    output: Annotated[Path, typer.Option("--output", "--out", "-o", help="File for the fused run.")],
+    qrels: Annotated[Path | None, typer.Option(help="TREC judgements: to learn from, and to measure by.")] = None,
+    method: Annotated[
+        str | None, typer.Option(help=f"{', '.join(FUSION_METHODS)}; rankboost with judgements, rrf without.")
+    ] = None,
+    norm: Annotated[
+        str, typer.Option(help="How combsum and combmnz normalise: min-max, max, sum, zmuv, rank, borda or none.")
+    ] = "min-max",
+    depth: Annotated[int, typer.Option(help="Documents of a query that are kept; 0 keeps all.")] = 1000,
+    measure: Measures = ["map", "ndcg@10", "p@10"],  # noqa: B006 (typer copies it)
+    folds: Annotated[int, typer.Option(help="Folds of queries: none is fused by a model that has seen it.")] = 4,
+    seed: Annotated[int, typer.Option(help="Seed of the folds.")] = 0,
+    as_json: Json = False,
+) -> None:
+    """Make one TREC run of several: by a formula, or learned from judgements by RankBoost.
+
+    podium fuse a.run b.run c.run --qrels qrels.txt -o fused.run
+    """
+    from podium.cli.fusing import fuse_files
+
+    options: dict[str, Any] = {"method": method, "norm": norm, "depth": depth or None, "measures": measure}
+    fuse_files(runs, qrels, output, options | {"n_folds": folds, "random_state": seed}, as_json)
 
 
 @app.command("compile")

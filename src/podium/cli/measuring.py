@@ -14,7 +14,7 @@ from podium._validation import PodiumError, check_choice
 from podium.cli.files import column_names, feature_scores, load_table
 from podium.cli.options import Source, measure_names
 from podium.cli.output import show, show_json
-from podium.cli.rankings import names_of, read_rankings, with_last
+from podium.cli.ranking_files import names_of, read_rankings, with_last
 from podium.evaluation import Contest, Leaderboard, compare, evaluate, evaluate_run, evaluate_runs, leaderboard
 from podium.measures import available
 from podium.model_file import check_writable, write_bytes

@@ -12,6 +12,7 @@ from podium._errors import PodiumError
 
 EXPORT_FORMATS = ("ranklib", "xgboost-json", "lightgbm", "solr", "onnx", "sql", "python", "scorecard")
 """Names in the help, written out: importing `podium.export` takes longer than all of `podium --help`."""
+FUSION_METHODS = ("rankboost", "rrf", "combsum", "combmnz", "borda", "isr")
 IMPORT_FORMATS = ("lightgbm", "xgboost", "xgboost-json", "ranklib")
 
 DataFile = Annotated[

@@ -11,6 +11,7 @@ from podium.data.categories import (
     is_category,
     read_features,
 )
+from podium.data.column_facts import ColumnFacts, column_facts, why_columns_rank_nothing
 from podium.data.feedback import (
     CONTRADICTIONS,
     PAIR_WEIGHTS,
@@ -21,6 +22,7 @@ from podium.data.feedback import (
     Pairs,
     feedback_of,
     summarize,
+    why_no_pairs,
 )
 from podium.data.generators import make_search
 from podium.data.measured_pairs import N_PARTS, both_ways
@@ -30,7 +32,10 @@ from podium.data.ranking_data import (
     RankingData,
     canonical_order,
     group_rows,
+    hash_columns,
     hash_features,
+    hash_queries,
+    one_query_sentence,
     row_keys,
     warn_of_one_query,
 )
@@ -42,6 +47,7 @@ __all__ = [
     "PAIR_WEIGHTS",
     "CategoricalFeatures",
     "Categories",
+    "ColumnFacts",
     "Feedback",
     "FeedbackSum",
     "FeedbackSummary",
@@ -54,14 +60,20 @@ __all__ = [
     "canonical_order",
     "categorical_columns",
     "category_order",
+    "column_facts",
     "feedback_of",
     "group_rows",
+    "hash_columns",
     "hash_features",
+    "hash_queries",
     "is_category",
     "make_search",
+    "one_query_sentence",
     "read_features",
     "row_keys",
     "summarize",
     "summarize_pairs",
     "warn_of_one_query",
+    "why_columns_rank_nothing",
+    "why_no_pairs",
 ]

@@ -221,12 +221,18 @@ def warn_of_one_query(labels: Array | None, what: str, advice: str, stacklevel: 
     stacklevel : int
         As `warnings.warn` has it; 3 is the caller of the caller.
     """
+    sentence = one_query_sentence(labels, what, advice)
+    if sentence is not None:
+        warnings.warn(sentence, stacklevel=stacklevel)
+
+
+def one_query_sentence(labels: Array | None, what: str, advice: str) -> str | None:
+    """Return what `warn_of_one_query` says, or None where it says nothing."""
     if labels is None or len(labels) <= MAX_ROWS_UNWARNED or 2 * len(np.unique(labels)) >= len(labels):
-        return
-    warnings.warn(
+        return None
+    return (
         f"All {len(labels)} rows {what}are one query, because neither qid nor group was given; give them, or say "
-        f"{advice.format(len(labels))} if one query is meant.",
-        stacklevel=stacklevel,
+        f"{advice.format(len(labels))} if one query is meant."
     )
 
 
@@ -241,8 +247,7 @@ def canonical_order(keys: Array, codes: Array, ids: Array, query_weight: Array |
     order : ndarray of int64
         The number, in `ids`, of each query in its canonical place.
     """
-    query_key = np.zeros(len(ids), np.uint64)
-    np.add.at(query_key, codes, _mixed(keys))
+    query_key = hash_queries(keys, codes, len(ids))
     order = np.lexsort((query_key,) if query_weight is None else (query_weight, query_key)).astype(ROW)
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
@@ -295,9 +300,31 @@ def hash_features(features: Features) -> Array:
     return _mixed(keys)
 
 
-def _cell_keys(values: Array, column_keys: Array) -> Array:
-    """Hash single cells by value and column; 0 where the value is missing."""
-    cells: Array = _bits(values) ^ column_keys
+def hash_columns(features: Features) -> Array:
+    """Hash each column of a matrix to 64 bits: equal columns hash alike, in whatever layout and precision they are."""
+    n_rows, n_features = features.shape
+    row_keys = _mixed(np.arange(n_rows, dtype=np.uint64))
+    keys = np.zeros(n_features, np.uint64)
+    if is_sparse(features):
+        columns = np.repeat(np.arange(n_features), np.diff(features.indptr))
+        np.add.at(keys, columns, _cell_keys(features.data, row_keys[features.indices]))
+        return keys
+    step = max(1, CELLS_PER_HASH_BLOCK // n_features)
+    for start in range(0, n_rows, step):
+        keys += _cell_keys(features[start : start + step], row_keys[start : start + step, None]).sum(axis=0)
+    return keys
+
+
+def hash_queries(row_hashes: Array, codes: Array, n_queries: int) -> Array:
+    """Hash each query by the hashes of its rows, in whatever order they stand."""
+    keys = np.zeros(n_queries, np.uint64)
+    np.add.at(keys, codes, _mixed(row_hashes))
+    return keys
+
+
+def _cell_keys(values: Array, place_keys: Array) -> Array:
+    """Hash single cells by value and by the key of their column or row; 0 where the value is missing."""
+    cells: Array = _bits(values) ^ place_keys
     cells ^= cells >> np.uint64(32)  # small integers differ in their upper bits alone
     cells *= MULTIPLIER
     cells ^= cells >> np.uint64(29)

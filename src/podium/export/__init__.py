@@ -1,7 +1,7 @@
 """Models as files of other programs, and what would change there.
 
-A ranker gives a `TreeSum`, a `Linear` or a `NetScore`, an ordinal one a `Graded` made of sums; each format writes it as a
-file and scores rows as the readers of the file do.
+A ranker gives a `TreeSum`, a `Linear` or a `NetScore`, an ordinal one a `Graded` made of sums; each format writes it as
+a file and scores rows as the readers of the file do.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from podium._validation import Array, PodiumError, check_choice
 from podium.export.certificate import Change, ExportReport, compare_scores
 from podium.export.ensemble import Additive, Exported, Linear, NetScore, TreeSum, stump_tree
 from podium.export.formats import FLOAT32, FORMATS, Format
-from podium.export.graded import Graded, Writable, graded_votes, negated
+from podium.export.graded_record import Graded, Writable, graded_votes, negated
 from podium.export.scorecard import LAYOUTS
 from podium.export.tree_text import LARGEST, check_missing_as_zero, nearest_float32, why_elsewhere
 from podium.export.tree_text import feature_names as names_of

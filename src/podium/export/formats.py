@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from podium._validation import Array
 from podium.export import lightgbm_text, onnx_model, python_code, ranklib_text, scorecard, solr, sql, xgboost_json
 from podium.export.ensemble import Linear, NetScore, TreeSum
-from podium.export.graded import Graded
+from podium.export.graded_record import Graded
 from podium.export.tree_text import Rules
 
 

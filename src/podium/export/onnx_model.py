@@ -17,7 +17,7 @@ from podium._validation import Array, PodiumError
 from podium._version import __version__
 from podium.export import onnx_net
 from podium.export.ensemble import Exported, Linear, NetScore, TreeSum
-from podium.export.graded import Graded, Writable
+from podium.export.graded_record import Graded, Writable
 from podium.export.tree_text import Rules, feature_names, nearest_float32
 from podium.trees import RegressionTree
 

@@ -11,7 +11,7 @@ from podium._validation import Array
 from podium._version import __version__
 from podium.export import step_functions
 from podium.export.ensemble import Additive, Linear, TreeSum
-from podium.export.graded import Graded
+from podium.export.graded_record import Graded
 from podium.export.tree_text import OURS, feature_names, other_way
 
 HEAD = '''"""{what} a {name}, written by Podium {version}."""

@@ -18,7 +18,7 @@ from podium._validation import Array, PodiumError
 from podium.data.categories import Category
 from podium.export import step_functions
 from podium.export.ensemble import Additive, Linear, TreeSum
-from podium.export.graded import Graded
+from podium.export.graded_record import Graded
 from podium.export.tree_text import Rules, feature_names, finite, other_way
 from podium.stumps import StepFunction
 from podium.trees import RegressionTree, left_sides

@@ -12,7 +12,6 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from podium._sparse import is_sparse
 from podium._types import Features
 from podium._validation import Array, PodiumError
 from podium.boosting import (
@@ -26,6 +25,7 @@ from podium.boosting import (
     fingerprint,
     run,
 )
+from podium.data import column_facts, why_columns_rank_nothing
 from podium.model_file import Content, Scalar, Schema
 from podium.pairs import CHANCE
 from podium.rankers.estimator import Estimator, Table
@@ -183,10 +183,4 @@ def why_no_ranking(features: Features, reason: str) -> str:
     """Say why the first round found no weak ranking, where the reason why it ended does not."""
     if not reason.endswith(CHANCE):
         return reason
-    n_features = features.shape[1]
-    stored = features.data if is_sparse(features) else features
-    if np.isnan(stored).all():
-        return f"all {n_features} features are missing in every row"
-    if not is_sparse(features) and np.all((features == features[0]) | np.isnan(features) & np.isnan(features[0])):
-        return f"all {n_features} features are constant"
-    return "no feature orders the pairs either way"
+    return why_columns_rank_nothing(column_facts(features)) or "no feature orders the pairs either way"

@@ -17,8 +17,8 @@ from podium.measures import Measure
 from podium.rankers import Estimator
 from podium.rankers.boosted import Boosted
 from podium.tuning.held_out import LabelledRows, fit_on, means_on, ranker_of, ranking_scores, rounds_of
-from podium.tuning.pruning import PRUNED, PrunedMonitor
 from podium.tuning.search_spaces import Space, Value
+from podium.tuning.trial_pruning import PRUNED, PrunedMonitor
 from podium.tuning.trial_storage import finished_trials
 from podium.tuning.tuning_result import TuningTrial
 
