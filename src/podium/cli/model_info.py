@@ -9,7 +9,7 @@ from typing import Any
 from podium._types import Json
 from podium._validation import PodiumError
 from podium.cli.run_settings import read_run, to_toml
-from podium.export import Linear, TreeSum
+from podium.export import Linear, NetScore, TreeSum
 from podium.model_file import read_model
 from podium.rankers import Estimator, load
 from podium.report import evaluated, shown_name, stopped_early, watched
@@ -57,6 +57,8 @@ def _size(model: Estimator) -> str | None:
         return f"{len(record.trees):,} trees, {leaves:,} leaves"
     if isinstance(record, Linear):
         return f"{int((record.weights != 0).sum()):,} weights that are not 0"
+    if isinstance(record, NetScore):
+        return f"a net of {len(record.net.weights):,} weights"
     return f"{len(record.steps)} sums for {len(record.classes)} grades"
 
 

@@ -7,8 +7,7 @@ import math
 from collections.abc import Mapping
 from typing import Protocol
 
-from rich.console import Console
-from rich.table import Table
+from rich.console import Console, RenderableType
 
 from podium._types import Json
 from podium.evaluation import Evaluation
@@ -20,8 +19,8 @@ class Shown(Protocol):
     def to_dict(self) -> dict[str, Json]:
         """Return it as plain values."""
 
-    def table(self) -> Table:
-        """Return it as a rich table."""
+    def table(self) -> RenderableType:
+        """Return it as rich draws it."""
 
 
 def show(result: Shown, as_json: bool, per_query: bool = False) -> None:

@@ -8,7 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
-from podium._validation import Array, PairArrays
+from podium._pair_gate import PairArrays
+from podium._validation import Array
 from podium.data import Pairs
 from podium.diagnosis.checked_rows import CheckedRows
 from podium.diagnosis.finding import Finding

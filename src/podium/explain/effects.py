@@ -21,7 +21,7 @@ from podium.data import hash_features
 from podium.explain.dependence import category_sums, step_sums, trees_with
 from podium.explain.split_sides import Splits, splits_of
 from podium.explain.what_if import used_features
-from podium.export import Exported, Linear, TreeSum
+from podium.export import Exported, Linear, NetScore, TreeSum
 from podium.trees import Forest
 
 if TYPE_CHECKING:
@@ -134,6 +134,8 @@ def effects_of(
         Of all features.
     n_threads : int
     """
+    if isinstance(model, NetScore):
+        raise PodiumError(f"Effects are exact for trees and weighted sums; {model.name} scores by a net.")
     chosen = used_features(model) if features is None else list(features)
     rows = rows[np.argsort(hash_features(rows), kind="stable")]  # sums must not depend on the order of rows
     if isinstance(model, Linear):

@@ -16,7 +16,7 @@ from sklearn.base import ClassifierMixin
 from podium._magnitudes import scaled_weight
 from podium._types import Features, MatrixLike
 from podium._validation import Array, FormatError, PodiumError, check_weight
-from podium.export import Exported, Graded, Linear, NetScore
+from podium.export import Additive, Graded, Linear
 from podium.model_file import Content, Scalar, Schema
 from podium.model_file.training_summary import summary_of
 from podium.ordinal import COSTS, OrdinalData, cost_matrix, grades_of, row_costs
@@ -137,10 +137,8 @@ class OrdinalRanker(ClassifierMixin, Estimator):
     def _export_values(self, features: Features) -> Array:
         return self._grade(features).astype(np.float64)
 
-    def _graded(self, score: Exported, thresholds: Array) -> Graded:
+    def _graded(self, score: Additive, thresholds: Array) -> Graded:
         """Return a score, and the thresholds that it reaches, as formats write them."""
-        if isinstance(score, NetScore):
-            raise PodiumError(f"Grades by a net such as {score.name}'s cannot be exported; export the net itself.")
         return Graded((score,), thresholds, tuple(self.classes_.tolist()), type(self).__name__)
 
     def _check_parameters(self) -> None:

@@ -22,7 +22,7 @@ from podium._sparse import take_rows
 from podium._types import Features, Learner, MatrixLike
 from podium._validation import Array, FormatError, PodiumError, check_queries, check_scores, check_weight
 from podium.data import canonical_order, hash_features, row_keys
-from podium.export import Graded, negated
+from podium.export import Graded, NetScore, negated
 from podium.model_file import Content, Scalar, Schema
 from podium.model_file.saved_rankers import content_of, inner_ranker
 from podium.ordinal import CUTS, NUMBER_KINDS, OrdinalData, OrdinalStumpLearner, StepWeights, cost_steps
@@ -188,7 +188,10 @@ class OrdinalThresholds(OrdinalRanker):
     def _export_record(self) -> Graded:
         if not isinstance(self.estimator_, Estimator):
             raise PodiumError(f"Rankers of Podium can be exported; {type(self.estimator_).__name__} is not one.")
-        score = replace(self.estimator_._exported(), feature_names=self._names())
+        record = self.estimator_._exported()
+        if isinstance(record, NetScore):
+            raise PodiumError(f"Grades by the net of a {record.name} cannot be exported; the net itself can.")
+        score = replace(record, feature_names=self._names())
         return self._graded(score if self.direction_ > 0 else negated(score), self.thresholds_)
 
     def _learned(self) -> Content:
