@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from peers import peer
-from podium import AdaBoostOR, ORStump, PodiumError, plots
-from podium.plots import plot_decision_regions, plot_losses
+from podium import AdaBoostOR, ORStump, PodiumError
+from podium.plots import plot_decision_regions, plot_losses, regions
 
 peer("altair")
 pytestmark = pytest.mark.plain
@@ -60,7 +60,7 @@ GRID = 8
 
 @pytest.fixture(autouse=True)
 def few_cells(monkeypatch):
-    monkeypatch.setattr(plots, "CELLS_PER_SIDE", GRID)
+    monkeypatch.setattr(regions, "CELLS_PER_SIDE", GRID)
 
 
 @pytest.fixture(scope="module")

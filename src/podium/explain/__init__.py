@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from podium.explain.contributions import contributions_of
+from podium.explain.contributions import Contributions, contributions_of
 from podium.explain.explanation import Explanation, QueryExplanation, names_or_numbers
-from podium.explain.what_if import WhatIf, smallest_changes
+from podium.explain.feature_functions import FeatureFunction, feature_functions
+from podium.explain.what_if import WhatIf, smallest_changes, used_features
 
 __all__ = [
+    "Contributions",
     "Explanation",
+    "FeatureFunction",
     "QueryExplanation",
     "WhatIf",
     "contributions_of",
+    "feature_functions",
     "names_or_numbers",
     "smallest_changes",
+    "used_features",
 ]

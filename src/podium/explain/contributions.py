@@ -83,7 +83,11 @@ class TreeContributions:
         return parts / len(rows)
 
 
-def contributions_of(model: Exported, method: str | None, whole_query: bool) -> LinearContributions | TreeContributions:
+Contributions = LinearContributions | TreeContributions
+"""What tells what each feature adds."""
+
+
+def contributions_of(model: Exported, method: str | None, whole_query: bool) -> Contributions:
     """Return what tells what each feature adds, for a model as it is exported.
 
     Parameters

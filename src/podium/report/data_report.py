@@ -1,22 +1,18 @@
-"""Reports in words and tables: what a data set holds and what there is to learn from it."""
+"""What a data set holds and what there is to learn from it."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from os import PathLike
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from rich.table import Table
 
-from podium._sparse import dense_rows, is_sparse
+from podium._sparse import is_sparse
 from podium._types import Features, Json, MatrixLike
-from podium._validation import Array, check_labels, check_queries
+from podium._validation import Array, check_labels
 from podium.data import FeedbackSummary, RankingData, summarize
 from podium.evaluation.results import plain_text, table_of
-from podium.export import ExportReport, certify
-from podium.rankers import Estimator
 
 MAX_LISTED = 8
 """Labels and feature names listed before the rest is only counted."""
@@ -57,9 +53,13 @@ class DataReport:
 
     def table(self) -> Table:
         """Return the report as a rich table."""
+        return table_of("Ranking data", None, self.lines())
+
+    def lines(self) -> list[list[str]]:
+        """Return the lines of the table: a name and what stands beside it."""
         counts = self.feedback
         share = counts.label_pairs / counts.candidate_pairs if counts.candidate_pairs else 0.0
-        rows = [
+        return [
             ["rows", f"{counts.n_rows:,}"],
             ["queries", f"{counts.n_queries:,}"],
             ["rows per query", self._sizes_text()],
@@ -70,7 +70,6 @@ class DataReport:
             ["pairs with different labels", f"{counts.label_pairs:,} ({share:.0%} of those in queries)"],
             ["queries with nothing to learn", f"{counts.silent_queries:,}"],
         ]
-        return table_of("Ranking data", None, rows)
 
     def _sizes_text(self) -> str:
         """Return the range of the query sizes."""
@@ -113,105 +112,6 @@ def describe(
         missing_share=float(np.mean(missing)),
         constant_features=[name for name, flat in zip(names, constant, strict=True) if flat],
     )
-
-
-@dataclass(frozen=True)
-class TrainingReport:
-    """What a fit came to.
-
-    Attributes
-    ----------
-    ranker : str
-    file : str
-        Where the model was saved.
-    rounds, best_round : int or None
-        Rounds learned, and rounds that predictions use; None for rankers without rounds.
-    stopped : str or None
-        Why the fit ended.
-    measured : dict of str to float
-        Each measure on each evaluation set, after the rounds that predictions use.
-    features : dict of str to float
-        The most important features with their shares.
-    """
-
-    ranker: str
-    file: str
-    rounds: int | None
-    best_round: int | None
-    stopped: str | None
-    measured: dict[str, float]
-    features: dict[str, float]
-
-    def to_dict(self) -> dict[str, Json]:
-        """Return the report as plain values, ready for JSON."""
-        return asdict(self)
-
-    def table(self) -> Table:
-        """Return the report as a rich table."""
-        rows = [["saved to", self.file]]
-        if self.rounds is not None:
-            rows += [
-                ["rounds", f"{self.rounds:,}, used {self.best_round:,}"],
-                ["ended because", str(self.stopped)],
-            ]
-        rows += [[name, f"{value:.4f}"] for name, value in self.measured.items()]
-        if self.features:
-            shares = ", ".join(f"{name} {share:.0%}" for name, share in self.features.items())
-            rows.append(["most important features", shares])
-        return table_of(self.ranker, None, rows)
-
-
-def training_report(model: Estimator, file: str | PathLike[str]) -> TrainingReport:
-    """Report on a fitted ranker that was saved to a file."""
-    importances = getattr(model, "feature_importances_", np.zeros(model.n_features_in_))
-    names = getattr(model, "feature_names_in_", [str(j + 1) for j in range(model.n_features_in_)])
-    top = [j for j in np.argsort(-importances, kind="stable")[:MAX_LISTED] if importances[j] > 0]
-    best = getattr(model, "best_iteration_", None)
-    history = getattr(model, "evals_result_", {})
-    return TrainingReport(
-        ranker=type(model).__name__,
-        file=str(file),
-        rounds=len(model.rounds_) if hasattr(model, "rounds_") else None,
-        best_round=best,
-        stopped=getattr(model, "stop_reason_", None),
-        measured={
-            f"{place} {name}": values[best - 1]
-            for place, measures in history.items()
-            for name, values in measures.items()
-            if best
-        },
-        features={str(names[j]): float(importances[j]) for j in top},
-    )
-
-
-def export_report(
-    model: Estimator, X: MatrixLike, format: str, qid: ArrayLike | None = None, **options: Any
-) -> ExportReport:
-    """Say what changes if another program scores rows with an exported model.
-
-    Every row is scored as the readers of the format do: their floats, their comparison with a threshold, their order of
-    adding up, and what they do with missing values. Nothing is written.
-
-    Parameters
-    ----------
-    model : fitted ranker
-    X : array, frame, table or sparse matrix
-        Rows like those that will be scored.
-    format : str
-        As for `Ranker.export`.
-    qid : array-like, optional
-        Query of each row; all rows are one query without it.
-    **options
-        As for `Ranker.export`; above all ``missing``, what the reader does with missing values.
-
-    Returns
-    -------
-    ExportReport
-    """
-    rows = model._check_rows(X)
-    dense = dense_rows(rows)
-    query, _ = check_queries(qid, None, len(dense))
-    return certify(model._exported(), dense, model.predict(X), query, format, **options)
 
 
 def _feature_facts(features: Features) -> tuple[Array, Array]:
