@@ -78,7 +78,8 @@ def _matrix(labels: list[str], numbers: Array, shares: Array, title: str, legend
     ]
     data, alt = inline(rows, "there are no grades"), altair()
     base = alt.Chart(data, title=title).encode(
-        x=alt.X("predicted:N", title="predicted", sort=labels), y=alt.Y("true:N", title="true", sort=labels)
+        x=alt.X("predicted:N", title="predicted", sort=labels, axis=alt.Axis(labelAngle=0)),
+        y=alt.Y("true:N", title="true", sort=labels),
     )
     cells = base.mark_rect().encode(
         color=alt.Color("share:Q", title=legend, scale=alt.Scale(scheme="blues", domain=[0, 1])),

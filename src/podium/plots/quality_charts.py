@@ -90,7 +90,7 @@ def plot_measure_at_k(
     y_axis = alt.Y("mean:Q", title=measure, scale=alt.Scale(zero=False))
     band = base.mark_area(opacity=0.18).encode(y=alt.Y("low:Q", scale=alt.Scale(zero=False)), y2="high:Q")
     line = base.mark_line(point=True).encode(y=y_axis, tooltip=["ranking:N", "k:Q", "mean:Q", "low:Q", "high:Q"])
-    chart: LayerChart = band + line
+    chart: LayerChart = line + band
     return chart
 
 
@@ -272,7 +272,9 @@ def plot_scores_by_grade(
     rows = [{**row, "grade": f"{row['grade']:g}"} for row in scores_by_grade(y, scores, qid)]
     data, alt = inline(rows, "there are no rows"), altair()
     axis = "score" if qid is None else "score, from the mean of the query"
-    base = alt.Chart(data, title=title).encode(x=alt.X("grade:N", title="grade", sort=None))
+    base = alt.Chart(data, title=title).encode(
+        x=alt.X("grade:N", title="grade", sort=None, axis=alt.Axis(labelAngle=0))
+    )
     tooltip = ["grade:N", "rows:Q", *(f"{name}:Q" for name in QUANTILES)]
     span = base.mark_rule(color=RAISES).encode(y=alt.Y("low:Q", title=axis), y2="high:Q")
     half = base.mark_bar(size=28, color=RAISES, opacity=0.55).encode(

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 SCALES = ("linear", "log")
 BOUND = "training ranking loss"
 """Panel of what ∏Z bounds."""
+VOUCHED = {"bound": "bound ∏Z", "loss": "loss"}
+"""What of a certificate is drawn."""
 
 
 def plot_losses(
@@ -68,36 +70,41 @@ def plot_losses(
     return chart
 
 
-def learning_curves(model: Estimator, *, bound: bool = True) -> dict[str, dict[str, list[float]]]:
-    """Return what a fit measured, by measure and evaluation set: one number a round.
+def learning_curves(
+    model: Estimator, certificate: Mapping[str, Iterable[float]] | None = None
+) -> dict[str, dict[str, list[float]]]:
+    """Return what a fit measured, by measure and evaluation set, and RankBoost's bound: one number a round.
 
     Parameters
     ----------
     model : fitted ranker that learned in rounds
-    bound : bool
-        Whether to add, for RankBoost, ∏Z of the rounds: what the training ranking loss stays below.
+    certificate : mapping, optional
+        What ``model.certificate(X, y, qid=qid)`` returned, whose "loss" stands beside the bound. By default what
+        ``model.certificate()`` returns, where there is one: the bound alone.
     """
     panels: dict[str, dict[str, list[float]]] = {}
     for place, measures in getattr(model, "evals_result_", {}).items():
         for name, values in measures.items():
             panels.setdefault(name, {})[place] = [float(value) for value in values]
-    certificate = getattr(model, "certificate", None)
-    if bound and certificate is not None:
-        product = certificate().get("bound")
-        if product is not None and len(product):
-            panels[BOUND] = {"bound ∏Z": product.tolist()}
+    if certificate is None:
+        certificate = model.certificate() if hasattr(model, "certificate") else {}
+    found = {text: [float(value) for value in certificate.get(name, ())] for name, text in VOUCHED.items()}
+    if any(found.values()):
+        panels[BOUND] = {text: values for text, values in found.items() if values}
     return panels
 
 
-def plot_learning_curves(model: Estimator, *, bound: bool = True, scale: str = "linear") -> VConcatChart:
+def plot_learning_curves(
+    model: Estimator, certificate: Mapping[str, Iterable[float]] | None = None, *, scale: str = "linear"
+) -> VConcatChart:
     """Return charts of the measures of each evaluation set by round, one below the other, and of RankBoost's bound.
 
     Parameters
     ----------
     model : fitted ranker that learned in rounds
         With evaluation sets, or with the bound ∏Z of `RankBoost` on its training loss.
-    bound : bool
-        Whether to draw the bound.
+    certificate : mapping, optional
+        What ``model.certificate(X, y, qid=qid)`` returned on the training data: the loss is then drawn beside its bound.
     scale : {"linear", "log"}
         Scale of the measures; a logarithmic one leaves out what is not positive.
 
@@ -115,7 +122,7 @@ def plot_learning_curves(model: Estimator, *, bound: bool = True, scale: str = "
     1
     """
     check_choice(scale, SCALES, "scale")
-    panels = learning_curves(model, bound=bound)
+    panels = learning_curves(model, certificate)
     if not panels:
         raise PodiumError(
             f"There is nothing to draw: this {type(model).__name__} has no measures by round; fit it with an eval_set."

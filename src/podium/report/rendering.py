@@ -27,7 +27,7 @@ def page_of(content: Mapping[str, Json]) -> str:
     """Return the page of a content."""
     styles, script = _asset("page.css"), "\n".join(map(_asset, SCRIPTS))
     return Template(_asset("page.html")).substitute(
-        title=html.escape(str(content["title"])),
+        title=html.escape(str(content["title"])).encode("ascii", "xmlcharrefreplace").decode(),
         policy=_policy(styles, script),
         styles=styles,
         script=script,
