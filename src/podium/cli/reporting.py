@@ -35,18 +35,28 @@ def report_file(
         title=title,
         feature_names=names,
         files=[model_file, source.file],
-        commands=[_command(model_file, source, output, measures)],
+        commands=[_command(model_file, source, output, measures, title, random_state)],
         random_state=random_state,
     )
     page.save(output)
     print(f"{output}: {output.stat().st_size / 1e6:.1f} MB, the rankings of {page.n_shown:,} queries")
 
 
-def _command(model_file: Path, source: Source, output: Path, measures: Sequence[str]) -> str:
-    """Return the command that makes the page, files without their folders."""
+def _command(
+    model_file: Path, source: Source, output: Path, measures: Sequence[str], title: str | None, random_state: int
+) -> str:
+    """Return the command that makes the page, files without their folders, options that are not the defaults."""
     words = ["podium", "report", model_file.name, source.file.name, "-o", output.name]
     for measure in measures:
         words += ["-m", measure]
-    if source.query_sizes is not None:
-        words += ["--query-sizes", source.query_sizes.name]
+    given = {
+        "--title": (title, None),
+        "--random-state": (str(random_state), "0"),
+        "--format": (source.file_format, "auto"),
+        "--label": (source.label, "label"),
+        "--qid": (source.qid, "qid"),
+        "--query-sizes": (source.query_sizes and source.query_sizes.name, None),
+    }
+    for option, (value, default) in given.items():
+        words += [] if value is None or value == default else [option, value]
     return shlex.join(words)

@@ -104,7 +104,7 @@ def plot_learning_curves(
     model : fitted ranker that learned in rounds
         With evaluation sets, or with the bound ∏Z of `RankBoost` on its training loss.
     certificate : mapping, optional
-        What ``model.certificate(X, y, qid=qid)`` returned on the training data: the loss is then drawn beside its bound.
+        What ``model.certificate(X, y, qid=qid)`` returned on the training data: the loss stands beside its bound.
     scale : {"linear", "log"}
         Scale of the measures; a logarithmic one leaves out what is not positive.
 
