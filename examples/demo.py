@@ -1,10 +1,16 @@
-"""The main job on built-in data: look at it, learn to rank, measure on new queries, see what the ranker learned."""
+"""The main job on built-in data: look at it, learn to rank, measure on new queries, see what was learned on a page."""
+
+from pathlib import Path
 
 from rich.console import Console
+from rich.table import Table
 
-from podium import NearestNeighbor, RankBoost, compare, describe, evaluate, make_search
+import podium
+from podium import NearestNeighbor, PreferenceRegression, RankBoost, compare, describe, evaluate, make_search
+from podium.evaluation.results import table_of
 
 MEASURES = ["ndcg@10", "map", "mrr", "err@10", "p@5", "pair_loss"]
+REPORT = Path(__file__).resolve().parents[1] / "build" / "report.html"
 
 
 def main() -> None:
@@ -32,6 +38,25 @@ def main() -> None:
     console.print("The first rounds:")
     for number, done in enumerate(model.rounds_[:5], 1):
         console.print(f"  {number}. {done.alpha:+.3f} where {names[done.feature]} > {done.threshold:.4g}", style="none")
+
+    weights = PreferenceRegression().fit(train.X, train.y, qid=train.qid)
+    rankers = {"RankBoost": model, "weights of features": weights, "best single feature": single}
+    console.print(leaderboard({name: ranker.predict(test.X) for name, ranker in rankers.items()}, test))
+    REPORT.parent.mkdir(exist_ok=True)
+    podium.report(model, test.X, test.y, qid=test.qid, feature_names=names, measures=MEASURES).save(REPORT)
+    console.print("The page on the ranker, to open in a browser:")
+    console.print(str(REPORT), style="none", soft_wrap=True)
+
+
+def leaderboard(scores, test) -> Table:
+    """Return a table of rankers on new queries, the best by NDCG@10 first."""
+    results = {name: evaluate(test.y, given, qid=test.qid, measures=MEASURES) for name, given in scores.items()}
+    rows = []
+    for name, result in sorted(results.items(), key=lambda item: -item[1]["ndcg@10"]):
+        low, high = result.interval("ndcg@10")
+        numbers = [f"{result[measure]:.4f}" for measure in ("ndcg@10", "map", "pair_loss")]
+        rows.append([name, numbers[0], f"{low:.4f} … {high:.4f}", *numbers[1:]])
+    return table_of("Leaderboard", ["ranker", "ndcg@10", "95% interval", "map", "pair_loss"], rows)
 
 
 if __name__ == "__main__":

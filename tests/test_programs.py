@@ -55,6 +55,10 @@ def lines_with(text, *patterns):
 
 
 SMALL = {
+    "report.py": (
+        ["--queries", 12, "--rounds", 3, "--mq2008", "none"],
+        ["12 made queries, RankBoost # rows # s # MB 12 queries shown", "12 made queries, LambdaMART # rows # s # MB"],
+    ),
     "blending.py": (["--rows", 200, "--longest", 25], ["25 # # #"]),
     "exports.py": (
         ["--trees", 3, "--leaves", 5, "--rows", 40],
@@ -183,6 +187,8 @@ def test_benchmark_of_lambdamart_prints_its_figures(what, patterns, run):
 def test_demo_compares_rankboost_with_the_best_feature(run):
     text = run("examples/demo.py")
     lines_with(text, "# rounds, # of them used", "ndcg@10 #", "against the best single feature", "∏Z = #", "1. # where")
+    lines_with(text, "Leaderboard", "RankBoost # # … #")
+    assert "<title>RankBoost on 300 queries</title>" in Path(text.split()[-1]).read_text("utf-8")
     better = re.search(r"at most ∏Z = (0\.\d+)", text)
     assert float(better[1]) < 0.9
 

@@ -9,6 +9,7 @@ import pytest
 import podium
 from browser import Opened, open_browser
 from podium import LambdaMART, PreferenceRegression, RankBoost, RankSVM, evaluate, make_search
+from podium.plots import plot_importance, save_chart
 from podium.report import query_details, shipped_model
 
 HOSTILE = [
@@ -313,6 +314,19 @@ def test_names_cannot_become_markup(browser, tables, tmp_path):
     assert set(ids) <= set(documents) | {text.replace("\ud800", "\ufffd") for text in documents}
     opened.page.click("#everything")
     assert opened.complaints == []
+
+
+def test_a_chart_draws_itself_without_a_network_and_names_are_text_in_it_too(browser, tmp_path):
+    file = tmp_path / "chart.html"
+    save_chart(plot_importance({HOSTILE[0]: 0.75, HOSTILE[1]: 0.25}), file)
+    context = browser.new_context()
+    page, fetched, complaints = context.new_page(), [], []
+    page.on("request", lambda request: fetched.append(request.url))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.goto(file.as_uri())
+    page.wait_for_selector("#vis canvas, #vis svg")
+    assert (fetched, complaints) == ([file.as_uri()], [])
+    assert page.evaluate("window.hacked") is None
 
 
 def test_a_script_that_is_not_the_pages_own_does_not_run(browser, made, tmp_path):

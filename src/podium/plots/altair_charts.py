@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from podium._validation import PodiumError, check_choice
 from podium.model_file import check_writable, write_bytes
+from podium.plots.script_json import ScriptEncoder
 
 if TYPE_CHECKING:
     from altair import Chart, ConcatChart, Data, HConcatChart, LayerChart, VConcatChart
@@ -84,7 +85,7 @@ def _svg(chart: AnyChart) -> bytes:
 WRITERS: dict[str, Callable[[AnyChart], bytes]] = {
     "png": _png,
     "svg": _svg,
-    "html": lambda chart: chart.to_html(inline=True).encode(),
+    "html": lambda chart: chart.to_html(inline=True, json_kwds={"cls": ScriptEncoder}).encode(),
     "json": lambda chart: chart.to_json().encode(),
 }
 """How a chart is written, by the ending of its file."""

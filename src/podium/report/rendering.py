@@ -16,11 +16,10 @@ from importlib.resources import files
 from string import Template
 
 from podium._types import Json
+from podium.plots.script_json import ScriptEncoder
 
 SCRIPTS = ("elements.js", "charts.js", "walker.js", "sections.js", "explorer.js", "start.js")
 """In the order in which they stand on the page."""
-ESCAPES = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026"}
-"""Characters that could end a script block, as JSON writes them; all others beyond ASCII are escaped anyway."""
 
 
 def page_of(content: Mapping[str, Json]) -> str:
@@ -37,7 +36,7 @@ def page_of(content: Mapping[str, Json]) -> str:
 
 def as_json(content: Json) -> str:
     """Return content as JSON that can stand in a script block; numbers that are not finite become null."""
-    return json.dumps(_finite(content), separators=(",", ":"), allow_nan=False).translate(ESCAPES)
+    return json.dumps(_finite(content), separators=(",", ":"), allow_nan=False, cls=ScriptEncoder)
 
 
 def _policy(styles: str, script: str) -> str:
