@@ -12,7 +12,7 @@ function level(label, labels) { // a color from the lowest to the highest label
 function showTiles(content) {
   const first = content.quality.rows[0], percent = `${Math.round(100 * content.quality.confidence)} %`;
   const facts = [
-    [fixed(first.mean), `${first.name}, ${percent} interval ${fixed(first.low)} … ${fixed(first.high)}`],
+    [fixed(first.mean), `${first.name}, ${percent} interval ${fixed(first.low)}\u00a0…\u00a0${fixed(first.high)}`],
     [whole(content.summary.queries), content.summary.queries === 1 ? "query" : "queries"],
     [whole(content.summary.rows), "documents"],
     [whole(content.summary.features), "features"],
