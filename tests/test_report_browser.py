@@ -105,7 +105,6 @@ def test_the_picker_shows_what_explain_says(browser, made):
     assert opened.texts("#explorer .tall tbody th") == names
     opened.page.check('input[name="first"][value="5"]')
     opened.page.check('input[name="second"][value="2"]')
-    opened.page.click("#everything")
     why = made.model.explain(made.X, made.row(query, 5), made.row(query, 2))
     verdict = opened.texts("#verdict")[0]
     assert verdict.startswith(f"{names[5]} stands below {names[2]}: ")
@@ -120,6 +119,28 @@ def test_the_picker_shows_what_explain_says(browser, made):
     opened.page.check('input[name="second"][value="5"]')
     assert opened.texts("#verdict") == ["Pick two different documents."]
     assert opened.complaints == []
+
+
+def test_of_many_features_the_largest_are_shown_and_all_on_demand(browser, tmp_path):
+    table = make_search(n_queries=20, docs_per_query=20, n_features=30)
+    model = LambdaMART(n_estimators=30, min_child_samples=3).fit(frame_of(table), table.y, qid=table.qid)
+    made = Made(tmp_path, model, table, frame_of(table))
+    opened = Opened(browser, made.file)
+    opened.page.select_option("#query", "1")
+    last = len(made.queries["queries"][1]["names"]) - 1
+    opened.page.check('input[name="first"][value="0"]')
+    opened.page.check(f'input[name="second"][value="{last}"]')
+    parts = made.model.explain(made.X, made.row(1, 0), made.row(1, last)).contributions
+    moved = sorted(parts[parts != 0], key=abs, reverse=True)
+    assert len(moved) > 13
+    shown = [signed(text) for text in opened.texts("#reasons td.part")]
+    assert shown == pytest.approx([*moved[:12], sum(moved[12:]), sum(parts)], rel=1e-3)
+    assert opened.texts("#reasons tbody th")[12] == f"{len(moved) - 12} other features"
+    for _ in range(2):
+        opened.page.click("#everything")
+        now = [signed(text) for text in opened.texts("#reasons td.part")]
+        pressed = opened.page.get_attribute("#everything", "aria-pressed") == "true"
+        assert now == (pytest.approx([*moved, sum(parts)], rel=1e-3) if pressed else shown)
 
 
 WALK = """([pairs, width]) => {
@@ -312,7 +333,6 @@ def test_names_cannot_become_markup(browser, tables, tmp_path):
     assert opened.ask("document.querySelector('h1').textContent").startswith(HOSTILE[0])
     ids = opened.ask("[...document.querySelectorAll('#explorer .tall tbody th')].map((one) => one.textContent)")
     assert set(ids) <= set(documents) | {text.replace("\ud800", "\ufffd") for text in documents}
-    opened.page.click("#everything")
     assert opened.complaints == []
 
 

@@ -4,12 +4,14 @@ import base64
 import json
 import re
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 import podium
+from model_samples import make_table
 from podium import (
     AdaBoostOR,
     LambdaMART,
@@ -22,6 +24,7 @@ from podium import (
     evaluate,
     make_search,
 )
+from podium.model_file import PROTOCOL
 from podium.report import query_sample
 from podium.report.model_facts import MAX_ROUNDS, parameters
 from podium.report.quality_facts import extremes, histogram
@@ -323,3 +326,19 @@ def test_a_command_that_fails_says_one_sentence_and_leaves_the_old_page(files, c
     code, _, err = command_line("report", files / "items.podium", files / "test.txt", "-o", "r.html")
     assert code == 2
     assert "which ranks items" in err
+
+
+SAMPLES = sorted((Path(__file__).parent / "data" / "models" / f"protocol-{PROTOCOL}").glob("*.podium"))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("file", SAMPLES, ids=lambda path: path.stem)
+def test_every_ranker_has_a_page_with_contributions_or_the_reason_why_not(file):
+    model = podium.load(file)
+    X, y, qid = make_table()
+    labels = np.resize(model.classes_, len(y)) if hasattr(model, "classes_") else y
+    page = podium.report(model, X, labels, qid=qid)
+    found = page.content["queries"]
+    assert (found["model"] is None) == ("cannot be explained feature by feature" in found["refusal"])
+    assert (page.content["grades"] is None) != hasattr(model, "cost")
+    assert json.loads(as_json(page.content))["summary"]["model"] == type(model).__name__

@@ -32,8 +32,10 @@ class JudgedRows:
     codes : ndarray of int64
         Query of each row, as a place in `query_ids`.
     query_ids : ndarray
-    documents : ndarray of str
-        What each row is called.
+    documents : ndarray or None
+        What each row is called, if that was said.
+    places : ndarray of int64
+        Place of each row in its query as it was given, from 1 on.
     ranked : ndarray of int64
         Rows by query, and in a query by falling score; of equal scores by the document's name.
     offsets : ndarray of int64
@@ -47,7 +49,8 @@ class JudgedRows:
     scores: Array
     codes: Array
     query_ids: Array
-    documents: Array
+    documents: Array | None
+    places: Array
     ranked: Array
     offsets: Array
 
@@ -70,16 +73,23 @@ class JudgedRows:
         labels, scores = _labels(model, y, n_rows), check_scores(model._score(features), n_rows)
         codes, ids = check_queries(qid, group, n_rows)
         queries = group_rows(codes, ids)
-        documents = _documents(docid, queries.rows, queries.offsets)
-        by_name = np.unique(documents, return_inverse=True)[1] if docid is not None else np.arange(n_rows)
+        documents = None if docid is None else _documents(docid, n_rows)
+        by_name = np.arange(n_rows) if documents is None else _order_of_names(documents)
         ranked = np.lexsort((by_name, -scores, codes)).astype(ROW)
         names = _feature_names(feature_names, model)
-        return cls(model, features, names, labels, scores, codes, ids, documents, ranked, queries.offsets)
+        places = queries.to_caller(1 + np.arange(n_rows) - np.repeat(queries.offsets[:-1], queries.sizes))
+        return cls(model, features, names, labels, scores, codes, ids, documents, places, ranked, queries.offsets)
 
     def rows_of(self, query: int) -> Array:
         """Return the rows of a query, the top first."""
         rows: Array = self.ranked[self.offsets[query] : self.offsets[query + 1]]
         return rows
+
+    def names_of(self, rows: Array) -> list[str]:
+        """Return what rows are called: by their documents, or by their places in the query as they were given."""
+        given = [None] * len(rows) if self.documents is None else self.documents[rows].tolist()
+        places = self.places[rows].tolist()
+        return [f"document {at}" if name is None else str(name) for name, at in zip(given, places, strict=True)]
 
     @property
     def sizes(self) -> Array:
@@ -95,17 +105,19 @@ def _labels(model: Estimator, y: ArrayLike, n_rows: int) -> Array:
     return check_labels(y, n_rows)
 
 
-def _documents(docid: ArrayLike | None, grouped: Array, offsets: Array) -> Array:
-    """Return what each row is called: by its document, or by its place in the query as it was given."""
-    n_rows = len(grouped)
-    places = np.empty(n_rows, ROW)
-    places[grouped] = np.arange(n_rows) - np.repeat(offsets[:-1], np.diff(offsets)) + 1
-    given = [None] * n_rows if docid is None else to_array(docid, "docid").tolist()
-    if len(given) != n_rows:
-        raise PodiumError(f"docid must name a document for each of the {n_rows} rows; got {len(given)}.")
-    names = [f"document {place}" if name is None else str(name)
-             for name, place in zip(given, places.tolist(), strict=True)]  # fmt: skip
-    return np.array(names, object)
+def _documents(docid: ArrayLike, n_rows: int) -> Array:
+    """Return the names of the documents, one a row; None is no name."""
+    names = to_array(docid, "docid")
+    if names.shape != (n_rows,):
+        raise PodiumError(f"docid must name a document for each of the {n_rows} rows; got {names.size}.")
+    return names
+
+
+def _order_of_names(documents: Array) -> Array:
+    """Return the place of each name among all, sorted."""
+    names = documents if documents.dtype.kind == "U" else np.array(list(map(str, documents.tolist())), object)
+    places: Array = np.unique(names, return_inverse=True)[1]
+    return places
 
 
 def _feature_names(given: Sequence[str] | None, model: Estimator) -> tuple[str, ...]:

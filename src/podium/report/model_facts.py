@@ -9,7 +9,6 @@ import numpy as np
 from podium._types import Json, MatrixLike
 from podium._validation import Array, PodiumError
 from podium.measures import Measure, measure_queries, weighted_mean
-from podium.plots.feature_charts import top_features
 from podium.plots.round_curves import learning_curves
 from podium.rankers import Estimator, Ranker
 from podium.report.judged_rows import JudgedRows
@@ -30,14 +29,14 @@ MAX_TEXT = 200
 
 def model_facts(model: Estimator, names: tuple[str, ...]) -> dict[str, Json]:
     """Return the name, parameters, training and importance of a model, ready for JSON."""
-    importance = getattr(model, "feature_importances_", None)
-    shares = {} if importance is None else dict(zip(names, np.asarray(importance, float).tolist(), strict=True))
+    shares = np.asarray(getattr(model, "feature_importances_", np.zeros(len(names))), float)
+    largest = np.argsort(-shares, kind="stable")[:MAX_IMPORTANT]
     return {
         "name": type(model).__name__,
         "about": (inspect.getdoc(type(model)) or "").partition("\n")[0],
         "parameters": [[name, text, changed] for name, text, changed in parameters(model)],
         "training": _training(model),
-        "importance": [[name, share] for name, share in top_features(shares, MAX_IMPORTANT)],
+        "importance": [[names[j], float(shares[j])] for j in largest.tolist() if shares[j] > 0],
     }
 
 

@@ -96,7 +96,7 @@ def query_details(judged: JudgedRows, chosen: Array, values: dict[str, Array], e
             "id": str(judged.query_ids[query]),
             "size": int(judged.sizes[query]),
             "values": [float(one[query]) for one in values.values()],
-            "names": judged.documents[own].tolist(),
+            "names": judged.names_of(own),
             "places": _positions(judged.scores[judged.rows_of(query)])[at].tolist(),
             "labels": judged.labels[own].tolist(),
             "scores": judged.scores[own].tolist(),

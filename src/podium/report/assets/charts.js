@@ -31,22 +31,22 @@ function span(values, padding) {
 
 function brief(value) {
   const size = Math.abs(value);
-  return size >= 1e6 || (size > 0 && size < 1e-4) ? value.toExponential(0) : String(Number(value.toPrecision(4)));
+  return (size >= 1e6 || (size > 0 && size < 1e-4) ? value.toExponential(0) : String(Number(value.toPrecision(4)))).replace("-", "−");
 }
 
 function axes(width, height, x, y, xTitle) {
-  const left = 8 + 7 * Math.max(...ticks(y[0], y[1], 4).map((one) => brief(one).length)), bottom = xTitle ? 38 : 22;
+  const left = 8 + 7 * Math.max(...ticks(y[0], y[1], 5).map((one) => brief(one).length)), bottom = xTitle ? 38 : 22;
   const box = { left, right: width - 12, top: 8, bottom: height - bottom };
   const place = {
     x: (value) => box.left + (value - x[0]) / (x[1] - x[0]) * (box.right - box.left),
     y: (value) => box.bottom - (value - y[0]) / (y[1] - y[0]) * (box.bottom - box.top),
   };
   const parts = [];
-  for (const value of ticks(y[0], y[1], 4)) {
+  for (const value of ticks(y[0], y[1], 5)) {
     parts.push(draw("line", { class: "grid", x1: box.left, x2: box.right, y1: place.y(value), y2: place.y(value) }));
     parts.push(draw("text", { x: box.left - 6, y: place.y(value) + 4, "text-anchor": "end" }, brief(value)));
   }
-  for (const value of ticks(x[0], x[1], Math.max(2, Math.floor(width / 90)))) {
+  for (const value of ticks(x[0], x[1], Math.max(3, Math.floor(width / 80)))) {
     parts.push(draw("text", { x: place.x(value), y: box.bottom + 16, "text-anchor": "middle" }, brief(value)));
   }
   if (xTitle) parts.push(draw("text", { x: (box.left + box.right) / 2, y: height - 4, "text-anchor": "middle" }, xTitle));

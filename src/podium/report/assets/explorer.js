@@ -51,6 +51,7 @@ function startExplorer(content, labels) {
       const texts = j < width ? at.map((line) => valueText(values[line * width + j], all.categories[j])) : null;
       found.push({ name, texts, part: adds === null ? null : adds[j] });
     }
+    more.hidden = more.hidden || found.filter((one) => one.part !== 0).length <= LISTED + 1;
     reasons.replaceChildren(adds === null ? plainReasons(found, all.refusal) : waterfall(found, query, state));
   }
 
@@ -99,7 +100,7 @@ function rankingOf(all, number, labels, state, compare) {
     return make("td", { class: "radio" }, input);
   };
   const rows = query.names.map((name, i) => make("tr", {}, make("td", { class: "n" }, whole(query.places[i])), make("th", { scope: "row" }, named(name)),
-    make("td", {}, make("span", { class: level(query.labels[i], labels) }, short(query.labels[i]))),
+    make("td", {}, make("span", { class: level(query.labels[i], labels) }, labelText(query.labels[i]))),
     make("td", { class: "n score" }, short(Number(query.scores[i].toPrecision(5)))), radio("first", "first", i), radio("second", "second", i)));
   const heads = [{ text: "#", kind: "n" }, { text: "document" }, { text: "label" }, { text: "score", kind: "n" }, { text: "first", kind: "radio" }, { text: "second", kind: "radio" }];
   const left = query.size - query.names.length;
@@ -129,7 +130,7 @@ function plainReasons(found, refusal) {
 
 function waterfall(found, query, state) {
   const moved = found.filter((one) => one.part !== 0).sort((a, b) => Math.abs(b.part) - Math.abs(a.part));
-  const listed = state.everything ? moved : moved.slice(0, LISTED), rest = moved.slice(listed.length);
+  const listed = state.everything || moved.length <= LISTED + 1 ? moved : moved.slice(0, LISTED), rest = moved.slice(listed.length);
   const bars = listed.map((one) => ({ ...one, kind: one.part > 0 ? "raises" : "lowers" }));
   const sum = rest.reduce((total, one) => total + one.part, 0);
   if (rest.length) bars.push({ name: rest.length === 1 ? "1 other feature" : `${rest.length} other features`, texts: null, part: sum, kind: sum > 0 ? "raises" : "lowers" });

@@ -9,6 +9,10 @@ function level(label, labels) { // a color from the lowest to the highest label
   return `grade g${labels.length > 1 ? Math.round(4 * place / (labels.length - 1)) : 0}`;
 }
 
+function labelText(label) { // labels may be any real numbers
+  return short(Number(label.toPrecision(4)));
+}
+
 function showTiles(content) {
   const first = content.quality.rows[0], percent = `${Math.round(100 * content.quality.confidence)} %`;
   const facts = [
@@ -46,7 +50,7 @@ function showQuality(content) {
     make("p", { class: "note" }, `Means over queries, by the convention ${found.convention}; equal scores count as the mean over all their orders. Intervals are bootstrap intervals over queries.`),
     make("div", { class: "columns" },
       depth.y.some((one) => one !== null) ? lineChart("NDCG at k, with its interval", `NDCG at k: ${found.at_k.map((one) => `${one.k}: ${fixed(one.mean)}`).join(", ")}`, [depth], "k", null, 220) : null,
-      found.histogram.length ? histogram(`Queries by ${first}`, `How many queries have which ${first}: ${found.histogram.filter((one) => one[2]).map((one) => `${brief(one[0])} to ${brief(one[1])}: ${one[2]}`).join(", ")}`, found.histogram, first) : null));
+      content.summary.queries > 1 && found.histogram.length ? histogram(`Queries by ${first}`, `How many queries have which ${first}: ${found.histogram.filter((one) => one[2]).map((one) => `${brief(one[0])} to ${brief(one[1])}: ${one[2]}`).join(", ")}`, found.histogram, first) : null));
 }
 
 function showGrades(found) {
@@ -65,7 +69,7 @@ function showGrades(found) {
 function strip(query, labels) {
   const shown = query.labels.slice(0, 10);
   return make("span", { class: "strip", role: "img", "aria-label": `labels from the top: ${shown.map(short).join(", ")}` },
-    shown.map((label) => make("span", { class: level(label, labels), "aria-hidden": "true" }, short(label))));
+    shown.map((label) => make("span", { class: level(label, labels), "aria-hidden": "true" }, labelText(label))));
 }
 
 function showExtremes(content, labels, open) {
@@ -76,7 +80,7 @@ function showExtremes(content, labels, open) {
       make("th", { scope: "row" }, openButton(queries[place].id, () => open(place))),
       make("td", { class: "n" }, fixed(queries[place].values[0])), make("td", {}, strip(queries[place], labels)))), caption));
   const rest = content.queries.total - queries.length;
-  const note = rest === 0 ? `All ${whole(content.queries.total)} queries are on this page.`
+  const note = content.queries.total === 1 ? "There is one query." : rest === 0 ? `All ${whole(content.queries.total)} queries are on this page.`
     : `This page shows ${whole(queries.length)} of ${whole(content.queries.total)} queries: the worst, the best, and others drawn at random. Measures above are of all queries.`;
   section("extremes", make("p", { class: "note", id: "sampled" }, note), make("div", { class: "columns" }, list("Worst", worst), best.length ? list("Best", best) : null));
 }
@@ -111,18 +115,21 @@ function showCurves(content) {
   })), make("p", { class: "note" }, "The dashed line marks the rounds that predictions use. Do not choose rounds by the rows of this page: their measures would then flatter the model."));
 }
 
-function showData(found) {
+function showData(content) {
+  const found = content.data;
   section("data", found.findings.length ? make("ul", { class: "findings" }, found.findings.map((one) => make("li", {}, one))) : null,
     make("div", { class: "columns" }, wide("Data", lines(found.lines)),
       found.grades.length ? wide("Labels", barTable("Documents of each label", ["label", "documents"], found.grades.map(([label, count]) => [short(label), count]), whole)) : null),
-    found.sizes.length ? histogram("Queries by their documents", `How many queries have how many documents: ${found.sizes.filter((one) => one[2]).map((one) => `${brief(Math.ceil(one[0]))} to ${brief(Math.floor(one[1]))}: ${one[2]}`).join(", ")}`, found.sizes, "documents") : null);
+    found.sizes.length && content.summary.queries > 1 ? histogram("Queries by their documents", `How many queries have how many documents: ${found.sizes.filter((one) => one[2]).map((one) => `${brief(Math.ceil(one[0]))} to ${brief(Math.floor(one[1]))}: ${one[2]}`).join(", ")}`, found.sizes, "documents") : null);
 }
 
 function showModel(found) {
-  const rows = found.parameters.map(([name, text, changed]) => make("tr", {}, make("th", { scope: "row" }, name),
-    make("td", {}, make("code", {}, text), changed ? make("span", { class: "badge" }, "not the default") : null)));
+  const listed = (changed, caption) => table([{ text: "parameter" }, { text: "value" }], found.parameters.filter((one) => one[2] === changed).map(([name, text]) =>
+    make("tr", {}, make("th", { scope: "row" }, name), make("td", {}, make("code", {}, text)))), caption);
+  const changed = found.parameters.filter((one) => one[2]).length, rest = found.parameters.length - changed;
   section("model", make("p", {}, make("b", {}, found.name), `: ${found.about}`),
-    make("div", { class: "columns" }, wide("Parameters", table([{ text: "parameter" }, { text: "value" }], rows, "Parameters")),
+    make("div", { class: "columns" }, make("div", {}, changed ? wide("Parameters", listed(true, "Parameters that are not the defaults")) : null,
+      rest ? make("details", {}, make("summary", {}, `${rest} parameters at their defaults`), wide("Parameters at their defaults", listed(false))) : null),
       found.training.length ? wide("Training", make("div", {}, make("h3", {}, "Training"), lines(found.training))) : null));
 }
 
@@ -132,6 +139,6 @@ function showReproduction(found) {
     make("h3", {}, "In Python"), block(found.code, "Python"),
     found.files.length ? [make("h3", {}, "Files"), wide("Files", table([{ text: "file" }, { text: "size", kind: "n" }, { text: "SHA-256" }],
       found.files.map(([name, size, digest]) => make("tr", {}, make("th", { scope: "row" }, named(name)), make("td", { class: "n" }, size), make("td", { class: "digest" }, digest)))))] : null,
-    make("h3", {}, "Versions"), lines(found.versions));
+    make("h3", {}, "Versions"), make("p", { class: "note" }, `${found.versions.map((one) => one.join(" ")).join(", ")}.`));
   document.getElementById("made").append(`Made by Podium ${found.versions[0][1]}. This page holds all it shows and fetches nothing.`);
 }

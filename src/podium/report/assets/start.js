@@ -10,7 +10,7 @@
   showExtremes(content, labels, open);
   showFunctions(content);
   showCurves(content);
-  showData(content.data);
+  showData(content);
   showModel(content.model);
   showReproduction(content.reproduction);
   document.documentElement.dataset.ready = "yes";
