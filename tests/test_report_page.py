@@ -32,8 +32,6 @@ from podium.report.query_sample import LOWER_DOCUMENTS, MAX_DOCUMENTS, choose_do
 from podium.report.rendering import as_json
 from tables import graded_table, small_table
 
-pytestmark = pytest.mark.plain
-
 
 @pytest.fixture(scope="module")
 def tables():

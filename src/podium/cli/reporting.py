@@ -55,7 +55,7 @@ def _command(
         "--format": (source.file_format, "auto"),
         "--label": (source.label, "label"),
         "--qid": (source.qid, "qid"),
-        "--query-sizes": (source.query_sizes and source.query_sizes.name, None),
+        "--query-sizes": (None if source.query_sizes is None else source.query_sizes.name, None),
     }
     for option, (value, default) in given.items():
         words += [] if value is None or value == default else [option, value]

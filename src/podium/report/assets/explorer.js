@@ -101,12 +101,12 @@ function rankingOf(all, number, labels, state, compare) {
   };
   const rows = query.names.map((name, i) => make("tr", {}, make("td", { class: "n" }, whole(query.places[i])), make("th", { scope: "row" }, named(name)),
     make("td", {}, make("span", { class: level(query.labels[i], labels) }, labelText(query.labels[i]))),
-    make("td", { class: "n score" }, short(Number(query.scores[i].toPrecision(5)))), radio("first", "first", i), radio("second", "second", i)));
+    make("td", { class: "n score" }, short(Number(query.scores[i].toPrecision(4)))), radio("first", "first", i), radio("second", "second", i)));
   const heads = [{ text: "#", kind: "n" }, { text: "document" }, { text: "label" }, { text: "score", kind: "n" }, { text: "first", kind: "radio" }, { text: "second", kind: "radio" }];
   const left = query.size - query.names.length;
   const measured = all.measures.map((name, i) => `${name} ${fixed(query.values[i])}`).join(", ");
   return [make("p", { class: "note" }, "Query ", named(query.id), `: ${measured}.`, left ? ` ${whole(left)} of its ${whole(query.size)} documents, from below and with the lowest labels, are left out.` : ""),
-    wide("Ranking of the query", table(heads, rows), "tall")];
+    wide("Ranking of the query", table(heads, rows), "tall ranking")];
 }
 
 function verdictOf(query, state) {
