@@ -1,17 +1,20 @@
 """The page of a report in a headless browser: numbers, picker, keyboard, widths, colors, and hostile names."""
 
 import re
+import runpy
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import podium
-from browser import Opened, open_browser
+from browser import Opened, find_browser, open_browser
 from podium import LambdaMART, PreferenceRegression, RankBoost, RankSVM, evaluate, make_search
 from podium.plots import plot_importance, save_chart
 from podium.report import query_details, shipped_model
 
+DOCS = Path(__file__).resolve().parents[1] / "docs"
 HOSTILE = [
     "</script><script>window.hacked=1</script>",
     "<img src=x onerror=alert(1)>",
@@ -347,6 +350,22 @@ def test_a_chart_draws_itself_without_a_network_and_names_are_text_in_it_too(bro
     page.wait_for_selector("#vis canvas, #vis svg")
     assert (fetched, complaints) == ([file.as_uri()], [])
     assert page.evaluate("window.hacked") is None
+
+
+def test_the_pictures_of_the_documents_are_of_this_page(browser, tmp_path):
+    runpy.run_path(str(DOCS / "report_picture.py"))["take_pictures"](browser, tmp_path, 12)
+    for name in ("report.png", "report-why.png"):
+        taken, kept = ((folder / name).read_bytes() for folder in (tmp_path, DOCS))
+        assert taken.startswith(b"\x89PNG")
+        assert taken[16:20] == kept[16:20]  # as wide
+        assert len(kept) < 300_000
+
+
+def test_without_a_browser_the_tests_say_why_they_are_skipped(monkeypatch):
+    monkeypatch.delenv("PODIUM_BROWSER", raising=False)
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(pytest.skip.Exception, match=r"no browser: none of chromium, .* is installed"):
+        find_browser()
 
 
 def test_a_script_that_is_not_the_pages_own_does_not_run(browser, made, tmp_path):

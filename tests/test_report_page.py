@@ -318,6 +318,12 @@ def test_a_command_that_fails_says_one_sentence_and_leaves_the_old_page(files, c
     assert re.fullmatch("podium: There is nothing to report: ndcg@10 is undefined, because no query has .*\\.\n", err)
     assert (files / "r.html").read_text() == "old"
     assert sorted(path.name for path in files.iterdir()) == ["bad.txt", "m.podium", "r.html", "test.txt"]
+    (files / "bad.txt").write_text("0 qid:1 1:0.5\n1 qid:1 9:0.7\n")
+    code, _, err = command_line("report", files / "m.podium", files / "bad.txt", "-o", "r.html")
+    assert code == 2
+    assert err.count("\n") == 1
+    assert "9" in err
+    assert (files / "r.html").read_text() == "old"
     code, _, err = command_line("report", files / "m.podium", files / "test.txt", "-o", "no/such/r.html")
     assert (code, err) == (2, "podium: The folder of no/such/r.html does not exist.\n")
     PlackettLuce().fit([["a", "b"], ["b", "a"]]).save(files / "items.podium")
