@@ -25,7 +25,7 @@ from podium import (
     make_search,
 )
 from podium.model_file import PROTOCOL
-from podium.report import query_sample
+from podium.report import model_facts, query_sample
 from podium.report.model_facts import MAX_ROUNDS, parameters
 from podium.report.quality_facts import extremes, histogram
 from podium.report.query_sample import LOWER_DOCUMENTS, MAX_DOCUMENTS, choose_documents, choose_queries
@@ -103,6 +103,28 @@ def test_curves_are_those_of_the_fit_and_of_the_rows(content, model, tables):
     ]
     assert panels["ndcg@5"][0] == {"name": "rows of this page", "rounds": list(range(1, 16)), "values": staged}
     assert {panel["used"] for panel in content["curves"]} == {15}
+
+
+def test_of_many_rows_curves_are_of_some_queries(monkeypatch, model, tables):
+    monkeypatch.setattr(model_facts, "MAX_STAGED_ROWS", 40)
+    test = tables[1]
+    series = podium.report(model, test.X, test.y, qid=test.qid, measures=["map"]).content["curves"][0]["series"]
+    assert [one["name"] for one in series] == ["validation_0", "some rows of this page"]
+    order = np.random.default_rng(0).permutation(12)
+    drawn = order[np.cumsum(np.bincount(test.qid)[order]) <= 40]
+    rows = np.isin(test.qid, drawn)
+    result = evaluate(test.y[rows], model.predict(test.X[rows]), qid=test.qid[rows], measures=["map"])
+    assert 2 <= len(drawn) < 12
+    assert series[1]["values"][-1] == pytest.approx(result["map"])
+
+
+def test_curves_of_categories_are_those_of_the_rows(tables):
+    train, test = tables
+    X, T = (np.c_[np.arange(len(table.y)) % 5, table.X] for table in tables)
+    model = LambdaMART(n_estimators=3, min_child_samples=2, categorical_features=[0]).fit(X, train.y, qid=train.qid)
+    curve = podium.report(model, T, test.y, qid=test.qid, measures=["map"]).content["curves"][0]["series"][0]
+    staged = [evaluate(test.y, scores, qid=test.qid, measures=["map"])["map"] for scores in model.staged_predict(T)]
+    assert curve["values"] == pytest.approx(staged)
 
 
 def test_data_model_and_reproduction_are_told(content, model, tables):

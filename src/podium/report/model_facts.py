@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterator
 
 import numpy as np
 
+from podium._sparse import take_rows
 from podium._types import Json, MatrixLike
 from podium._validation import Array, PodiumError
 from podium.measures import Measure, measure_queries, weighted_mean
@@ -21,8 +23,8 @@ MAX_ROUNDS = 300
 """Rounds of a curve that are kept: more than a chart has pixels for."""
 STAGES = 40
 """Rounds after which the rows of the page are measured."""
-MAX_STAGED_SCORES = 300_000_000
-"""Rows times rounds up to which that is done: some ten seconds."""
+MAX_STAGED_ROWS = 60_000
+"""Rows measured after those rounds; of more, queries are drawn at random."""
 MAX_TEXT = 200
 """Letters of a parameter's value."""
 
@@ -51,7 +53,7 @@ def parameters(model: Estimator) -> list[tuple[str, str, bool]]:
     return found
 
 
-def round_curves(judged: JudgedRows, X: MatrixLike, measure: Measure) -> list[dict[str, Json]]:
+def round_curves(judged: JudgedRows, X: MatrixLike, measure: Measure, random_state: int) -> list[dict[str, Json]]:
     """Return the curves of a model that learned in rounds: what its fit measured, and the rows of the page.
 
     Parameters
@@ -61,14 +63,16 @@ def round_curves(judged: JudgedRows, X: MatrixLike, measure: Measure) -> list[di
         The features as they were given.
     measure : Measure
         What the rows of the page are measured by.
+    random_state : int
+        Seed of the queries that are drawn where rows are many.
     """
     panels = {
         name: {place: (list(range(1, len(values) + 1)), values) for place, values in series.items()}
         for name, series in learning_curves(judged.model).items()
     }
-    staged = _staged(judged, X, measure)
+    staged = _staged(judged, X, measure, random_state)
     if staged is not None:
-        panels.setdefault(measure.name, {})["rows of this page"] = staged
+        panels.setdefault(measure.name, {})[staged[0]] = staged[1:]
     used = getattr(judged.model, "best_iteration_", None)
     return [
         {"measure": name, "used": used, "series": [_thinned(place, *line) for place, line in series.items()]}
@@ -113,20 +117,40 @@ def _training(model: Estimator) -> list[Json]:
     return lines
 
 
-def _staged(judged: JudgedRows, X: MatrixLike, measure: Measure) -> tuple[list[int], list[float]] | None:
-    """Return rounds, and the mean of a measure of the rows of the page after each; None if there are none, or many."""
-    model, n_rows = judged.model, len(judged.scores)
-    n_rounds = len(getattr(model, "rounds_", ()))
-    few = 0 < n_rounds * n_rows <= MAX_STAGED_SCORES
-    if not (few and isinstance(model, Ranker) and hasattr(model, "staged_predict")):
+def _staged(
+    judged: JudgedRows, X: MatrixLike, measure: Measure, random_state: int
+) -> tuple[str, list[int], list[float]] | None:
+    """Return rounds, and the mean of a measure of rows of the page after each, with a name; None without rounds."""
+    model, n_rounds = judged.model, len(getattr(judged.model, "rounds_", ()))
+    if not (n_rounds and isinstance(model, Ranker) and hasattr(model, "staged_predict")):
         return None
+    queries = _drawn(judged, random_state)
+    rows = np.concatenate([judged.rows_of(query) for query in queries.tolist()])
+    offsets = np.concatenate([[0], np.cumsum(judged.sizes[queries])])
     stages = sorted({int(stage) for stage in np.linspace(1, n_rounds, STAGES)})
     values = []
-    for number, scores in enumerate(model.staged_predict(X), 1):
+    for number, scores in enumerate(_staged_scores(judged, X, rows), 1):
         if number in stages:
-            found = measure_queries(measure, judged.labels[judged.ranked], scores[judged.ranked], judged.offsets)
+            found = measure_queries(measure, judged.labels[rows], scores, offsets)
             values.append(weighted_mean(found.values, found.weights))
-    return stages, values
+    name = "rows of this page" if len(queries) == len(judged.query_ids) else "some rows of this page"
+    return name, stages, values
+
+
+def _staged_scores(judged: JudgedRows, X: MatrixLike, rows: Array) -> Iterator[Array]:
+    """Yield the scores of some rows after each round."""
+    categories = judged.model._categories
+    if categories is None or not categories.values:
+        yield from judged.model.staged_predict(take_rows(judged.features, rows))
+    else:  # checked features hold codes, which only their own values can be read from
+        yield from (scores[rows] for scores in judged.model.staged_predict(X))
+
+
+def _drawn(judged: JudgedRows, random_state: int) -> Array:
+    """Return the queries whose rows are measured after rounds: all, or some drawn at random."""
+    order = np.random.default_rng(random_state).permutation(len(judged.query_ids))
+    number = int(np.searchsorted(np.cumsum(judged.sizes[order]), MAX_STAGED_ROWS, side="right"))
+    return np.sort(order[: max(number, 1)])
 
 
 def _thinned(name: str, rounds: list[int], values: list[float]) -> dict[str, Json]:

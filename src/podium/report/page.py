@@ -136,7 +136,7 @@ def report(
             },
             "data": data_facts(judged, findings),
             "model": model_facts(model, judged.feature_names),
-            "curves": round_curves(judged, X, parsed[0]),
+            "curves": round_curves(judged, X, parsed[0], random_state),
             "quality": quality,
             "grades": grade_facts(model, X, y),
             "queries": {**query_details(judged, chosen, values, explainer), "worst": worst, "best": best},
