@@ -25,7 +25,7 @@ from podium import (
     make_search,
 )
 from podium.model_file import PROTOCOL
-from podium.report import model_facts, query_sample
+from podium.report import model_facts, query_sample, shipped_model
 from podium.report.model_facts import MAX_ROUNDS, parameters
 from podium.report.quality_facts import extremes, histogram
 from podium.report.query_sample import LOWER_DOCUMENTS, MAX_DOCUMENTS, choose_documents, choose_queries
@@ -368,3 +368,21 @@ def test_every_ranker_has_a_page_with_contributions_or_the_reason_why_not(file):
     assert (found["model"] is None) == ("cannot be explained feature by feature" in found["refusal"])
     assert (page.content["grades"] is None) != hasattr(model, "cost")
     assert json.loads(as_json(page.content))["summary"]["model"] == type(model).__name__
+
+
+def test_trees_name_the_features_of_the_page_and_fit_up_to_a_number_of_splits(monkeypatch, tables):
+    train = tables[0]
+    X = np.c_[np.ones(len(train.y)), train.X[:, 0], np.ones(len(train.y)), train.X[:, 2:4]]
+    model = LambdaMART(n_estimators=4, min_child_samples=2).fit(X, train.y, qid=train.qid)
+    trees = model._exported().trees
+    found = podium.report(model, X, train.y, qid=train.qid).content["queries"]
+    splits = np.concatenate([tree.feature for tree in trees])
+    assert found["features"] == [f"f{j}" for j in np.unique(splits)] != [f"f{j}" for j in range(len(np.unique(splits)))]
+    assert [found["features"][j] for j in numbers(found["model"]["feature"], "<i4")] == [f"f{j}" for j in splits]
+    assert np.array_equal(
+        numbers(found["model"]["threshold"]), np.concatenate([tree.threshold for tree in trees]), equal_nan=True
+    )
+    used = np.unique(splits).astype(int)
+    for limit, fits in ((len(splits), True), (len(splits) - 1, False)):
+        monkeypatch.setattr(shipped_model, "MAX_SPLITS", limit)
+        assert (shipped_model.shipped_model(model._exported(), used) is not None) == fits
