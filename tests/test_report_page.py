@@ -217,6 +217,22 @@ def test_extremes_never_share_a_query():
     assert extremes(np.arange(30.0), np.arange(30)) == (list(range(10)), list(range(29, 19, -1)))
 
 
+def test_by_a_loss_the_worst_queries_are_those_of_the_highest(model, tables):
+    test = tables[1]
+    found = podium.report(model, test.X, test.y, qid=test.qid, measures=["pair_loss"]).content["queries"]
+    losses = [one["values"][0] for one in found["queries"]]
+    assert [losses[i] for i in found["worst"]] == sorted(losses, reverse=True)[:6]
+    assert [losses[i] for i in found["best"]] == sorted(losses)[:6]
+
+
+def test_constant_features_are_named(model, tables):
+    test, names = tables[1], ["a", "b", "c", "d", "e"]
+    X = np.c_[test.X[:, :2], np.ones(len(test.y)), test.X[:, 3:]]
+    page = podium.report(model, X, test.y, qid=test.qid, feature_names=names).content
+    assert ["constant features", "1 (c)"] in page["data"]["lines"]
+    assert {one["name"] for one in page["functions"]} <= set(names)
+
+
 def test_histograms_count_every_value():
     assert histogram(np.array([2.0, 2.0, 4.0])) == [[1.5, 2.5, 2], [2.5, 3.5, 0], [3.5, 4.5, 1]]
     bars = histogram(np.linspace(0, 1, 101))
