@@ -4,6 +4,7 @@ import base64
 import json
 import re
 import sys
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +26,7 @@ from podium import (
     make_search,
 )
 from podium.model_file import PROTOCOL
-from podium.report import model_facts, query_sample, shipped_model
+from podium.report import model_facts, query_sample, reproduction, shipped_model
 from podium.report.model_facts import MAX_ROUNDS, parameters
 from podium.report.quality_facts import extremes, histogram
 from podium.report.query_sample import LOWER_DOCUMENTS, MAX_DOCUMENTS, choose_documents, choose_queries
@@ -329,7 +330,8 @@ def files(tmp_path, tables, model):
     return tmp_path
 
 
-def test_the_command_writes_the_same_page(files, command_line, model, tables):
+def test_the_command_writes_the_same_page(files, command_line, model, tables, monkeypatch):
+    monkeypatch.setattr(reproduction, "BYTES_AT_ONCE", 100)
     code, out, err = command_line("report", files / "m.podium", files / "test.txt", "-o", "r.html", "-m", "ndcg@5")
     assert (code, err) == (0, "")
     assert out == f"r.html: {(files / 'r.html').stat().st_size / 1e6:.1f} MB, the rankings of 12 queries\n"
@@ -340,7 +342,8 @@ def test_the_command_writes_the_same_page(files, command_line, model, tables):
     assert found["quality"]["rows"][0]["mean"] == result["ndcg@5"]
     assert found["queries"]["features"][0].startswith("feature ")
     assert found["queries"]["queries"][0]["names"][0].startswith("</script>")
-    assert [name for name, *_ in found["reproduction"]["files"]] == ["m.podium", "test.txt"]
+    told = [(name, sha256((files / name).read_bytes()).hexdigest()) for name in ("m.podium", "test.txt")]
+    assert [(name, digest) for name, _, digest in found["reproduction"]["files"]] == told
     assert found["reproduction"]["commands"] == ["podium report m.podium test.txt -o r.html -m ndcg@5"]
     assert str(files) not in text
     again = command_line("report", files / "m.podium", files / "test.txt", "-o", "again.html", "-m", "ndcg@5")
