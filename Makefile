@@ -7,7 +7,7 @@ THREADS := NUMBA_NUM_THREADS=1 OMP_NUM_THREADS=1
 # Each worker takes files from its own end: in the same file, both would compile the same kernels.
 SHARED := -n 2 --dist worksteal
 
-.PHONY: help demo test lint check plain coverage quick nightly mutants bench clean
+.PHONY: help demo test browser lint check plain coverage quick nightly mutants bench clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*##/\t/'
@@ -15,7 +15,7 @@ help:            ## this list
 demo: $(VENV)/.run  ## the main job on made data, step by step: from a CSV file to an explained model
 	@$(RUN)/python examples/demo.py
 
-test: lint check plain coverage  ## lint, types, layers, all tests, and some of them without compilation
+test: browser lint check plain coverage  ## lint, types, layers, all tests, and some of them without compilation
 
 lint: $(VENV)/.dev  ## ruff, mypy, import-linter, the drawing of the rooms
 	$(RUN)/ruff check .
@@ -23,6 +23,15 @@ lint: $(VENV)/.dev  ## ruff, mypy, import-linter, the drawing of the rooms
 	$(RUN)/mypy
 	$(RUN)/lint-imports
 	$(RUN)/python docs/architecture.py --check
+
+# Playwright drives the system's browser and downloads none. Without one its tests are skipped, and the run says so.
+browser:         ## Chromium for the tests of pages, where it is missing and apt-get can install it
+	@for name in chromium chromium-browser google-chrome google-chrome-stable $$PODIUM_BROWSER; do \
+		command -v "$$name" >/dev/null && exit 0; \
+	done; \
+	test "$$(id -u)" = 0 && command -v apt-get >/dev/null && apt-get update -qq \
+		&& DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium \
+		|| echo "There is no Chromium and it cannot be installed here: the tests of pages will be skipped."
 
 check: $(VENV)/.dev  ## the tests
 	$(THREADS) $(RUN)/python -m pytest $(SHARED) --cov --cov-report=

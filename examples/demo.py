@@ -34,17 +34,20 @@ def main(arguments: list[str] | None = None) -> None:
         run("train", f"{folder}/few.csv", "-o", f"{folder}/few.podium", "--ranker", "LambdaMART", *first, quiet=True)
     with step("Looking", "what is in the file, and what there is to learn from it"):
         run("data", f"{folder}/train.csv")
-    model, scores, tested = (f"{folder}/{name}" for name in ("m.podium", "scores.txt", "test.csv"))
+    model, single, tested, page = (
+        f"{folder}/{name}" for name in ("lambdamart.podium", "best-feature.podium", "test.csv", "report.html")
+    )
     with step("Training", "boosted trees, until NDCG@10 of other queries has not risen for 20 rounds"):
         early = ["--eval", f"{folder}/valid.csv", "--set", "early_stopping_rounds=20"]
         run("train", f"{folder}/train.csv", "-o", model, "--ranker", "LambdaMART", *early)
     with step("Measuring", "on queries that training has not seen, beside the best single feature"):
-        run("score", model, tested, "-o", scores)
-        run("evaluate", tested, scores, *MEASURES)
-        run("evaluate", tested, "--feature", "1", *MEASURES)
+        run("train", f"{folder}/train.csv", "-o", single, "--ranker", "NearestNeighbor", "--quiet", quiet=True)
+        run("evaluate", tested, model, single, *MEASURES)
     with step("Explaining", "why one document stands above another, and what would swap them"):
         run("explain", model, tested, "--query", "0", "--docs", "2", "1")
-    print(f"\nDone in {time.perf_counter() - start:.0f} s. The files are in {folder}; try: podium info {model}")
+    with step("Reporting", "one page to open in a browser, or to send to somebody"):
+        run("report", model, tested, "-o", page)
+    print(f"\nDone in {time.perf_counter() - start:.0f} s. Open {page}, or try: podium info {model}")
 
 
 @contextmanager

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from peers import peer
-from podium import AdaBoostOR, ORStump, PodiumError, plots
+from podium import AdaBoostOR, ORStump, PodiumError
 from podium.evaluation import FeatureDrop, PermutationImportance
 from podium.explain import EffectCurve, Effects
-from podium.plots import plot_decision_regions, plot_effects, plot_importance, plot_losses
+from podium.plots import plot_decision_regions, plot_effects, plot_losses, plot_permutation_importance, regions
 
 peer("altair")
 pytestmark = pytest.mark.plain
@@ -62,7 +62,7 @@ GRID = 8
 
 @pytest.fixture(autouse=True)
 def few_cells(monkeypatch):
-    monkeypatch.setattr(plots, "CELLS_PER_SIDE", GRID)
+    monkeypatch.setattr(regions, "CELLS_PER_SIDE", GRID)
 
 
 @pytest.fixture(scope="module")
@@ -174,7 +174,8 @@ def layer_rows(chart, layer):
 
 def test_importance_is_drawn_with_its_interval():
     drops = (FeatureDrop("a", 0.5, 0.25, 0.75), FeatureDrop("b", 0.125, 0.0, 0.25))
-    content = plot_importance(PermutationImportance("ndcg@10", 0.8, drops, {}), most=1, title="why").to_dict()
+    importance = PermutationImportance("ndcg@10", 0.8, drops, {})
+    content = plot_permutation_importance(importance, most=1, title="why").to_dict()
     assert content["data"]["values"] == [{"name": "a", "drop": 0.5, "low": 0.25, "high": 0.75}]
     assert [layer["mark"]["type"] for layer in content["layer"]] == ["rule", "point"]
     assert content["layer"][0]["encoding"]["x2"]["field"] == "high"

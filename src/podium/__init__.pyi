@@ -44,6 +44,7 @@ from .evaluation import weight_curves as weight_curves
 from .explain import EffectCurve as EffectCurve
 from .explain import Effects as Effects
 from .explain import Explanation as Explanation
+from .explain import FeatureFunction as FeatureFunction
 from .explain import QueryExplanation as QueryExplanation
 from .explain import WhatIf as WhatIf
 from .export import ExportReport as ExportReport
@@ -99,8 +100,10 @@ from .readers import read_parquet as read_parquet
 from .readers import read_qrels as read_qrels
 from .readers import read_query_sizes as read_query_sizes
 from .readers import read_run as read_run
+from .report import Report as Report
 from .report import describe as describe
 from .report import export_report as export_report
+from .report import report as report
 from .selection import BoostedStumpSelector as BoostedStumpSelector
 from .selection import GengSelector as GengSelector
 from .selection import StabilitySelector as StabilitySelector

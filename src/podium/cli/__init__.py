@@ -336,6 +336,31 @@ def explain_command(
     explain(model_file, Source(file, file_format, label, qid), query, docs, method, as_json)
 
 
+@app.command("report")
+def report_command(
+    model_file: ModelFile,
+    file: DataFile,
+    output: Annotated[Path, typer.Option("--output", "-o", help="File for the page.")],
+    measure: Measures = ["ndcg@10", "map", "mrr", "pair_loss"],  # noqa: B006 (typer copies it)
+    title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
+    random_state: Annotated[int, typer.Option(help="Seed of the queries drawn where they are many.")] = 0,
+    file_format: Format = "auto",
+    label: Label = "label",
+    qid: Qid = "qid",
+    query_sizes: Sizes = None,
+) -> None:
+    """Make one page on a model: how good it is, where it fails, why one document stands above another.
+
+    The page opens without a network, on a phone too: send it to people who will never install anything.
+
+    podium report m.podium test.txt -o report.html
+    """
+    from podium.cli.reporting import report_file
+
+    source = Source(file, file_format, label, qid, query_sizes)
+    report_file(model_file, source, output, measure, title, random_state)
+
+
 @app.command("import")
 def import_command(
     foreign: Annotated[Path, typer.Argument(help="Model file of LightGBM, XGBoost or RankLib.")],

@@ -189,13 +189,11 @@ class _Trial:
 def _used(model: Estimator) -> set[int] | None:
     """Return the features that scores depend on; None where that is not known."""
     from podium.explain import used_features
-    from podium.export import NetScore
 
     try:
-        record = model._exported()
+        return set(used_features(model._exported()))
     except PodiumError:
         return None
-    return None if isinstance(record, NetScore) else set(used_features(record))
 
 
 def _number(feature: object, names: tuple[str, ...]) -> int:

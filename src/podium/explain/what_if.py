@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from podium._validation import Array, PodiumError
-from podium.export import Additive, Exported, Linear, NetScore, TreeSum
+from podium.export import Exported, Linear, NetScore, TreeSum
 from podium.trees import rounded_down
 
 MOST_STEPS = 100
@@ -85,8 +85,10 @@ def smallest_changes(
     return found
 
 
-def used_features(model: Additive) -> list[int]:
-    """Return the features that a score may depend on, ascending."""
+def used_features(model: Exported) -> list[int]:
+    """Return the features that a score may depend on, ascending; a net reads all."""
+    if isinstance(model, NetScore):
+        return list(range(model.n_features))
     if isinstance(model, Linear):
         return [int(j) for j in np.flatnonzero(model.weights)]
     return sorted({int(j) for tree in model.trees for j in tree.feature})

@@ -14,20 +14,27 @@ from podium._compiled import ROW, thread_count
 from podium._sparse import dense_rows, take_rows
 from podium._types import Features, MatrixLike
 from podium._validation import Array, PodiumError, near_matches
+from podium.data import hash_features
 from podium.explain import (
+    Contributions,
     Effects,
     Explanation,
+    FeatureFunction,
     QueryExplanation,
     WhatIf,
     contributions_of,
     effects_of,
+    feature_functions,
     names_or_numbers,
     smallest_changes,
+    used_features,
 )
 from podium.export import Exported
 
 _EXPLAINED: WeakKeyDictionary[Explained, tuple[list[object], Exported]] = WeakKeyDictionary()
 """What estimators had learned when they were explained, and that as explanations take it; a new fit learns anew."""
+ROWS_OF_MEANS = 256
+"""Rows that the mean change of a score is taken over: a chart changes little with more."""
 
 
 class Explained(ABC):
@@ -103,11 +110,28 @@ class Explained(ABC):
         """
         features, model = self._check_rows(X), self._explained()
         rows = _rows_of_query(qid, query, features.shape[0])
-        values = self._rows_as_read(features, rows).astype(np.float64)
-        parts = contributions_of(model, method, whole_query=True)
-        found = parts.of_rows(values, thread_count(getattr(self, "n_jobs", None)))
-        names = names_or_numbers(self._names(), self.n_features_in_)
-        return QueryExplanation(rows, self._score(take_rows(features, rows)), found, values, names, parts.method)
+        return self._explained_rows(features, rows, contributions_of(model, method, whole_query=True))
+
+    def feature_functions(self, X: MatrixLike, features: Sequence[int] | None = None) -> list[FeatureFunction]:
+        """Return what features do to a score by their value, those that move it most first.
+
+        Parameters
+        ----------
+        X : array, frame, table or sparse matrix
+            Rows that say which values occur. Where features act together in trees, the mean change of the scores of up
+            to 256 of them is what a value does.
+        features : sequence of int, optional
+            Columns; by default all that a score may depend on.
+
+        Returns
+        -------
+        list of FeatureFunction
+        """
+        checked, model = self._check_rows(X), self._explained()
+        chosen = used_features(model) if features is None else _check_features(features, self.n_features_in_)
+        drawn = np.argsort(hash_features(checked), kind="stable")[:ROWS_OF_MEANS]
+        rows = self._rows_as_read(checked, drawn)
+        return feature_functions(model, self._score, rows, names_or_numbers(self._names(), self.n_features_in_), chosen)
 
     def what_if(self, X: MatrixLike, a: int, b: int) -> list[WhatIf]:
         """Return, for each feature that alone can swap two rows, the smallest change of it in row a that does.
@@ -151,6 +175,13 @@ class Explained(ABC):
         rows = self._rows_as_read(checked, np.arange(checked.shape[0])).astype(np.float64)
         return effects_of(model, rows, chosen, names, thread_count(getattr(self, "n_jobs", None)))
 
+    def _explained_rows(self, features: Features, rows: Array, parts: Contributions) -> QueryExplanation:
+        """Explain the rows of one query."""
+        values = self._rows_as_read(features, rows).astype(np.float64)
+        found = parts.of_rows(values, thread_count(getattr(self, "n_jobs", None)))
+        names = names_or_numbers(self._names(), self.n_features_in_)
+        return QueryExplanation(rows, self._score(take_rows(features, rows)), found, values, names, parts.method)
+
     def _explained(self) -> Exported:
         """Return the fitted ranker as explanations take it, or refuse it with the reason."""
         learned = [value for name, value in vars(self).items() if name.endswith("_")]
@@ -189,6 +220,14 @@ def _feature_number(feature: object, names: tuple[str, ...]) -> int:
         f"features must be names or numbers of features, from 0 to {len(names) - 1}; got {feature!r}"
         f"{near_matches(feature, names)}."
     )
+
+
+def _check_features(features: Sequence[int], n_features: int) -> list[int]:
+    """Return columns of X, each checked."""
+    for one in features:
+        if isinstance(one, bool) or not isinstance(one, int | np.integer) or not 0 <= one < n_features:
+            raise PodiumError(f"features must be columns of X, from 0 to {n_features - 1}; got {one!r}.")
+    return [int(one) for one in features]
 
 
 def _rows_of_query(qid: ArrayLike | None, query: object, n_rows: int) -> Array:

@@ -1,0 +1,62 @@
+"""The command that makes a page on a model: report."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from podium._validation import PodiumError
+from podium.cli.files import load_ranker, load_table, named_columns
+from podium.cli.options import Source
+from podium.model_file import check_writable
+from podium.report.page import report
+
+
+def report_file(
+    model_file: Path, source: Source, output: Path, measures: Sequence[str], title: str | None, random_state: int
+) -> None:
+    """Write a page on a model and the rows of a data file; a file that cannot be written is refused at once."""
+    check_writable(output)
+    model = load_ranker(model_file)
+    table = load_table(*source, n_features=model.n_features_in_, sparse=model.sparse_input_)
+    if table.y is None:
+        raise PodiumError(f"{source.file} must have labels to report on.")
+    names = model._names() or tuple(f"feature {j + 1}" for j in range(model.n_features_in_))
+    page = report(
+        model,
+        named_columns(table),
+        np.asarray(table.y),
+        qid=table.qid,
+        docid=table.docid,
+        measures=measures,
+        title=title,
+        feature_names=names,
+        files=[model_file, source.file],
+        commands=[_command(model_file, source, output, measures, title, random_state)],
+        random_state=random_state,
+    )
+    page.save(output)
+    print(f"{output}: {output.stat().st_size / 1e6:.1f} MB, the rankings of {page.n_shown:,} queries")
+
+
+def _command(
+    model_file: Path, source: Source, output: Path, measures: Sequence[str], title: str | None, random_state: int
+) -> str:
+    """Return the command that makes the page, files without their folders, options that are not the defaults."""
+    words = ["podium", "report", model_file.name, source.file.name, "-o", output.name]
+    for measure in measures:
+        words += ["-m", measure]
+    given = {
+        "--title": (title, None),
+        "--random-state": (str(random_state), "0"),
+        "--format": (source.file_format, "auto"),
+        "--label": (source.label, "label"),
+        "--qid": (source.qid, "qid"),
+        "--query-sizes": (None if source.query_sizes is None else source.query_sizes.name, None),
+    }
+    for option, (value, default) in given.items():
+        words += [] if value is None or value == default else [option, value]
+    return shlex.join(words)
