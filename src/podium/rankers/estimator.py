@@ -173,8 +173,8 @@ class Estimator(Explained, BaseEstimator, ABC):
     ) -> None:
         """Write the fitted ranker to a file that other programs score with; an old file stays whole if this fails.
 
-        What the format cannot express is refused; ordinal rankers, which predict grades, can be written as onnx, sql and
-        python. `podium.export_report` says what would change there.
+        What the format cannot express is refused; ordinal rankers, which predict grades, can be written as onnx, sql
+        and python. `podium.export_report` says what would change there.
 
         Parameters
         ----------
