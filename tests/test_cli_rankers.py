@@ -104,7 +104,7 @@ def test_what_a_ranker_has_under_no_name_is_refused_with_near_matches():
     for call in (RankBoost().set_params, RankBoost):
         with pytest.raises(
             PodiumError,
-            match=r"A parameter of RankBoost must be one of .*n_estimators, .* 'num_leaves' .which other rankers call max_leaves",
+            match=r"must be one of .*n_estimators, .* 'num_leaves' .which other rankers call max_leaves",
         ):
             call(num_leaves=3)
     with pytest.raises(PodiumError, match=r"got 'n_estimator' \(did you mean n_estimators"):
