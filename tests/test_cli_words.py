@@ -187,7 +187,7 @@ def test_ctrl_c_ends_with_a_sentence_and_keeps_what_was_learned(trained, monkeyp
     monkeypatch.setattr(training, "load_table", interrupt)
     code, out, err = trained("train", "data.txt", "-o", "n")
     assert (code, out) == (2, "")
-    assert err == "podium: Interrupted; a checkpoint, if --set checkpoint=FILE names one, is kept.\n"
+    assert err == "podium: Interrupted; nothing was written but a checkpoint, if --set checkpoint=FILE names one.\n"
     assert not (tmp_path / "n").exists()
     monkeypatch.undo()
     monkeypatch.chdir(tmp_path)
