@@ -390,16 +390,3 @@ def test_import_passes_its_options_on(run, content, tmp_path):
     assert code == 2
     assert err.startswith("podium: ")
     assert not (tmp_path / "m2").exists()
-
-
-@pytest.mark.parametrize(
-    ("ranker", "option", "message"),
-    [
-        ("AdaBoostOR", "--pairs", "AdaBoostOR does not take --pairs: it learns grades, not preferences."),
-        ("PRank", "--eval", "PRank does not take --eval: it does not learn in rounds."),
-    ],
-)
-def test_options_that_a_ranker_cannot_use_are_refused(run, tmp_path, ranker, option, message):
-    code, out, err = run("train", "data.txt", "-o", "m", "--ranker", ranker, option, "data.txt")
-    assert (code, out, err) == (2, "", f"podium: {message}\n")
-    assert not (tmp_path / "m").exists()

@@ -103,7 +103,8 @@ def test_spellings_of_other_libraries_are_answered_with_ours(command_line, searc
 def test_what_a_ranker_has_under_no_name_is_refused_with_near_matches():
     for call in (RankBoost().set_params, RankBoost):
         with pytest.raises(
-            PodiumError, match=r"A parameter of RankBoost must be one of .*n_estimators, .* 'num_leaves'"
+            PodiumError,
+            match=r"must be one of .*n_estimators, .* 'num_leaves' .which other rankers call max_leaves",
         ):
             call(num_leaves=3)
     with pytest.raises(PodiumError, match=r"got 'n_estimator' \(did you mean n_estimators"):

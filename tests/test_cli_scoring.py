@@ -76,3 +76,14 @@ def test_a_feature_of_the_model_is_one_whatever_its_name(command_line, tmp_path)
     (tmp_path / "new.csv").write_text("qid,a\n5,0\n4,1\n3,0\n6,1\n")
     assert expected[0] == 0
     assert command_line("score", "m", "new.csv") == expected
+
+
+def test_columns_named_by_numbers_must_stand_in_their_order(command_line, tmp_path):
+    peer("pyarrow")
+    (tmp_path / "data.csv").write_text("label,qid,1,2\n1,x,5,3\n0,x,4,2\n0,x,3,9\n")
+    (tmp_path / "turned.csv").write_text("2,1\n3,5\n2,4\n")
+    (tmp_path / "named.csv").write_text("a,b\n5,3\n4,2\n")
+    assert command_line("train", "data.csv", "-o", "m", "--quiet", "--set", "n_estimators=2")[0] == 0
+    code, _, err = command_line("score", "m", "turned.csv")
+    assert (code, err) == (2, "podium: The columns must be those of the model: they stand in another order.\n")
+    assert command_line("score", "m", "named.csv")[0] == 0

@@ -226,3 +226,16 @@ def test_files_of_the_same_name_are_told_apart_by_their_folders(command_line, se
     assert list(json.loads(command_line(*train)[1])["measured"]) == ["valid.txt pair_loss"]
     both = list(json.loads(command_line(*train, "--eval", "valid.txt")[1])["measured"])
     assert both == ["other/valid.txt pair_loss", "valid.txt pair_loss"]
+
+
+@pytest.mark.parametrize(
+    ("ranker", "option", "message"),
+    [
+        ("AdaBoostOR", "--pairs", "AdaBoostOR does not take --pairs: it learns grades, not preferences."),
+        ("PRank", "--eval", "PRank does not take --eval: it does not learn in rounds."),
+    ],
+)
+def test_options_that_a_ranker_cannot_use_are_refused(command_line, search_files, tmp_path, ranker, option, message):
+    code, out, err = command_line("train", "train.txt", "-o", "m", "--ranker", ranker, option, "train.txt")
+    assert (code, out, err) == (2, "", f"podium: {message}\n")
+    assert not (tmp_path / "m").exists()

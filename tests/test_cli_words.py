@@ -15,10 +15,11 @@ import numpy as np
 import pytest
 
 from peers import peer
-from podium import LambdaMART, PodiumError, RankBoost, cli, load, read_letor
+from podium import FormatError, LambdaMART, PodiumError, RankBoost, cli, load, read_letor
 from podium.boosting import EvaluationSet
 from podium.cli import preferences, standard_input
 from podium.cli.wording import WORDS, in_options
+from podium.readers import open_unpacked
 
 pytestmark = pytest.mark.plain
 
@@ -148,6 +149,28 @@ def test_packed_files_are_read_as_they_come(trained, tmp_path, ending):
     assert err.startswith(f"podium: cut: the .{ending} ")
 
 
+@pytest.mark.parametrize("ending", PACKERS)
+def test_unpacked_bytes_are_those_that_were_packed_and_damage_is_named(tmp_path, ending):
+    text = "".join(f"{ending} {number} {number**3 % 997}\n" for number in range(4000)).encode()
+    packed = bytearray(PACKERS[ending](text))
+    (tmp_path / "whole").write_bytes(packed)
+    with open_unpacked(tmp_path / "whole") as (stream, _):
+        assert stream.read(7) + stream.read() == text
+    packed[len(packed) // 2 : len(packed) // 2 + 40] = bytes(40)
+    (tmp_path / "hurt").write_bytes(packed)
+    with (
+        pytest.raises(FormatError, match=rf"hurt: the \.{ending} is damaged"),
+        open_unpacked(tmp_path / "hurt") as (s, _),
+    ):
+        s.read()
+
+
+def test_text_that_begins_like_a_packed_file_is_text(tmp_path):
+    (tmp_path / "text").write_text("(1 qid:1 1:1\n")
+    with pytest.raises(FormatError, match="text, line 1: "):
+        read_letor(tmp_path / "text")
+
+
 def test_a_packed_csv_file_and_packed_scores_are_read(trained, tmp_path):
     peer("pyarrow")
     text = "label,qid,a,b\n2,1,0.5,3\n0,1,0.1,4\n1,2,0.9,2\n0,2,0.2,1\n"
@@ -187,7 +210,7 @@ def test_ctrl_c_ends_with_a_sentence_and_keeps_what_was_learned(trained, monkeyp
     monkeypatch.setattr(preferences, "load_table", interrupt)
     code, out, err = trained("train", "data.txt", "-o", "n")
     assert (code, out) == (2, "")
-    assert err == "podium: Interrupted; a checkpoint, if --set checkpoint=FILE names one, is kept.\n"
+    assert err == "podium: Interrupted; nothing was written but a checkpoint, if --set checkpoint=FILE names one.\n"
     assert not (tmp_path / "n").exists()
     monkeypatch.undo()
     monkeypatch.chdir(tmp_path)

@@ -54,7 +54,9 @@ class Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
-            raise PodiumError("Interrupted; a checkpoint, if --set checkpoint=FILE names one, is kept.") from None
+            raise PodiumError(
+                "Interrupted; nothing was written but a checkpoint, if --set checkpoint=FILE names one."
+            ) from None
 
 
 app = typer.Typer(

@@ -100,8 +100,9 @@ def named_columns(table: RankingTable) -> MatrixLike:
 
 def columns_for(model: Estimator, table: RankingTable) -> MatrixLike:
     """Return the features of a table for a model; without names if the model's are the numbers of a file."""
-    names = model._names() or ()
-    return table.X if all(name.isdecimal() for name in names) else named_columns(table)
+    numbers = [str(j + 1) for j in range(model.n_features_in_)]
+    numbered = list(model._names() or numbers) == numbers and not set(numbers) & set(table.feature_names or ())
+    return table.X if numbered else named_columns(table)
 
 
 def column_names(table: RankingTable) -> list[str]:

@@ -65,8 +65,9 @@ class Estimator(Explained, BaseEstimator, ABC):
 
     def __new__(cls, *_: Any, **given: Any) -> Self:
         """Answer the spellings of other libraries with ours; what else is not known, Python refuses by itself."""
-        theirs = [name for name in given if name in OURS and name not in cls._get_param_names()]
-        check_parameter_names(cls.__name__, theirs, cls._get_param_names() if theirs else ())
+        theirs = [name for name in given if name in OURS]
+        if theirs:
+            check_parameter_names(cls.__name__, theirs, cls._get_param_names())
         made: Self = super().__new__(cls)
         return made
 

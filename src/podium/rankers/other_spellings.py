@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from podium._validation import PodiumError, near_matches
+from podium._validation import KindError, near_matches
 
 SPELLINGS: dict[str, tuple[str, ...]] = {
     "n_estimators": (
@@ -62,6 +62,6 @@ def check_parameter_names(ranker: str, given: Iterable[str], known: Collection[s
             continue
         ours = OURS.get(name)
         if ours in known:
-            raise PodiumError(f"{ranker} has no parameter {name!r}: it is called {ours} here.")
-        near = near_matches(name, known)
-        raise PodiumError(f"A parameter of {ranker} must be one of {', '.join(known)}; got {name!r}{near}.")
+            raise KindError(f"{ranker} has no parameter {name!r}: it is called {ours} here.")
+        near = near_matches(name, known) if ours is None else f" (which other rankers call {ours})"
+        raise KindError(f"A parameter of {ranker} must be one of {', '.join(known)}; got {name!r}{near}.")
