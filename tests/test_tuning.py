@@ -13,7 +13,7 @@ from peers import peer
 from podium import LambdaMART, PodiumError, RankBoost, RankSVM, evaluate, make_search, tune
 from podium.boosting import Monitor
 from podium.rankers import RANKERS
-from podium.tuning import SPACES, Choice, Real, Whole, parameter_search
+from podium.tuning import SPACES, Choice, Real, Tuning, TuningTrial, Whole, parameter_search
 from podium.tuning.held_out import query_folds
 from podium.tuning.pruning import PRUNED, REPORT_EVERY, PrunedMonitor
 from podium.tuning.settings_file import settings_text
@@ -97,6 +97,17 @@ def test_the_same_seed_makes_the_same_trials_in_any_row_order(data):
     assert facts(search(data, random_state=1)) != facts(search(data))
 
 
+def test_the_seed_decides_on_what_is_tried_and_the_order_of_rows_not_on_the_data(data, valid, tmp_path):
+    given = {"eval_set": [(valid.X, valid.y)], "eval_qid": [valid.qid], "n_trials": 3}
+    one = search(data, storage=tmp_path / "trials", **given)
+    assert [trial.parameters for trial in search(data, random_state=1, **given).trials[1:]] != [
+        trial.parameters for trial in one.trials[1:]
+    ]
+    order = np.random.default_rng(0).permutation(len(data.y))
+    moved = data._replace(X=data.X[order], y=data.y[order], qid=data.qid[order])
+    assert search(moved, storage=tmp_path / "trials", **given).trials == one.trials
+
+
 def test_an_evaluation_set_takes_the_place_of_held_out_queries(data, valid):
     given = {"eval_set": [(valid.X, valid.y)], "eval_qid": [valid.qid]}
     result = search(data, n_trials=1, **given)
@@ -107,8 +118,11 @@ def test_an_evaluation_set_takes_the_place_of_held_out_queries(data, valid):
     assert search(data, n_trials=1, **sizes).best_value == expected
 
 
-def test_losses_are_searched_downwards(data):
-    result = search(data, measure="pair_loss", n_trials=6)
+def test_losses_are_searched_downwards(data, tmp_path):
+    result = search(data, measure="pair_loss", n_trials=6, storage=tmp_path / "trials")
+    backend = optuna.storages.journal.JournalFileBackend(str(tmp_path / "trials"))
+    study = optuna.load_study(study_name="podium", storage=optuna.storages.JournalStorage(backend))
+    assert (study.direction.name, study.best_value) == ("MAXIMIZE", -result.best_value)
     assert not result.higher_is_better
     assert result.best_value == min(one.value for one in result.trials if not one.pruned)
     assert [one.value for one in result.ordered if not one.pruned] == sorted(
@@ -129,7 +143,7 @@ def test_ordinal_rankers_are_tuned(data):
 
 
 def test_the_best_ranker_reaches_the_best_value_again(data):
-    result = search(data, RankBoost(12, max_bins=16))
+    result = search(data, RankBoost(12, max_bins=16, early_stopping_rounds=5))
     held_out = (query_folds(25, 5, 0) == 0)[np.unique(data.qid, return_inverse=True)[1]]
     model = result.best_ranker()
     assert model.max_bins == 16
@@ -229,6 +243,25 @@ def test_trials_that_fall_behind_are_pruned(data, valid, monkeypatch):
     assert not result.best.pruned
     assert result.ordered[-1].number == 6
     assert "1 of them pruned" in str(result)
+
+
+def test_a_pruned_trial_is_never_the_best():
+    trials = TuningTrial(1, {}, 0.5, False, 3, 1.0), TuningTrial(2, {}, 0.9, True, 5, 1.0)
+    result = Tuning("RankBoost", "map", True, trials, 2, {})
+    assert (result.best.number, result.best_parameters) == (1, {"n_estimators": 3})
+
+
+class Noted:
+    """A trial that returns what it is asked for."""
+
+    def __getattr__(self, way):
+        return lambda *given, **options: (way, *given, options)
+
+
+def test_ranges_are_asked_for_as_they_are():
+    assert Real(1.0, 2.0).suggest(Noted(), "a") == ("suggest_float", "a", 1.0, 2.0, {"log": False})
+    assert Whole(1, 8, log=True).suggest(Noted(), "a") == ("suggest_int", "a", 1, 8, {"log": True})
+    assert Choice(("r", "z")).suggest(Noted(), "a") == ("suggest_categorical", "a", ("r", "z"), {})
 
 
 class Reported:
