@@ -12,11 +12,9 @@ import podium
 from peers import peer
 from podium import LambdaMART, PodiumError, RankBoost, RankSVM, evaluate, make_search, tune
 from podium.boosting import Monitor
-from podium.rankers import RANKERS
-from podium.tuning import SPACES, Choice, Real, Tuning, TuningTrial, Whole, parameter_search
+from podium.tuning import Choice, Real, Tuning, TuningTrial, Whole, parameter_search
 from podium.tuning.held_out import query_folds
 from podium.tuning.pruning import PRUNED, REPORT_EVERY, PrunedMonitor
-from podium.tuning.settings_file import settings_text
 
 optuna = peer("optuna")
 
@@ -42,34 +40,6 @@ def search(data, ranker=None, **options):
     """A quick search."""
     given = {"space": SPACE, "n_trials": 4, **options}
     return tune(RankBoost(12) if ranker is None else ranker, data.X, data.y, qid=data.qid, **given)
-
-
-def test_every_search_space_lies_within_the_bounds_of_its_ranker():
-    for name, space in SPACES.items():
-        own = RANKERS[name]().get_params(deep=False)
-        for parameter, one in space.items():
-            ends = one.values if isinstance(one, Choice) else (one.low, one.high)
-            for value in ends:
-                RANKERS[name](**{parameter: value})._check_trainable()
-            unset = own[parameter] is None
-            assert unset or own[parameter] in one, f"the default of {name}.{parameter} is outside its range"
-
-
-def test_every_ranker_with_parameters_of_its_own_has_a_space():
-    without = {"PreferenceRegression", "VectorSimilarity", "AdaBoostOR", "BaggingOR", "ORStump", "ExtendedBinary"}
-    without |= {"OrdinalThresholds", "ImportedTrees", "ImportedLinear"}
-    assert set(RANKERS) - set(SPACES) == without
-
-
-def test_the_document_lists_every_search_space():
-    from pathlib import Path
-
-    text = (Path(__file__).parents[1] / "docs" / "tuning.md").read_text("utf-8")
-    for name, space in SPACES.items():
-        for parameter, one in space.items():
-            assert any(f"`{name}`" in line and f"`{parameter}` {one}" in line for line in text.splitlines()), (
-                f"docs/tuning.md must say of {name}: `{parameter}` {one}"
-            )
 
 
 def test_the_first_trial_has_the_rankers_own_parameters(data):
@@ -162,22 +132,6 @@ def test_a_settings_file_holds_ranker_and_parameters(data, tmp_path):
     assert (tmp_path / "best.toml").read_text("utf-8") == result.toml()
 
 
-def test_settings_are_read_back_as_they_were():
-    given = {
-        "whole": 3, "array": np.int64(4), "real": 0.1, "small": 1e-5, "large": 1e300, "text": 'a "b"\n\\\x7f é',
-        "yes": True, "no": np.bool_(False), "list": [1, -1, 0], "names": ("a", "b"), "float": np.float32(0.5),
-        "a b": 1,
-    }  # fmt: skip
-    read = tomllib.loads(settings_text("R", {**given, "none": None}, ("one", "two")))
-    assert read["ranker"] == "R"
-    assert read["parameters"] == {**given, "names": ["a", "b"]}
-    assert type(read["parameters"]["real"]) is float
-    infinite = tomllib.loads(settings_text("R", {"a": np.inf, "b": -np.inf, "c": np.nan}))["parameters"]
-    assert str(infinite) == "{'a': inf, 'b': -inf, 'c': nan}"
-    with pytest.raises(PodiumError, match="A settings file holds numbers, strings"):
-        settings_text("R", {"a": object()})
-
-
 def test_a_search_goes_on_from_its_file_as_if_it_had_not_stopped(data, tmp_path):
     whole = search(data, n_trials=6)
     first = search(data, n_trials=2, storage=tmp_path / "trials")
@@ -249,19 +203,6 @@ def test_a_pruned_trial_is_never_the_best():
     trials = TuningTrial(1, {}, 0.5, False, 3, 1.0), TuningTrial(2, {}, 0.9, True, 5, 1.0)
     result = Tuning("RankBoost", "map", True, trials, 2, {})
     assert (result.best.number, result.best_parameters) == (1, {"n_estimators": 3})
-
-
-class Noted:
-    """A trial that returns what it is asked for."""
-
-    def __getattr__(self, way):
-        return lambda *given, **options: (way, *given, options)
-
-
-def test_ranges_are_asked_for_as_they_are():
-    assert Real(1.0, 2.0).suggest(Noted(), "a") == ("suggest_float", "a", 1.0, 2.0, {"log": False})
-    assert Whole(1, 8, log=True).suggest(Noted(), "a") == ("suggest_int", "a", 1, 8, {"log": True})
-    assert Choice(("r", "z")).suggest(Noted(), "a") == ("suggest_categorical", "a", ("r", "z"), {})
 
 
 class Reported:
@@ -366,21 +307,6 @@ def test_bad_input_is_refused_in_a_sentence(data, valid):
 def test_a_measure_without_a_value_is_refused(data):
     with pytest.warns(UserWarning, match="undefined"), pytest.raises(PodiumError, match="has no value on the held-out"):
         tune(RankSVM, data.X, -1.0 - data.y, qid=data.qid, measure="map", n_trials=1)
-
-
-def test_ranges_know_their_values():
-    assert 0.5 in Real(0.0, 1.0)
-    assert 1 in Real(0.0, 1.0)
-    assert 1.5 not in Real(0.0, 1.0)
-    assert True not in Real(0.0, 1.0)
-    assert "auto" not in Real(0.0, 1.0)
-    assert 3 in Whole(1, 3)
-    assert 0 not in Whole(1, 3)
-    assert 1.5 not in Whole(1, 3)
-    assert None not in Whole(1, 3)
-    assert True not in Whole(0, 3)
-    assert "r" in Choice(("r",))
-    assert str(Whole(1, 3, log=True)) == "1 to 3, integers, log"
 
 
 def test_a_missing_optuna_is_named(data, monkeypatch):
