@@ -1,4 +1,4 @@
-"""Tuning: trials by a seed, resumed or not, pruned by the Monitor, every search space within its ranker's bounds."""
+"""Tuning: trials by a seed, resumed or not, pruned by the Monitor, ended by Ctrl-C."""
 
 import json
 import signal
