@@ -316,9 +316,13 @@ def test_a_missing_optuna_is_named(data, monkeypatch):
 
 
 def test_optuna_is_as_loud_as_before(data):
-    level = optuna.logging.get_verbosity()
-    search(data, n_trials=1)
-    assert optuna.logging.get_verbosity() == level
+    before = optuna.logging.get_verbosity()
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    try:
+        search(data, n_trials=1)
+        assert optuna.logging.get_verbosity() == optuna.logging.WARNING
+    finally:
+        optuna.logging.set_verbosity(before)
 
 
 def test_results_as_values_and_frames(data):
