@@ -1,0 +1,84 @@
+"""Search spaces within the bounds of their rankers, listed in the documents; settings files that are read back."""
+
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from podium import PodiumError
+from podium.rankers import RANKERS
+from podium.tuning import SPACES, Choice, Real, Whole
+from podium.tuning.settings_file import settings_text
+
+pytestmark = pytest.mark.plain
+
+
+def test_every_search_space_lies_within_the_bounds_of_its_ranker():
+    for name, space in SPACES.items():
+        own = RANKERS[name]().get_params(deep=False)
+        for parameter, one in space.items():
+            ends = one.values if isinstance(one, Choice) else (one.low, one.high)
+            for value in ends:
+                RANKERS[name](**{parameter: value})._check_trainable()
+            unset = own[parameter] is None
+            assert unset or own[parameter] in one, f"the default of {name}.{parameter} is outside its range"
+
+
+def test_every_ranker_with_parameters_of_its_own_has_a_space():
+    without = {"PreferenceRegression", "VectorSimilarity", "AdaBoostOR", "BaggingOR", "ORStump", "ExtendedBinary"}
+    without |= {"OrdinalThresholds", "ImportedTrees", "ImportedLinear"}
+    assert set(RANKERS) - set(SPACES) == without
+
+
+def test_the_document_lists_every_search_space():
+    text = (Path(__file__).parents[1] / "docs" / "tuning.md").read_text("utf-8")
+    for name, space in SPACES.items():
+        for parameter, one in space.items():
+            assert any(f"`{name}`" in line and f"`{parameter}` {one}" in line for line in text.splitlines()), (
+                f"docs/tuning.md must say of {name}: `{parameter}` {one}"
+            )
+
+
+def test_settings_are_read_back_as_they_were():
+    given = {
+        "whole": 3, "array": np.int64(4), "real": 0.1, "small": 1e-5, "large": 1e300, "text": 'a "b"\n\\\x7f é',
+        "yes": True, "no": np.bool_(False), "list": [1, -1, 0], "names": ("a", "b"), "float": np.float32(0.5),
+        "a b": 1,
+    }  # fmt: skip
+    read = tomllib.loads(settings_text("R", {**given, "none": None}, ("one", "two")))
+    assert read["ranker"] == "R"
+    assert read["parameters"] == {**given, "names": ["a", "b"]}
+    assert type(read["parameters"]["real"]) is float
+    infinite = tomllib.loads(settings_text("R", {"a": np.inf, "b": -np.inf, "c": np.nan}))["parameters"]
+    assert str(infinite) == "{'a': inf, 'b': -inf, 'c': nan}"
+    with pytest.raises(PodiumError, match="A settings file holds numbers, strings"):
+        settings_text("R", {"a": object()})
+
+
+class Noted:
+    """A trial that returns what it is asked for."""
+
+    def __getattr__(self, way):
+        return lambda *given, **options: (way, *given, options)
+
+
+def test_ranges_are_asked_for_as_they_are():
+    assert Real(1.0, 2.0).suggest(Noted(), "a") == ("suggest_float", "a", 1.0, 2.0, {"log": False})
+    assert Whole(1, 8, log=True).suggest(Noted(), "a") == ("suggest_int", "a", 1, 8, {"log": True})
+    assert Choice(("r", "z")).suggest(Noted(), "a") == ("suggest_categorical", "a", ("r", "z"), {})
+
+
+def test_ranges_know_their_values():
+    assert 0.5 in Real(0.0, 1.0)
+    assert 1 in Real(0.0, 1.0)
+    assert 1.5 not in Real(0.0, 1.0)
+    assert True not in Real(0.0, 1.0)
+    assert "auto" not in Real(0.0, 1.0)
+    assert 3 in Whole(1, 3)
+    assert 0 not in Whole(1, 3)
+    assert 1.5 not in Whole(1, 3)
+    assert None not in Whole(1, 3)
+    assert True not in Whole(0, 3)
+    assert "r" in Choice(("r",))
+    assert str(Whole(1, 3, log=True)) == "1 to 3, integers, log"
