@@ -190,7 +190,15 @@ def test_drops_do_not_hang_on_order_or_on_other_features():
     alone = permutation_importance(model, DATA.X, DATA.y, qid=DATA.qid, features=["f2", 0])
     assert {one.name: one for one in alone.drops} == {name: found[name] for name in ("f0", "f2")}
     other = permutation_importance(model, DATA.X, DATA.y, qid=DATA.qid, random_state=1)
-    assert other.drops != found.drops
+    assert [one.drop for one in other.drops] != [one.drop for one in found.drops]
+
+
+def test_what_tells_queries_apart_but_not_their_rows_loses_nothing():
+    X = np.column_stack([DATA.X[:, 0], DATA.qid])
+    model = PreferenceRegression().fit(X, DATA.y + DATA.qid, qid=DATA.qid)
+    assert abs(model.coef_[1]) > 0
+    found = permutation_importance(model, X, DATA.y, qid=DATA.qid, features=[1])
+    assert found.drops[0].drop == pytest.approx(0.0, abs=1e-12)
 
 
 def test_unused_features_lose_nothing_and_rankers_of_no_sum_are_measured_too():

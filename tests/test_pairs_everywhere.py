@@ -101,6 +101,13 @@ def test_labels_and_pairs_of_an_evaluation_set_serve_their_own_measures():
         assert history["pair_loss"][number] == pytest.approx(loss(pairs, scores, 0.5))
 
 
+def test_pairs_of_an_evaluation_set_need_no_queries_beside_labels_with_some():
+    data = podium.make_search(8, docs_per_query=6, random_state=0)
+    sets = {"eval_set": [(data.X[:5], None)], "eval_pairs": [([0, 1], [2, 3])]}
+    model = RankBoost(2).fit(data.X, data.y, qid=data.qid, **sets)
+    assert len(model.evals_result_["validation_0"]["pair_loss"]) == 2
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
@@ -301,6 +308,7 @@ def test_unknown_ids_and_other_mistakes_on_the_command_line(files, tmp_path):
     ("name", "text", "message"),
     [
         ("p.csv", "better,looser\na,b\n", "there is no column 'worse'"),
+        ("p.csv", "a,b,c,d\n1,2,3,4\n", "there is no column 'better' among a, b, c, d"),
         ("p.csv", "better,worse\na,\n", "must name an item in every row, but row 1 has none"),
         ("p.csv", "better,worse,weight\na,b,0\n", "the weight in row 1 must be positive and finite; got 0.0"),
         ("p.txt", "a b 1\nc d\n", "the line has no weight; give every line one, or no line"),
