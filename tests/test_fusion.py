@@ -292,6 +292,7 @@ def test_of_many_other_documents_some_are_drawn(monkeypatch):
 @pytest.mark.plain
 def test_the_best_setting_is_chosen_by_the_direction_of_the_measure():
     settings = learned.SETTINGS
+    assert len(set(settings)) == 8
     values = [{one: np.array([0.1 * number, np.nan]) for number, one in enumerate(settings)}]
     assert learned._best(values, parse_measure("map")) == settings[-1]
     assert learned._best(values, parse_measure("pair_loss")) == settings[0]
