@@ -168,6 +168,17 @@ def test_measures_of_scores_equal_those_of_the_run(depth, decimals):
 
 
 @pytest.mark.plain
+def test_scores_equal_in_single_precision_are_ties():
+    runs, qrels = made_runs()
+    candidates = gather(runs)
+    scores = 1 - 1e-12 * candidates.document
+    found = JudgedScores(candidates, qrels).measure(scores, [parse_measure("map")], None)["map"].values
+    run = candidates.named(candidates.coded_run(scores[::-1], None))
+    expected = evaluate_run(qrels, run._replace(score=np.ones(len(run.score))), measures="map", n_resamples=0)
+    np.testing.assert_allclose(found, list(expected.per_query("map").values()))
+
+
+@pytest.mark.plain
 def test_unanswered_and_unjudged_queries_are_not_measured():
     runs, qrels = made_runs()
     more = Qrels(np.append(qrels.qid, "q9"), np.append(qrels.docid, "d1"), np.append(qrels.relevance, 1))
@@ -281,6 +292,7 @@ def test_of_many_other_documents_some_are_drawn(monkeypatch):
 @pytest.mark.plain
 def test_the_best_setting_is_chosen_by_the_direction_of_the_measure():
     settings = learned.SETTINGS
+    assert len(set(settings)) == 8
     values = [{one: np.array([0.1 * number, np.nan]) for number, one in enumerate(settings)}]
     assert learned._best(values, parse_measure("map")) == settings[-1]
     assert learned._best(values, parse_measure("pair_loss")) == settings[0]
