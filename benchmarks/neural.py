@@ -81,7 +81,7 @@ def factored(docs, queries, repeat):
 
     fit(1)
     few, many, matrix, single = best_of(repeat, lambda: fit(1), lambda: fit(11), by_matrix, pair_by_pair)
-    ours, single = (many - few) / 10, single * queries
+    ours, single = max(1e-6, (many - few) / 10), single * queries
     n_pairs = sum(len(better) for better, _ in lists)
     print(f"{queries} queries of {docs} documents, {n_pairs} pairs, seconds of an epoch:")
     print(f"| one gradient per document | {ours:.4f} | 1 |")

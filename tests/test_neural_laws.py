@@ -322,7 +322,7 @@ class TestEstimators:
         rows = [np.repeat(np.flatnonzero(d.qid == q), times[d.qid == q]) for q, _ in copies]
         ids = np.repeat(np.arange(len(copies)), [len(own) for own in rows])
         every = np.concatenate(rows)
-        ranker = {"hidden": (4,), "optimizer": "sgd", "learning_rate": 0.01, "batch_size": 99, "pair_weight": "pairs"}
+        ranker = {"hidden": (4,), "optimizer": "sgd", "learning_rate": 0.01, "batch_size": 99, "dropout": 0.0}
         weighted = RankNet(5, **ranker).fit(d.X, d.y, qid=d.qid, sample_weight=times, query_weight=often)
         repeated = RankNet(5, **ranker).fit(d.X[every], d.y[every], qid=ids)
         np.testing.assert_allclose(weighted.predict(d.X), repeated.predict(d.X), rtol=1e-3, atol=1e-4)

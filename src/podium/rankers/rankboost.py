@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from os import PathLike
@@ -305,7 +306,7 @@ def generalization_bound(n_low: int, n_high: int, n_rounds: int, dimension: int,
     """
     if min(n_low, n_high, n_rounds) < 1 or dimension < 2 or not 0 < delta < 1:
         raise PodiumError("The bound needs samples and rounds of at least 1, dimension >= 2 and 0 < delta < 1.")
-    complexity = 2 * (dimension + 1) * (n_rounds + 1) * np.log2(np.e * (n_rounds + 1))
+    complexity = 2 * (dimension + 1) * (n_rounds + 1) * np.log2(math.e * (n_rounds + 1))
     total = 0.0
     for size in (n_low, n_high):
         capacity = complexity * (np.log(2 * size / complexity) + 1)
