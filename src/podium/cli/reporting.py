@@ -11,7 +11,9 @@ import numpy as np
 from podium._validation import PodiumError
 from podium.cli.files import load_ranker, load_table, named_columns
 from podium.cli.options import Source
+from podium.diagnosis import doctor
 from podium.model_file import check_writable
+from podium.readers import RankingTable
 from podium.report.page import report
 
 
@@ -34,12 +36,19 @@ def report_file(
         measures=measures,
         title=title,
         feature_names=names,
+        findings=_findings(table),
         files=[model_file, source.file],
         commands=[_command(model_file, source, output, measures, title, random_state)],
         random_state=random_state,
     )
     page.save(output)
     print(f"{output}: {output.stat().st_size / 1e6:.1f} MB, the rankings of {page.n_shown:,} queries")
+
+
+def _findings(table: RankingTable) -> list[str]:
+    """Return what the doctor finds in the data, a sentence each."""
+    found = doctor(named_columns(table), np.asarray(table.y), qid=table.qid, n_jobs=-1)
+    return [finding.sentence for finding in found.findings]
 
 
 def _command(

@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from rich.table import Table
 
-from podium._sparse import is_sparse
-from podium._types import Features, Json, MatrixLike, PairsLike
+from podium._types import Json, MatrixLike, PairsLike
 from podium._validation import Array, PodiumError
-from podium.data import FeedbackSummary, PairSummary, RankingData, summarize, summarize_pairs
+from podium.data import FeedbackSummary, PairSummary, RankingData, column_facts, summarize, summarize_pairs
 from podium.evaluation.results import plain_text, table_of
 from podium.explain import names_or_numbers
 
@@ -123,7 +122,7 @@ def describe(
         raise PodiumError("There is nothing to learn from: give labels y, pairs, or both.")
     data = RankingData.from_arrays(X, y, qid=qid, group=group, pairs=pairs, items=items)
     sizes = data.queries.sizes
-    missing, constant = _feature_facts(data.features)
+    facts = column_facts(data.features)
     names = names_or_numbers(feature_names or data.feature_names, data.features.shape[1])
     values, counts = np.unique(np.empty(0) if data.labels is None else data.labels, return_counts=True)
     known = zip(values[::-1].tolist(), counts[::-1].tolist(), strict=True) if len(values) <= 100 else ()
@@ -133,8 +132,8 @@ def describe(
         labels=dict(known),
         label_range=_range_of(data.labels),
         n_features=data.features.shape[1],
-        missing_share=float(np.mean(missing)),
-        constant_features=[name for name, flat in zip(names, constant, strict=True) if flat],
+        missing_share=float(np.mean(facts.missing / facts.n_rows)),
+        constant_features=[name for name, flat in zip(names, facts.constant, strict=True) if flat],
         pairs=summarize_pairs(data),
     )
 
@@ -154,22 +153,6 @@ def _pair_rows(pairs: PairSummary) -> list[list[str]]:
         ["rows that pairs name", f"{pairs.named_rows:,}, {groups}"],
         *([["pairs across queries", f"{pairs.across_queries:,}"]] if pairs.across_queries else []),
     ]
-
-
-def _feature_facts(features: Features) -> tuple[Array, Array]:
-    """Share of missing values and whether all rows are alike, for each feature."""
-    n_rows, n_features = features.shape
-    missing, constant = np.empty(n_features), np.empty(n_features, bool)
-    for j in range(n_features):
-        if is_sparse(features):
-            stored = features.data[features.indptr[j] : features.indptr[j + 1]]
-        else:
-            stored = features[:, j]
-        present = stored[~np.isnan(stored)]
-        missing[j] = 1 - len(present) / n_rows
-        alike = len(present) == 0 or present.min() == present.max()
-        constant[j] = alike and len(present) in (0, n_rows)
-    return missing, constant
 
 
 def _named(names: list[str]) -> str:
