@@ -74,7 +74,7 @@ def test_the_first_sentence_of_each_parameter_is_taken():
 def test_rankers_are_named_in_any_case(text):
     assert ranker_name(text) == "LambdaMART"
     assert ranker_name("rankboost+") == "RankBoostPlus"
-    assert matching_rankers("lam") == ["LambdaMART"]
+    assert matching_rankers("lam") == ["LambdaMART", "LambdaRank"]
     with pytest.raises(PodiumError, match=r"There is no ranker 'Lambda' \(did you mean LambdaMART\?\); `podium rank"):
         ranker_name("Lambda")
     with pytest.raises(PodiumError, match=r"There is no ranker 'x'; `podium rankers` lists all\."):
@@ -220,7 +220,7 @@ def test_values_without_a_form_in_toml_stand_as_comments():
     text = run_settings.to_toml("RankBoost", given, None)
     assert (
         text
-        == 'ranker = "RankBoost"\n\n[parameters]\na = "None"\nb = [1, "x"]\n# c: not a plain value\ne = 0.5\nf = true'
+        == 'ranker = "RankBoost"\n\n[parameters]\na = "None"\nb = [1, "x"]\n# c: not a plain value\ne = 0.5\nf = true\n'
     )
 
 

@@ -22,7 +22,8 @@ def show_info(path: Path, as_json: bool, as_toml: bool) -> None:
     """Print what a model file holds: for people, as JSON, or as a TOML file that `podium train --config` takes."""
     model, content, run = load(path), read_model(path), read_run(path)
     if as_toml:
-        print(to_toml(type(model).__name__, model.get_params(deep=False), None if run is None else run["command"]))
+        command = None if run is None else run["command"]
+        print(to_toml(type(model).__name__, model.get_params(deep=False), command), end="")
         return
     facts = {
         "file": str(path), "bytes": path.stat().st_size, "protocol": content["protocol"], "podium": content["podium"],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import sys
 import tomllib
@@ -10,14 +9,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from podium._validation import FormatError, near_matches
 from podium.cli.options import Source, setting
 from podium.cli.ranker_table import DEFAULT_RANKER, ranker_name
 from podium.model_file import Column, Content, Scalar, Schema, Value, read_model
 from podium.rankers import RANKERS, Estimator
 from podium.rankers.other_spellings import check_parameter_names
+from podium.tuning.settings_file import settings_text
 
 RUN = Schema(
     Scalar("command", str),
@@ -84,31 +82,11 @@ def read_run(path: Path) -> dict[str, Any] | None:
 
 
 def to_toml(ranker: str, parameters: dict[str, Value], command: str | None) -> str:
-    """Return a run as `read_config` reads it; parameters that have no form in TOML are left out, as comments."""
-    lines = [f"# {command}"] if command else []
-    lines += [f"ranker = {json.dumps(ranker)}", "", "[parameters]"]
-    for name, value in parameters.items():
-        if name == "verbose":  # changes no model
-            continue
-        text = _toml_value(value)
-        lines.append(f"{name} = {text}" if text is not None else f"# {name}: not a plain value")
-    return "\n".join(lines)
+    """Return a run as `read_config` reads it."""
+    kept = {name: value for name, value in parameters.items() if name != "verbose"}  # which changes no model
+    return settings_text(ranker, kept, () if command is None else (command,))
 
 
 def _from_toml(value: Any) -> Any:
     """Return a value with None for its word."""
     return WORDS.get(value, value) if isinstance(value, str) else value
-
-
-def _toml_value(value: Any) -> str | None:
-    """Return a plain value as TOML has it; None for others."""
-    if isinstance(value, np.ndarray | tuple):
-        value = list(value.tolist() if isinstance(value, np.ndarray) else value)
-    if isinstance(value, list):
-        parts = [_toml_value(one) for one in value]
-        return None if None in parts else f"[{', '.join(str(part) for part in parts)}]"
-    if value is None:
-        return '"None"'
-    if isinstance(value, bool | int | str):
-        return json.dumps(value, ensure_ascii=False)
-    return repr(float(value)) if isinstance(value, float | np.floating) else None

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from podium._validation import PodiumError
-
+NOTHING = '"None"'
+"""How None is written, which `podium train --config` reads as such."""
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -22,23 +22,27 @@ def settings_text(ranker: str, parameters: Mapping[str, Any], comments: tuple[st
     ----------
     ranker : str
     parameters : mapping of str to value
-        Numbers, strings, truth values, and lists of these; None, which TOML lacks, is left out.
+        Numbers, strings, truth values, lists of these, and None, for which TOML has no word and which is written as
+        one; others are left out, as comments.
     comments : tuple of str
         Lines on top.
     """
     lines = [f"# {line}" for line in comments]
     lines += [f"ranker = {_text(ranker)}", "", "[parameters]"]
-    lines += [f"{_key(name)} = {_text(value)}" for name, value in parameters.items() if value is not None]
+    lines += [_line(name, _text(value)) for name, value in parameters.items()]
     return "\n".join(lines) + "\n"
 
 
-def _key(name: str) -> str:
-    """Return a name as a key."""
-    return name if _BARE_KEY.fullmatch(name) else json.dumps(name)
+def _line(name: str, text: str | None) -> str:
+    """Return the line of a parameter."""
+    key = name if _BARE_KEY.fullmatch(name) else json.dumps(name)
+    return f"# {key}: not a plain value" if text is None else f"{key} = {text}"
 
 
-def _text(value: Any) -> str:
-    """Return a value as TOML writes it."""
+def _text(value: Any) -> str | None:
+    """Return a value as TOML writes it; None for what is no plain value."""
+    if value is None:
+        return NOTHING
     if isinstance(value, bool | np.bool_):
         return "true" if value else "false"
     if isinstance(value, int | np.integer):
@@ -48,8 +52,9 @@ def _text(value: Any) -> str:
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, list | tuple | np.ndarray):
-        return f"[{', '.join(_text(one) for one in value)}]"
-    raise PodiumError(f"A settings file holds numbers, strings, truth values and lists of these; got {value!r}.")
+        parts = [_text(one) for one in value]
+        return None if None in parts else f"[{', '.join(map(str, parts))}]"
+    return None
 
 
 def _decimal(value: float) -> str:
