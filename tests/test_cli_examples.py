@@ -36,7 +36,7 @@ def write_runs(folder):
     rng = np.random.default_rng(0)
     judged = [(query, doc, int(rng.random() < 0.3)) for query in range(12) for doc in range(20)]
     (folder / "qrels.txt").write_text("".join(f"{query} 0 d{doc} {grade}\n" for query, doc, grade in judged))
-    for name in ("run.txt", "a.run", "b.run"):
+    for name in ("run.txt", "a.run", "b.run", "c.run"):
         scores = sorted((query, -grade - rng.normal(), doc) for query, doc, grade in judged)
         lines = [f"{query} Q0 d{doc} {place} {-score} {name}\n" for place, (query, score, doc) in enumerate(scores, 1)]
         (folder / name).write_text("".join(lines))

@@ -248,7 +248,7 @@ def test_shells_complete_the_names_of_rankers():
     asked = {"_PODIUM_COMPLETE": "complete_bash", "COMP_WORDS": "podium rankers Lam", "COMP_CWORD": "2"}
     code = "import sys; from podium.cli import main; sys.argv = ['podium']; main()"
     said = subprocess.run([sys.executable, "-c", code], env={**os.environ, **asked}, capture_output=True, text=True)
-    assert said.stdout.split() == ["LambdaMART"]
+    assert said.stdout.split() == ["LambdaMART", "LambdaRank"]
 
 
 @pytest.mark.parametrize(

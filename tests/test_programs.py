@@ -60,6 +60,7 @@ SMALL = {
         [f"12 made queries, {name} # rows # s # s cpu # MB 12 queries shown" for name in ("RankBoost", "LambdaMART")],
     ),
     "blending.py": (["--rows", 200, "--longest", 25], ["25 # # #"]),
+    "doctor.py": (["times", "--rows", 600, "--features", 5, "--threads", 1], ["peak memory # GiB"]),
     "exports.py": (
         ["--trees", 3, "--leaves", 5, "--rows", 40],
         ["3 trees of 5 leaves", "certify 40 rows", *(f"{name} # # #" for name in ("ranklib", "lightgbm", "scorecard"))],
@@ -188,7 +189,7 @@ def test_benchmark_of_lambdamart_prints_its_figures(what, patterns, run):
     lines_with(run("benchmarks/lambdamart.py", what, *TINY, *more), *patterns)
 
 
-def test_demo_goes_from_a_csv_file_to_an_explained_model_step_by_step(run):
+def test_demo_goes_from_a_csv_file_to_an_explained_model_step_by_step(run, tmp_path):
     peer("pyarrow")
     text = run("examples/demo.py", "--queries", 60)
     steps = re.findall(r"^== (\w+)", text, re.M)
@@ -196,7 +197,7 @@ def test_demo_goes_from_a_csv_file_to_an_explained_model_step_by_step(run):
     lines_with(text, "watched ndcg@10 of valid.csv: best after round #", "ndcg@10 #", "Done in # s")
     places = [text.rindex(name) for name in (" lambdamart.podium ", " best-feature.podium ")]
     assert places == sorted(places), "the leaderboard has the trees above a single feature"
-    assert Path("build/demo/report.html").stat().st_size > 10_000
+    assert (tmp_path / "build" / "demo" / "report.html").stat().st_size > 10_000
     assert re.search(r"^Why document 2 stands (above|below) document 1: ", text, re.M)
 
 
@@ -265,6 +266,11 @@ def test_experiments_on_nets_print_their_tables(run, shared_data, tmp_path):
     text = run("experiments/neural.py", "quality", shared_data("mq2008"), *few)
     lines_with(text, "| LambdaRank | # | # to # |", "| blend | LambdaMART | # ± # |", "| distilled | RankNet | # ± # |")
     assert json.loads((tmp_path / "kept.json").read_text())["quality"]["ndcg"]["RankNet"] > 0.5
+
+
+def test_benchmark_of_fusion_prints_settings_and_seconds(run, shared_data):
+    text = run("benchmarks/fusion.py", shared_data("trec-robust03"), "--runs", 2, "--threads", 1)
+    lines_with(text, "seed 0: settings", "reading # s, fusing and writing # s; # s of processors")
 
 
 def test_experiment_on_ordinal_sets_prints_the_paper_beside(run, shared_data):

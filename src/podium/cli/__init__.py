@@ -313,7 +313,10 @@ def doctor_command(
     query_sizes: Sizes = None,
     as_json: Json = False,
 ) -> None:
-    """Say what is wrong with data before anything is learned from them, and what to do about it."""
+    """Say what is wrong with data before anything is learned from them, and what to do about it.
+
+    podium doctor train.txt test.txt
+    """
     from podium.cli.examining import examine
 
     examine(Source(file, file_format, label, qid, query_sizes), test, pairs, as_json)

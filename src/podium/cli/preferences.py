@@ -71,7 +71,7 @@ def evaluate_pairs(
 ) -> None:
     """Measure a file of scores against a file of pairs, by those of the measures that pairs define."""
     if len(rankings) != 1:
-        raise PodiumError(f"Give one file of scores to be measured against --pairs; got {len(rankings)}.")
+        raise PodiumError(f"Give a file of scores, and only one, to be measured against --pairs; got {len(rankings)}.")
     [scores] = rankings
     table, items = load_items(source, PairOptions(path))
     pairs, given = read_item_pairs(path, ids=items is not None), read_scores(scores)

@@ -29,7 +29,8 @@ class QueryMarks(NamedTuple):
         """Mark queries; `labels` are of grouped rows."""
         query = np.repeat(np.arange(len(queries)), queries.sizes)
         ordered = labels[np.lexsort((labels, query))]  # sums must not depend on the order of rows
-        return cls(queries.ids, queries.sizes, np.add.reduceat(ordered, queries.offsets[:-1]))
+        with np.errstate(over="ignore", invalid="ignore"):  # labels may be as large as floats are
+            return cls(queries.ids, queries.sizes, np.add.reduceat(ordered, queries.offsets[:-1]))
 
     def cut(self, other: QueryMarks) -> list[object]:
         """Return the ids of queries that both have with other rows."""

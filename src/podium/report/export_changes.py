@@ -40,4 +40,4 @@ def export_report(
     rows = model._check_rows(X)
     dense = dense_rows(rows)
     query, _ = check_queries(qid, None, len(dense))
-    return certify(model._exported(), dense, model.predict(X), query, format, **options)
+    return certify(model._export_record(), dense, model._export_values(rows), query, format, **options)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,10 +26,9 @@ EXTREMES = 10
 
 def data_facts(judged: JudgedRows, findings: Sequence[str]) -> dict[str, Json]:
     """Return what the rows are: the lines of `describe`, how many rows each label has, and sizes of queries."""
-    found = describe(judged.features, judged.labels, qid=judged.codes)
-    flat = [judged.feature_names[int(number) - 1] for number in found.constant_features]
+    found = describe(judged.features, judged.labels, qid=judged.codes, feature_names=judged.feature_names)
     return {
-        "lines": [list(line) for line in replace(found, constant_features=flat).lines()],
+        "lines": [list(line) for line in found.lines()],
         "grades": [[label, count] for label, count in reversed(found.labels.items())],
         "sizes": histogram(judged.sizes.astype(float)),
         "findings": list(map(str, findings)),

@@ -128,6 +128,13 @@ _RANKING_TREE: Space = {
     "leafrank_depth": Whole(1, 8),
     "min_child_weight": Real(1.0, 100.0, log=True),
 }
+_REGION_DEPTH = Choice(("auto", 1, 2, 3, 5, 8))
+_NET: Space = {
+    "learning_rate": Real(3e-4, 0.03, log=True),
+    "dropout": Real(0.0, 0.7),
+    "batch_size": Whole(4, 64, log=True),
+    "scale": Choice(("gauss", "log1p", "standard")),
+}
 _FOREST: Space = {
     "leafrank_depth": Whole(2, 16),
     "min_child_weight": Real(1.0, 50.0, log=True),
@@ -151,8 +158,15 @@ SPACES: Mapping[str, Space] = {
     "RankSVM": {"C": Real(1e-4, 1e3, log=True), "pair_weight": _PAIR_WEIGHT},
     "RankRLS": {"alpha": Real(1e-4, 1e3, log=True), "pair_weight": _PAIR_WEIGHT},
     "PlugInRanker": {"C": Real(1e-3, 1e4, log=True)},
-    "TreeRank": _RANKING_TREE,
-    "RankOver": _RANKING_TREE,
+    "RSRank": {
+        "alpha": Real(1e-4, 1.0, log=True),
+        "importance": Choice(("gain", "ndcg", "none")),
+        "delta": Real(0.1, 10.0, log=True),
+    },
+    "RankNet": _NET,
+    "LambdaRank": _NET,
+    "TreeRank": {**_RANKING_TREE, "leafrank_depth": _REGION_DEPTH},
+    "RankOver": {**_RANKING_TREE, "leafrank_depth": _REGION_DEPTH},
     "CRank": _RANKING_TREE,
     "TreeRankForest": _FOREST,
     "TreeRankTournament": _FOREST,
