@@ -75,7 +75,9 @@ def test_rankers_are_named_in_any_case(text):
     assert ranker_name(text) == "LambdaMART"
     assert ranker_name("rankboost+") == "RankBoostPlus"
     assert matching_rankers("lam") == ["LambdaMART", "LambdaRank"]
-    with pytest.raises(PodiumError, match=r"no ranker 'Lambda' \(did you mean LambdaRank or LambdaMART\?\); `podium rank"):
+    with pytest.raises(
+        PodiumError, match=r"no ranker 'Lambda' \(did you mean LambdaRank or LambdaMART\?\); `podium rank"
+    ):
         ranker_name("Lambda")
     with pytest.raises(PodiumError, match=r"There is no ranker 'x'; `podium rankers` lists all\."):
         ranker_name("x")
