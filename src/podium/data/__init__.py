@@ -30,6 +30,8 @@ from podium.data.ranking_data import (
     group_rows,
     hash_features,
     row_keys,
+    salted,
+    told_apart,
     warn_of_one_query,
 )
 
@@ -56,6 +58,8 @@ __all__ = [
     "make_search",
     "read_features",
     "row_keys",
+    "salted",
     "summarize",
+    "told_apart",
     "warn_of_one_query",
 ]
