@@ -59,7 +59,8 @@ class Logistic(Loss):
 
     def flat_reason(self) -> str | None:
         """Say why nothing tells rows apart; None where something does."""
-        return None if np.ptp(self.sign) else "the logistic losses need labels above 0 and labels that are not"
+        kinds = self.exchange.largest(np.array([self.positive.any(), not self.positive.all()]))
+        return None if kinds.all() else "the logistic losses need labels above 0 and labels that are not"
 
 
 class BalancedLogistic(Logistic):

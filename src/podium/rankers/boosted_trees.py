@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from os import PathLike
@@ -79,7 +79,7 @@ class TreeRanker(Ranker, Boosted[TreeRound]):
         start = self._start_after(init_model, loss)
         boosting = self._make_boosting(data, loss, start, threads, seed)
         sets, measures = self._evaluation_sets(evals, threads, start.scores)
-        why = partial(self._why_nothing_was_learned, data, loss)
+        why = partial(self._why_nothing_was_learned, data.features.shape[0], loss.flat_reason)
         self._boost(boosting, sets, measures, self._rounds_before(init_model), data, why, start.content)
         self.base_model_, self.base_score_ = start
         self.seed_ = seed
@@ -213,10 +213,9 @@ class TreeRanker(Ranker, Boosted[TreeRound]):
         self._keep(TreeRefit(data, loss, trees, scores, newton, decay).run(), len(trees))
         return self
 
-    def _why_nothing_was_learned(self, data: RankingData, loss: Loss, reason: str) -> str:
+    def _why_nothing_was_learned(self, n_rows: int, flat_reason: Callable[[], str | None], reason: str) -> str:
         """Say why the first round found no split."""
-        n_rows, least = data.features.shape[0], self.min_child_samples
-        flat = loss.flat_reason()
+        least, flat = self.min_child_samples, flat_reason()
         if flat is not None:
             return f"these labels teach nothing, since {flat}"
         if n_rows < 2 * least:

@@ -178,7 +178,7 @@ class LambdaMART(TreeRanker):
         truncation, normalize = self._pairs_and_scale()
         options: dict[str, Any] = {"normalize": normalize, "gain": self.gain, "n_threads": threads}
         parts: list[Loss] = []
-        for part in feedback_of(data, contradictions=self.contradictions).parts:
+        for part in feedback_of(data, contradictions=self.contradictions, exchange=exchange).parts:
             if isinstance(part, Graded):
                 parts.append(LambdaLoss(part, self.delta, truncation, self.sigma, **options))
             else:
@@ -266,7 +266,7 @@ class MART(TreeRanker):
         return self.loss == "cross_entropy"
 
     def _make_loss(self, data: RankingData, threads: int, seed: int, exchange: Exchange = ALONE) -> Loss:
-        feedback = feedback_of(data)
+        feedback = feedback_of(data, exchange=exchange)
         if callable(self.loss):
             return UserLoss(self.loss, feedback)
         if data.labels is None or data.pairs is not None:
