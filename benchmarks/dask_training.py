@@ -14,13 +14,14 @@ import signal
 import sys
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import numpy as np
 
 from podium import LambdaMART, make_search
 from podium.distributed import fit
 from podium.distributed.training import TeamBoosting
+from podium.trees import TreeBoosting
 
 
 @contextmanager
@@ -45,31 +46,20 @@ def chunked(arrays, n_chunks):
     return [da.from_array(one, chunks=(-(-len(one) // n_chunks), *one.shape[1:])) for one in arrays]
 
 
-def timed_steps(run):
-    """Return what `run` returns, the seconds before the first tree, and the seconds of each tree after the first."""
-    starts, step, begun = [], TeamBoosting.step, time.perf_counter()
+def timed_steps(kind, run):
+    """Return what `run` returns, the seconds before the first tree, and the mean seconds of the trees after it."""
+    starts, step, begun = [], kind.step, time.perf_counter()
 
     def noted(self, number):
         starts.append(time.perf_counter())
         return step(self, number)
 
-    TeamBoosting.step = noted
+    kind.step = noted
     try:
         model = run()
     finally:
-        TeamBoosting.step = step
+        kind.step = step
     return model, starts[0] - begun, (time.perf_counter() - starts[1]) / (len(starts) - 1)
-
-
-def local_tree_seconds(ranker, rows):
-    """Return the fitted ranker, and the seconds of a tree: those of all trees less those of the first."""
-    X, y, qid, weight = rows
-    seconds = []
-    for trees in (1, ranker.n_estimators):
-        start = time.perf_counter()
-        model = ranker.set_params(n_estimators=trees).fit(X, y, qid=qid, sample_weight=weight)
-        seconds.append(time.perf_counter() - start)
-    return model, (seconds[1] - seconds[0]) / (ranker.n_estimators - 1)
 
 
 def race(args):
@@ -78,11 +68,16 @@ def race(args):
     with cluster(args.workers) as client:
         for _ in range(args.repeat):
             options = {"n_estimators": args.trees, "max_leaves": args.leaves}
-            local, seconds = local_tree_seconds(LambdaMART(**options, n_jobs=args.workers), rows)
+            ranker = LambdaMART(**options, n_jobs=args.workers)
+            local, _, seconds = timed_steps(
+                TreeBoosting,
+                lambda: ranker.fit(rows[0], rows[1], qid=rows[2], sample_weight=rows[3]),  # noqa: B023
+            )
             best["local"] = min(best["local"], seconds)
             X, y, qid, weight = chunked(rows, 4 * args.workers)
             model, before, seconds = timed_steps(
-                lambda: fit(LambdaMART(**options), X, y, qid=qid, sample_weight=weight, client=client)  # noqa: B023
+                TeamBoosting,
+                lambda: fit(LambdaMART(**options), X, y, qid=qid, sample_weight=weight, client=client),  # noqa: B023
             )
             best["workers"] = min(best["workers"], seconds)
     same = bool(np.all(model.predict(rows[0]) == local.predict(rows[0])))
@@ -93,14 +88,26 @@ def race(args):
     return 0 if same else 1
 
 
+def wait_for_workers(client, n_workers, victim=None, seconds=120):
+    """Return the processes of all workers, once a killed one has been replaced."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        with suppress(OSError):  # of a worker that has just gone
+            pids = sorted(client.run(os.getpid).values())
+            if len(pids) == n_workers and victim not in pids:
+                return pids
+        time.sleep(0.2)
+    return sys.exit(f"No worker has come within {seconds} seconds.")
+
+
 def kills(args):
     rows = made_rows(args.rows)
     X, y, qid, weight = rows
     local = LambdaMART(args.trees).fit(X, y, qid=qid, sample_weight=weight)
     rng, different, seconds = np.random.default_rng(0), 0, []
     with cluster(args.workers) as client:
+        pids = wait_for_workers(client, args.workers)
         for _ in range(args.times):
-            pids = sorted(client.run(os.getpid).values())
             victim = pids[int(rng.integers(len(pids)))]
             timer = threading.Timer(float(rng.uniform(0.05, args.latest)), os.kill, (victim, signal.SIGKILL))
             timer.start()
@@ -109,7 +116,7 @@ def kills(args):
             seconds.append(time.perf_counter() - start)
             timer.join()
             different += not np.all(model.predict(X) == local.predict(X))
-            client.wait_for_workers(args.workers, timeout=120)
+            pids = wait_for_workers(client, args.workers, victim)
     print(f"{args.times} fits that lose a worker: {different} differ from the local model")
     print(f"seconds: median {np.median(seconds):.1f}, longest {max(seconds):.1f}")
     return 1 if different else 0

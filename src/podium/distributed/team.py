@@ -220,10 +220,19 @@ class Team:
                 raise _failure(list(self._errors(futures)))
             if pending:
                 self._pause(pending)
-        try:
-            return list(self.client.gather(list(futures)))
-        except (OSError, TimeoutError) as error:
-            raise WorkerLost(str(error)) from error
+        return [self._result(one) for one in futures]
+
+    def _result(self, future: Any) -> Any:
+        """Return the result of a task that has ended; it is lost with its worker, and would be waited for for ever."""
+        seconds = POLL_SECONDS
+        while True:
+            try:
+                return future.result(timeout=seconds)
+            except TimeoutError:
+                self._check_workers()
+                seconds *= 2  # a large result takes its time
+            except Exception as error:
+                raise _failure([error]) from error
 
     def _pause(self, pending: set[Any]) -> None:
         """Wait until a task ends or for a moment; raise where a worker has gone."""
@@ -231,8 +240,13 @@ class Team:
 
         with contextlib.suppress(TimeoutError):
             wait(pending, timeout=POLL_SECONDS, return_when="FIRST_COMPLETED")
+        if any(one.status == "pending" for one in pending):
+            self._check_workers()
+
+    def _check_workers(self) -> None:
+        """Raise where a worker of the team has gone."""
         gone = set(self._workers) - set(self._alive())
-        if gone and any(one.status == "pending" for one in pending):
+        if gone:
             raise WorkerLost(f"worker {min(gone)} has gone")
 
     def _errors(self, futures: Sequence[Any]) -> Iterator[BaseException]:
