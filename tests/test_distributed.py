@@ -193,6 +193,8 @@ def test_what_keeps_the_first_tree_from_growing_is_said_of_all_rows(client, rows
     fit(MART(1, loss="logistic"), *parts[:2], qid=parts[2], client=client)
 
 
+@pytest.mark.filterwarnings("ignore::ResourceWarning")  # of Dask, which leaves sockets of the killed process open
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_killed_worker_is_replaced_and_no_bit_changes(rows, monkeypatch):
     from distributed import Client, LocalCluster
 
