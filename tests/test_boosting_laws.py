@@ -7,7 +7,7 @@ from podium import RankBoost
 from podium._magnitudes import LARGEST
 from podium._validation import PodiumError
 from podium.data.feedback import Graded
-from podium.data.ranking_data import RankingData
+from podium.data.ranking_data import Queries, RankingData
 from podium.losses import CrossEntropy, LambdaLoss
 from podium.measures import measure_queries
 from podium.rankers.boosted_trees import find_categories
@@ -244,20 +244,21 @@ def test_what_a_round_is_drawn_and_rounded_by_depends_on_seed_and_round(monkeypa
 
 
 def test_draws_are_of_the_share_asked_for_and_differ_by_round_and_seed():
-    offsets = np.arange(0, 101, 5)
+    keys = np.random.default_rng(2).integers(0, 2**64, 20, np.uint64)
+    queries = Queries(np.arange(20), np.arange(100), np.arange(0, 101, 5), keys)
     for share, n_queries, n_features in ((0.5, 10, 6), (0.26, 5, 3), (0.01, 1, 1)):
-        sampler = Sampler(offsets, 12, share, share, 3)
+        sampler = Sampler(queries, 12, share, share, 3)
         rows, features = sampler.rows(0), sampler.features(0)
         assert len(rows) == 5 * n_queries
         assert len(np.unique(rows // 5)) == n_queries
         assert len(set(features.tolist())) == n_features
         np.testing.assert_array_equal(features, np.sort(features))
         np.testing.assert_array_equal(rows, np.sort(rows))
-    draws = [Sampler(offsets, 12, 0.5, 0.5, seed) for seed in (3, 4)]
+    draws = [Sampler(queries, 12, 0.5, 0.5, seed) for seed in (3, 4)]
     for kind in ("rows", "features"):
         found = [getattr(sampler, kind)(number).tolist() for sampler in draws for number in range(3)]
         assert len({tuple(one) for one in found}) == 6
-    everything = Sampler(offsets, 12, 1.0, 1.0, 3)
+    everything = Sampler(queries, 12, 1.0, 1.0, 3)
     assert everything.rows(0) is None
     assert everything.features(0) is None
 
@@ -316,9 +317,10 @@ def test_what_a_loss_is_told():
     data = RankingData.from_arrays(X, grades(y), qid=qid, query_weight={q: 1.0 + q for q in range(9)})
     scores = np.random.default_rng(3).normal(size=72)
     graded = Graded(data.labels, data.queries.offsets, data.row_weight, data.query_weight)
+    keys = data.queries.place_keys()
     for seed in (0, 4):
         found = MART(loss="cross_entropy")._make_loss(data, 1, seed).derivatives(scores, 1)
-        np.testing.assert_array_equal(found, CrossEntropy(graded, seed).derivatives(scores, 1))
+        np.testing.assert_array_equal(found, CrossEntropy(graded, seed, keys).derivatives(scores, 1))
     for given, meant in (({}, (30, "query")), ({"form": "paper"}, (None, "none")), ({"truncation": 2}, (2, "query"))):
         found = LambdaMART(gain="linear", sigma=0.6, **given)._make_loss(data, 1, 0).derivatives(scores)
         expected = LambdaLoss(graded, "ndcg", meant[0], 0.6, normalize=meant[1], gain="linear").derivatives(scores)

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from podium.data import salted
 from podium.data.feedback import Graded, Pairs
 from podium.losses import (
     DELTAS,
@@ -179,9 +180,11 @@ def test_cross_entropy_equals_the_twin_with_weights_and_the_gamma_of_its_round(s
     sizes = [4, 7, 1, 5]
     feedback, scores = feedback_of(sizes, 11), 3 * np.random.default_rng(12).normal(size=17)
     feedback.labels[[0, 4, 12]], feedback.labels[[1, 5, 13]] = 0.0, 1.0  # counted from 0, and not all alike
-    gamma = np.random.default_rng([seed, number]).random(17)
+    keys = np.random.default_rng(13).integers(0, 2**64, 17, np.uint64)
+    gamma = (salted(keys, seed, number) >> np.uint64(11)) / 2.0**53
     given = (number,) if number else ()  # the first round unless it is said
-    found = np.array(CrossEntropy(feedback, seed).derivatives(scores, *given))
+    found = np.array(CrossEntropy(feedback, seed, keys).derivatives(scores, *given))
+    assert 0.2 < gamma.mean() < 0.8
     for query, (a, b) in enumerate(zip(feedback.offsets[:-1], feedback.offsets[1:], strict=True)):
         if b - a > 1:
             expected = twin.cross_entropy(feedback.labels[a:b], scores[a:b], feedback.row_weight[a:b], gamma[a:b])

@@ -127,6 +127,10 @@ SMALL = {
         ["--megabytes", 0.2, "--repeat", 1, "--warm"],
         ["podium # # # # #", "scikit-learn # # 1.0 # #", "first read of a small file: new process # s"],
     ),
+    "dask_training.py": (
+        ["race", "--rows", 400, "--trees", 2, "--leaves", 4, "--repeat", 1],
+        ["local, 2 threads # ms a tree", "workers of one thread # ms a tree", "ratio #, set-up # s, same model: True"],
+    ),
     "explain.py": (
         ["--trees", 3, "--leaves", 4, "--docs", 12, "--repeat", 1],
         [

@@ -267,7 +267,7 @@ def test_of_leaves_with_equal_gains_the_first_is_split():
     leaves, best, task, growth = records(LEAF, 3), records(SPLIT, 3), records(TASK)[0], records(GROWTH)[0]
     leaves.stop, best.gain = 4, [1.0, 2.0, 2.0]
     growth.n_leaves, growth.max_leaves, growth.steps_left, growth.n_histograms = 3, 9, 5, 9
-    tree = GrowingTree(leaves, best, np.zeros((1, 256), bool), best)
+    tree = GrowingTree(leaves, best, np.zeros((1, 256), bool), best, np.zeros((3, 2, 68), np.int64))
     _next_leaf(1, task, growth, tree, np.zeros(256, bool))
     assert growth.divided == 1
 

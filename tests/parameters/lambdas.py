@@ -157,7 +157,7 @@ def each_loss_has_its_own_derivatives(estimator):
     assert entropy.base_score_ == 0
     better, worse = np.nonzero((qid[:, None] == qid) & (y[:, None] > y + 1))
     scores = entropy.predict(X)
-    assert np.mean(scores[better] > scores[worse]) > 0.9
+    assert np.mean(scores[better] > scores[worse]) > 0.8
 
 
 @changing("sigma", MART)

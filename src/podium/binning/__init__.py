@@ -12,12 +12,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from podium._compiled import CODE, ROW
+from podium._exchange import ALONE, Exchange
 from podium._types import Features
 from podium._validation import Array, PodiumError
 from podium.binning.blocks import BLOCK, BlockBins, Matrix, block_bins
 from podium.binning.columns import ColumnBins, DenseReader, SparseReader, column_bins
 from podium.binning.cuts import Cuts
 from podium.binning.monotone import check_monotone
+from podium.binning.shared_bins import bin_together
 from podium.binning.thresholds import candidate_thresholds
 
 __all__ = [
@@ -46,6 +48,8 @@ def bin_features(
     n_threads: int = 1,
     n_categories: Array | None = None,
     thresholds: Sequence[Array | None] | None = None,
+    keys: Array | None = None,
+    exchange: Exchange = ALONE,
 ) -> Bins:
     """Bin the features of X, reading rows through `rows` so that no reordered copy of X is made.
 
@@ -67,6 +71,11 @@ def bin_features(
         1 + c, whatever `max_bins` is and whether or not it occurs.
     thresholds : sequence of ndarray of float64 or None, optional
         For each feature where to cut it, ascending; None where `max_bins` says it.
+    keys : ndarray of uint64, optional
+        Another one for each row of the result. With it, dense features without given thresholds have the bins that
+        no order of the rows and no partitioning changes, see `bin_together`.
+    exchange : Exchange
+        With the parts that have other rows; needs `keys`.
 
     Returns
     -------
@@ -78,6 +87,8 @@ def bin_features(
     known = np.full(X.shape[1], -1, ROW) if n_categories is None else n_categories
     given = [None] * X.shape[1] if thresholds is None else thresholds
     order = np.arange(X.shape[0], dtype=ROW) if rows is None else rows
+    if keys is not None and weight is not None and isinstance(X, np.ndarray) and max_bins is not None:
+        return bin_together(X, order, weight, int(max_bins), n_threads, known, keys, exchange)
     shares = None if weight is None or np.all(weight == weight[0]) else weight
     if max_bins is None or not isinstance(X, np.ndarray):
         return column_bins(X, order, shares, max_bins, n_threads, known, given)

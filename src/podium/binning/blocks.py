@@ -112,11 +112,16 @@ def _bin_block(
             zip(values, n_categories[first:last].tolist(), thresholds[first:last], strict=True)
         )
     ]
+    return uppers, encode_block(values, uppers, codes_out)
+
+
+def encode_block(values: Array, uppers: list[Array], codes_out: Array) -> Array:
+    """Write the codes of a block's features; return whether each has the value -inf, and missing ones."""
     inner = np.full((len(uppers), 256), np.inf, values.dtype)
     for j, upper in enumerate(uppers):
         inner[j, : max(len(upper) - 1, 0)] = upper[:-1]
     _encode(values, inner, codes_out)
-    return uppers, np.stack([(values == -np.inf).any(axis=1), np.isnan(values).any(axis=1)])
+    return np.stack([(values == -np.inf).any(axis=1), np.isnan(values).any(axis=1)])
 
 
 def _uppers_of(

@@ -84,13 +84,13 @@ def bin_uppers(values: Array, weight: Array | None, max_bins: int | None) -> Arr
     """
     if max_bins is not None and len(values) > MAX_ROWS_SORTED:
         sample = np.arange(SAMPLE_ROWS, dtype=ROW) * len(values) // SAMPLE_ROWS
-        uppers, exact = _sorted_uppers(values[sample], None if weight is None else weight[sample], max_bins)
+        uppers, exact = sorted_uppers(values[sample], None if weight is None else weight[sample], max_bins)
         if not exact:
             return uppers
-    return _sorted_uppers(values, weight, max_bins)[0]
+    return sorted_uppers(values, weight, max_bins)[0]
 
 
-def _sorted_uppers(values: Array, weight: Array | None, max_bins: int | None) -> tuple[Array, bool]:
+def sorted_uppers(values: Array, weight: Array | None, max_bins: int | None) -> tuple[Array, bool]:
     """Sort values and return the uppers of their bins, and whether each distinct value has a bin."""
     if weight is None:
         return uppers_of_sorted(np.sort(values), None, max_bins)
@@ -100,15 +100,20 @@ def _sorted_uppers(values: Array, weight: Array | None, max_bins: int | None) ->
 
 def uppers_of_sorted(ordered: Array, weight: Array | None, max_bins: int | None) -> tuple[Array, bool]:
     """Return the uppers of the bins of sorted values, NaN last, and whether each distinct value has a bin."""
+    distinct, share = runs_of_sorted(ordered, weight)
+    if max_bins is None or len(distinct) <= max_bins:
+        return distinct, True
+    return quantiles(distinct, share, max_bins), False
+
+
+def runs_of_sorted(ordered: Array, weight: Array | None) -> tuple[Array, Array]:
+    """Return the distinct ones of sorted values, NaN last and left out, and what each weighs."""
     distinct, share = np.empty_like(ordered), np.empty(len(ordered), SCORE)
     count = _sum_runs(ordered, np.empty(0, SCORE) if weight is None else weight, distinct, share)
-    distinct, share = distinct[:count] + ordered.dtype.type(0), share[:count]  # the sum turns -0.0 into 0.0
-    if max_bins is None or count <= max_bins:
-        return distinct, True
-    return _quantiles(distinct, share, max_bins), False
+    return distinct[:count] + ordered.dtype.type(0), share[:count]  # the sum turns -0.0 into 0.0
 
 
-def _quantiles(distinct: Array, share: Array, max_bins: int) -> Array:
+def quantiles(distinct: Array, share: Array, max_bins: int) -> Array:
     """Return the uppermost values of at most `max_bins` bins of about equal weight."""
     uppers = np.empty(max_bins, distinct.dtype)
     return uppers[: _fill_quantiles(distinct, share, max_bins, uppers)]

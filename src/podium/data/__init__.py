@@ -37,6 +37,8 @@ from podium.data.ranking_data import (
     hash_queries,
     one_query_sentence,
     row_keys,
+    salted,
+    told_apart,
     warn_of_one_query,
 )
 
@@ -71,8 +73,10 @@ __all__ = [
     "one_query_sentence",
     "read_features",
     "row_keys",
+    "salted",
     "summarize",
     "summarize_pairs",
+    "told_apart",
     "warn_of_one_query",
     "why_columns_rank_nothing",
     "why_no_pairs",

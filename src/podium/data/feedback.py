@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from podium._compiled import ROW, SCORE
+from podium._exchange import ALONE, Exchange
 from podium._validation import Array, NoPairsError, PodiumError, check_choice
 from podium.data.ranking_data import RankingData, weights_of_rows
 
@@ -157,7 +158,9 @@ class FeedbackSum:
 Feedback = Graded | Pairs | FeedbackSum
 
 
-def feedback_of(data: RankingData, pair_weight: str = "pairs", contradictions: str = "keep") -> Feedback:
+def feedback_of(
+    data: RankingData, pair_weight: str = "pairs", contradictions: str = "keep", exchange: Exchange = ALONE
+) -> Feedback:
     """Return the feedback that labels and explicit pairs of `data` give together.
 
     Parameters
@@ -171,6 +174,8 @@ def feedback_of(data: RankingData, pair_weight: str = "pairs", contradictions: s
         Whether explicit pairs that contradict each other all count, as footnote 1 of the RankBoost paper allows; or
         are netted, so that Φ is anti-symmetric as its section 2 has it: of two rows, one stands above the other with
         the difference of the weights. Pairs that contradict labels cannot be netted, and are then refused.
+    exchange : Exchange
+        With the parts that have other queries: it is enough that one of them has a pair.
 
     Raises
     ------
@@ -183,7 +188,7 @@ def feedback_of(data: RankingData, pair_weight: str = "pairs", contradictions: s
         offsets = data.queries.offsets
         by_difference = pair_weight == "differences"
         graded = Graded(data.labels, offsets, data.row_weight, data.query_weight, by_difference)
-        if graded.n_pairs:
+        if exchange.count(graded.n_pairs):
             parts.append(graded.with_equal_queries() if pair_weight == "queries" else graded)
     if data.pairs is not None:
         pairs = Pairs(*data.pairs)

@@ -52,12 +52,15 @@ class Queries:
     keys : ndarray of uint64
         Hash of each query's contents and of its number among the queries of equal contents; empty where rows were
         grouped in the caller's order.
+    contents : ndarray of uint64
+        Hash of each query's contents alone; empty as the keys.
     """
 
     ids: Array
     rows: Array
     offsets: Array
     keys: Array = field(default_factory=lambda: np.empty(0, np.uint64))
+    contents: Array = field(default_factory=lambda: np.empty(0, np.uint64))
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -168,19 +171,38 @@ class RankingData:
             raise PodiumError("items are the ids by which pairs name rows; without pairs leave it out.")
         given_pairs = None if pairs is None else check_pairs(pairs, n_rows, items)
         weight, per_query, given_pairs = _within_range(weight, per_query, given_pairs)
+        given = qid is not None or group is not None
+        return cls.of_checked(
+            features, names, labels, codes, ids, weight, per_query, given_pairs, categories, given
+        )  # fmt: skip
 
-        keys = row_keys(features, labels, weight, given_pairs)
-        queries, order = canonical_order(keys, codes, ids, per_query)
+    @classmethod
+    def of_checked(
+        cls,
+        features: Features,
+        names: tuple[str, ...] | None,
+        labels: Array | None,
+        codes: Array,
+        ids: Array,
+        weight: Array,
+        query_weight: Array,
+        pairs: PairArrays | None = None,
+        categories: Categories | None = None,
+        queries_given: bool = True,
+    ) -> RankingData:
+        """Put what has been checked, in the caller's order, into the canonical one; `codes` are places in `ids`."""
+        keys = row_keys(features, labels, weight, pairs)
+        queries, order = canonical_order(keys, codes, ids, query_weight)
         return cls(
             features,
             names,
             queries,
             None if labels is None else labels[queries.rows],
             weight[queries.rows],
-            per_query[order],
-            None if given_pairs is None else _grouped_pairs(given_pairs, queries),
+            query_weight[order],
+            None if pairs is None else _grouped_pairs(pairs, queries),
             categories,
-            qid is not None or group is not None,
+            queries_given,
         )
 
     def with_pairs(self, pairs: PairsLike, items: ArrayLike | None = None) -> RankingData:
@@ -253,13 +275,22 @@ def canonical_order(keys: Array, codes: Array, ids: Array, query_weight: Array |
     place[order] = np.arange(len(order))
     rows = np.lexsort((keys, place[codes])).astype(ROW)
     sizes = np.bincount(codes, minlength=len(ids))[order]
-    return Queries(ids[order], rows, _offsets(sizes), _told_apart(query_key[order])), order
+    contents = query_key[order]
+    number = np.arange(len(contents)) - np.searchsorted(contents, contents)
+    return Queries(ids[order], rows, _offsets(sizes), told_apart(contents, number), contents), order
 
 
-def _told_apart(ascending: Array) -> Array:
-    """Hash each of some sorted keys together with its number among the equal ones."""
-    number = np.arange(len(ascending)) - np.searchsorted(ascending, ascending)
-    return _mixed(ascending + _mixed(number.astype(np.uint64)))
+def told_apart(contents: Array, number: Array) -> Array:
+    """Hash each of some keys together with its number among the equal ones."""
+    return _mixed(contents + _mixed(number.astype(np.uint64)))
+
+
+def salted(keys: Array, *salts: int) -> Array:
+    """Hash keys together with some numbers, such as a seed and a round: chances that depend on nothing else."""
+    salt = np.zeros(1, np.uint64)
+    for one in salts:
+        salt = _mixed(salt + _mixed(np.array([one], np.uint64)))
+    return _mixed(keys ^ salt)
 
 
 def row_keys(features: Features, labels: Array | None, weight: Array, pairs: PairArrays | None) -> Array:

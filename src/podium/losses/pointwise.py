@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from podium._compiled import SCORE
+from podium._exchange import ALONE, Exchange
 from podium._magnitudes import LARGEST, check_within
 from podium._validation import Array, PodiumError
-from podium.data import Feedback, Graded
+from podium.data import Feedback, Graded, salted
 from podium.losses.loss import Loss
 from podium.measures.conventions import Rules
 from podium.measures.graded import LARGEST_EXPONENT, above, exp2_gains, origins
@@ -21,13 +22,14 @@ from podium.measures.ties import as_given
 class Squared(Loss):
     """Squared error ½ w (y - s)²: gradient w (s - y), curvature w."""
 
-    def __init__(self, labels: Array, weight: Array, sigma: float) -> None:
+    def __init__(self, labels: Array, weight: Array, sigma: float, exchange: Exchange = ALONE) -> None:
         check_within(labels, "y", "the squared loss, which computes with its values")
-        self.labels, self.weight = labels, weight
+        self.labels, self.weight, self.exchange = labels, weight, exchange
 
     def start(self) -> float:
         """Return the weighted mean of the labels."""
-        return float(np.average(self.labels, weights=self.weight))
+        total = self.exchange.total(self.weight)
+        return self.exchange.total(self.labels * self.weight) / total if total > 0 else 0.0
 
     def derivatives(self, scores: Array, number: int = 0) -> tuple[Array, Array]:
         """Return gradient and curvature of each row."""
@@ -40,13 +42,13 @@ class Logistic(Loss):
     With ȳ = 2 y σ/(1 + exp(2 y σ s)) the gradient is -ȳ and the curvature |ȳ| (2σ - |ȳ|).
     """
 
-    def __init__(self, labels: Array, weight: Array, sigma: float) -> None:
-        self.positive, self.weight, self.sigma = labels > 0, weight, sigma
+    def __init__(self, labels: Array, weight: Array, sigma: float, exchange: Exchange = ALONE) -> None:
+        self.positive, self.weight, self.sigma, self.exchange = labels > 0, weight, sigma, exchange
         self.sign = np.where(self.positive, 1.0, -1.0)
 
     def start(self) -> float:
         """Return half the log odds over σ, 0 where all rows are of one kind (LM Eq. 13)."""
-        positive, negative = float(self.weight[self.positive].sum()), float(self.weight[~self.positive].sum())
+        positive, negative = (self.exchange.total(self.weight[kind]) for kind in (self.positive, ~self.positive))
         return 0.0 if min(positive, negative) <= 0 else (math.log(positive) - math.log(negative)) / (2 * self.sigma)
 
     def derivatives(self, scores: Array, number: int = 0) -> tuple[Array, Array]:
@@ -57,15 +59,16 @@ class Logistic(Loss):
 
     def flat_reason(self) -> str | None:
         """Say why nothing tells rows apart; None where something does."""
-        return None if np.ptp(self.sign) else "the logistic losses need labels above 0 and labels that are not"
+        kinds = self.exchange.largest(np.array([self.positive.any(), not self.positive.all()]))
+        return None if kinds.all() else "the logistic losses need labels above 0 and labels that are not"
 
 
 class BalancedLogistic(Logistic):
     """Logistic loss in which both kinds of rows weigh alike, 1/n₊ and 1/n₋ (LM 6.1, Eq. 15)."""
 
-    def __init__(self, labels: Array, weight: Array, sigma: float) -> None:
-        super().__init__(labels, weight, sigma)
-        totals = np.array([weight[~self.positive].sum(), weight[self.positive].sum()])
+    def __init__(self, labels: Array, weight: Array, sigma: float, exchange: Exchange = ALONE) -> None:
+        super().__init__(labels, weight, sigma, exchange)
+        totals = np.array([exchange.total(weight[kind]) for kind in (~self.positive, self.positive)])
         # times n/2, so that limits on the sum of curvatures mean what they mean in the plain loss
         with np.errstate(over="ignore"):
             shares = np.divide(totals.sum() / 2, totals, out=np.zeros(2), where=totals > 0)
@@ -77,11 +80,12 @@ class CrossEntropy(Loss):
     """Listwise cross-entropy XE-NDCG (Bruch 2021): -Σ φ log ρ with ρ the softmax of a query's scores.
 
     φ is proportional to 2^(y - o) - γ, o the query's origin as for the measures, γ drawn anew in [0, 1) for each row
-    and round. Gradient ρ - φ, curvature ρ (1 - ρ).
+    and round, by its key, the seed and the round. Gradient ρ - φ, curvature ρ (1 - ρ).
     """
 
-    def __init__(self, feedback: Graded, seed: int = 0) -> None:
+    def __init__(self, feedback: Graded, seed: int = 0, keys: Array | None = None) -> None:
         self.feedback, self.seed = feedback, seed
+        self.keys = np.arange(len(feedback.labels), dtype=np.uint64) if keys is None else keys
         given = as_given(feedback.labels, feedback.offsets)
         labels = np.minimum(above(given.labels, origins(given, Rules())), np.finfo(SCORE).max)
         excess = given.spread(np.maximum(np.maximum.reduceat(labels, feedback.offsets[:-1]) - LARGEST_EXPONENT, 0.0))
@@ -91,7 +95,7 @@ class CrossEntropy(Loss):
     def derivatives(self, scores: Array, number: int = 0) -> tuple[Array, Array]:
         """Return gradient and curvature of each row."""
         feedback, offsets = self.feedback, self.feedback.offsets
-        chance = np.random.default_rng([self.seed, number]).random(len(scores))
+        chance = (salted(self.keys, self.seed, number) >> np.uint64(11)) * 2.0**-53
         wanted = self._shares(feedback.row_weight * (self.gains - self.unit * chance))
         top = np.repeat(np.maximum.reduceat(scores, offsets[:-1]), np.diff(offsets))
         given = self._shares(feedback.row_weight * np.exp(scores - top))
@@ -140,6 +144,6 @@ POINTWISE: dict[str, type[Squared] | type[Logistic]] = {
 """Losses of single rows by name."""
 
 
-def pointwise_loss(name: str, feedback: Graded, sigma: float = 1.0) -> Squared | Logistic:
+def pointwise_loss(name: str, feedback: Graded, sigma: float = 1.0, exchange: Exchange = ALONE) -> Squared | Logistic:
     """Return a loss of single rows, each weighing its row weight times its query's weight."""
-    return POINTWISE[name](feedback.labels, feedback.weights, sigma)
+    return POINTWISE[name](feedback.labels, feedback.weights, sigma, exchange)

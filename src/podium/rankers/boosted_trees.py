@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from os import PathLike
@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from podium._compiled import ROW, thread_count
+from podium._exchange import ALONE, Exchange
 from podium._validation import Array, Features, MatrixLike, PodiumError, QueryWeight, Seed, check_seed
 from podium.binning import as_blocks, bin_features, check_monotone
 from podium.data import CategoricalFeatures, Categories, RankingData, categorical_columns, warn_of_one_query
@@ -68,25 +69,31 @@ class TreeRanker(Ranker, Boosted[TreeRound]):
     n_jobs: int | None
 
     @abstractmethod
-    def _make_loss(self, data: RankingData, threads: int, seed: int) -> Loss:
-        """Return the loss of the training rows."""
+    def _make_loss(self, data: RankingData, threads: int, seed: int, exchange: Exchange = ALONE) -> Loss:
+        """Return the loss of the training rows, of which other parts may have some."""
 
     def _learn(self, data: RankingData, evals: list[RankingData], init_model: InitModel) -> None:
         self._check_boosting(evals, init_model)
         threads, seed = thread_count(self.n_jobs), check_seed(self.random_state)
-        n_features = data.features.shape[1]
         loss = self._make_loss(data, threads, seed)
         start = self._start_after(init_model, loss)
-        boosting = TreeBoosting(
-            data, loss, self._make_grower(data, n_features, threads),
-            Sampler(data.queries.offsets, n_features, self.subsample, self.colsample_bytree, seed),
-            start.scores(data.features)[data.queries.rows], self.learning_rate,
-        )  # fmt: skip
+        boosting = self._make_boosting(data, loss, start, threads, seed)
         sets, measures = self._evaluation_sets(evals, threads, start.scores)
-        why = partial(self._why_nothing_was_learned, data, loss)
+        why = partial(self._why_nothing_was_learned, data.features.shape[0], loss.flat_reason)
         self._boost(boosting, sets, measures, self._rounds_before(init_model), data, why, start.content)
         self.base_model_, self.base_score_ = start
         self.seed_ = seed
+
+    def _make_boosting(
+        self, data: RankingData, loss: Loss, start: Start, threads: int, seed: int, exchange: Exchange = ALONE
+    ) -> TreeBoosting:
+        """Return the rounds on the training rows, of which other parts may have some."""
+        n_features, scores = data.features.shape[1], start.scores(data.features)
+        return TreeBoosting(
+            data, loss, self._make_grower(data, n_features, threads, exchange),
+            Sampler(data.queries, n_features, self.subsample, self.colsample_bytree, seed, exchange),
+            scores[data.queries.rows], self.learning_rate,
+        )  # fmt: skip
 
     def _describe(self, data: RankingData) -> None:
         super()._describe(data)
@@ -119,16 +126,19 @@ class TreeRanker(Ranker, Boosted[TreeRound]):
             return init_model._start
         return Start(init_model, loss.start() if init_model is None else 0.0)
 
-    def _make_grower(self, data: RankingData, n_features: int, threads: int) -> TreeGrower:
+    def _make_grower(self, data: RankingData, n_features: int, threads: int, exchange: Exchange = ALONE) -> TreeGrower:
         """Return the grower of trees on the training rows."""
         limits = Limits(self.min_child_samples, self.min_child_weight, self.reg_lambda, self.min_split_gain)
         monotone = _check_monotone(self.monotone_constraints, n_features, data.categories)
         known = np.full(n_features, -1) if data.categories is None else data.categories.n_categories(n_features)
-        bins = bin_features(data.features, data.queries.rows, data.weights, self.max_bins, threads, known)
+        keys = data.queries.place_keys()
+        bins = bin_features(
+            data.features, data.queries.rows, data.weights, self.max_bins, threads, known, None, keys, exchange
+        )
         splits = CategorySplits(known, self.cat_smooth, threads) if known.max() >= 0 else None
         return TreeGrower(
             as_blocks(bins), limits, self.max_leaves, self.max_depth, monotone, not self.quantized, threads, splits,
-            data.queries.place_keys(), data.weights if self.split_by == "squares" else None,
+            keys, data.weights if self.split_by == "squares" else None, exchange,
         )  # fmt: skip
 
     @property
@@ -203,10 +213,9 @@ class TreeRanker(Ranker, Boosted[TreeRound]):
         self._keep(TreeRefit(data, loss, trees, scores, newton, decay).run(), len(trees))
         return self
 
-    def _why_nothing_was_learned(self, data: RankingData, loss: Loss, reason: str) -> str:
+    def _why_nothing_was_learned(self, n_rows: int, flat_reason: Callable[[], str | None], reason: str) -> str:
         """Say why the first round found no split."""
-        n_rows, least = data.features.shape[0], self.min_child_samples
-        flat = loss.flat_reason()
+        least, flat = self.min_child_samples, flat_reason()
         if flat is not None:
             return f"these labels teach nothing, since {flat}"
         if n_rows < 2 * least:

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from podium._exchange import ALONE, Exchange
 from podium._types import Seed
 from podium._validation import Array, PodiumError
 from podium.data import CONTRADICTIONS, CategoricalFeatures, Feedback, Graded, RankingData, feedback_of
@@ -173,11 +174,11 @@ class LambdaMART(TreeRanker):
             normalize = "none" if as_written else NORMALIZE
         return truncation, normalize
 
-    def _make_loss(self, data: RankingData, threads: int, seed: int) -> Loss:
+    def _make_loss(self, data: RankingData, threads: int, seed: int, exchange: Exchange = ALONE) -> Loss:
         truncation, normalize = self._pairs_and_scale()
         options: dict[str, Any] = {"normalize": normalize, "gain": self.gain, "n_threads": threads}
         parts: list[Loss] = []
-        for part in feedback_of(data, contradictions=self.contradictions).parts:
+        for part in feedback_of(data, contradictions=self.contradictions, exchange=exchange).parts:
             if isinstance(part, Graded):
                 parts.append(LambdaLoss(part, self.delta, truncation, self.sigma, **options))
             else:
@@ -264,13 +265,13 @@ class MART(TreeRanker):
     def _by_query(self) -> bool:  # type: ignore[override]
         return self.loss == "cross_entropy"
 
-    def _make_loss(self, data: RankingData, threads: int, seed: int) -> Loss:
-        feedback = feedback_of(data)
+    def _make_loss(self, data: RankingData, threads: int, seed: int, exchange: Exchange = ALONE) -> Loss:
+        feedback = feedback_of(data, exchange=exchange)
         if callable(self.loss):
             return UserLoss(self.loss, feedback)
         if data.labels is None or data.pairs is not None:
             raise PodiumError(f"MART with loss={self.loss!r} learns from labels y alone; use LambdaMART for pairs.")
         graded = Graded(data.labels, data.queries.offsets, data.row_weight, data.query_weight)
         if self.loss == "cross_entropy":
-            return CrossEntropy(graded, seed)
-        return pointwise_loss(self.loss, graded, self.sigma)
+            return CrossEntropy(graded, seed, data.queries.place_keys())
+        return pointwise_loss(self.loss, graded, self.sigma, exchange)

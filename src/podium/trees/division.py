@@ -1,4 +1,4 @@
-"""Growth of a tree inside one kernel: partition of the rows, histograms, search of the best splits, leaf values.
+"""Growth of a tree inside one kernel: partition of the rows, histograms, search of the best splits, sums of leaves.
 
 Each division costs the histogram of the smaller child; the larger child's is the difference to their parent's.
 
@@ -23,11 +23,15 @@ Tasks of a division, in this order (`_next_task`): PARTITION the rows of the lea
 the gradients of the smaller child, by chunks; SEARCH the best splits of both children, by ranges of features. When no
 leaf is left to divide: VALUES, by leaves.
 
+Where several parts grow a tree together, each on its rows, SEARCH is three: FILL the histograms of the smaller child,
+after which all leave to add them up; SEARCH the features that are this part's to search, after which all leave to
+choose the best. Every part then has the same tree, and counts of rows are those of all parts.
+
 Items allocate nothing: scratch is allocated before the first one. Should a helper fail even so, its item is never done;
 whoever calls it then sets over, and all leave.
 
 To add a limit on leaves see `_may_divide`, on splits `split._allowed_cuts`, on the values of leaves `LEAF` (lowest,
-highest), `split.fill_child_bounds` and `split._bounded_gain`.
+highest), `Growing.finish`, `split.fill_child_bounds` and `split._bounded_gain`.
 
 Calls are few levels deep on purpose: what a kernel calls is compiled again with it.
 """
@@ -37,25 +41,28 @@ from __future__ import annotations
 import numpy as np
 
 from podium._compiled import (
-    INDEX,
     atomic_add,
     atomic_load,
     atomic_store,
     compiled,
     give_way,
     linked_part,
-    prefetch,
 )
+from podium._exact import add_rows
 from podium._validation import Array
-from podium.binning import BLOCK
 from podium.trees.growth_state import (
+    CHOSEN,
+    FILL,
+    FILLED,
     FULL,
     GATHER,
     GROWN,
     NOTHING,
     PARTITION,
     SEARCH,
+    SEARCHED,
     STOPPED,
+    SUMMED,
     VALUES,
     Buffers,
     GrowingTree,
@@ -64,6 +71,7 @@ from podium.trees.growth_state import (
     TreeData,
 )
 from podium.trees.histogram import BINS, FETCH_SHAPE, fill_histograms, subtract_histograms
+from podium.trees.row_partition import chunk, join_chunks, partition_rows
 from podium.trees.split import Record, Records, SplitContext, fill_child_bounds, search_splits
 
 POLLS_PER_YIELD = 256
@@ -98,7 +106,7 @@ def _grow_together(
     scratch = Scratch(np.empty(2), np.empty(FETCH_SHAPE, np.uint64), np.empty((2, BINS), np.uint64))
     while n_items > 0:
         if leads:
-            n_items = _next_task(buffers.rows, buffers.spare_rows, context, shared, tree)  # 1
+            n_items = _next_task(buffers.rows, buffers.spare_rows, data.ranges, context, shared, tree)  # 1
             published = n_helpers > 0 and n_items > 1
             if published:  # 2
                 atomic_store(work, "done", 0)
@@ -111,7 +119,7 @@ def _grow_together(
             if task.number != number:
                 number = task.number
                 scratch.gains[0] = scratch.gains[1] = -1.0
-            _do_item(task.n_items - remaining, data, context, buffers, shared, tree.leaves, scratch)
+            _do_item(task.n_items - remaining, data, context, buffers, shared, tree, scratch)
             if published:
                 atomic_add(work, "done", 1)
             remaining = atomic_add(work, "remaining", -1) if published else remaining - 1
@@ -149,24 +157,20 @@ def _do_item(
     context: SplitContext,
     buffers: Buffers,
     shared: Shared,
-    leaves: Records,
+    tree: GrowingTree,
     scratch: Scratch,
 ) -> None:
     """Do one item of the task.
 
     PARTITION: leave the rows of a chunk that go left at its start, the others in `spare_rows`.
     GATHER: write the packed gradients of a chunk of rows one after the other.
-    VALUES: write the value of a leaf.
-    SEARCH, of one range of features:
-
-    1. Fill the histograms of the smaller child.
-    2. Take them from the larger child's, which are still those of their parent.
-    3. Search both for splits better than the best that this thread has found in lower features.
+    VALUES: sum up the gradients and curvatures of a leaf.
+    FILL and SEARCH: see `_fill_and_search`.
     """
-    task, rows = shared.task, buffers.rows
-    start, stop = (task.start, task.stop) if task.kind == SEARCH else _chunk(task, item)
+    task, rows, leaves = shared.task, buffers.rows, tree.leaves
+    start, stop = chunk(task, item)
     if task.kind == PARTITION:
-        shared.n_left[item] = _partition_rows(
+        shared.n_left[item] = partition_rows(
             data.codes, task.feature, shared.goes_left, start, stop, rows, buffers.spare_rows
         )
     elif task.kind == GATHER:
@@ -174,55 +178,87 @@ def _do_item(
             for i in range(start, stop):
                 buffers.values[plane, i] = data.planes[plane, rows[i]]
     elif task.kind == VALUES:
-        _fill_leaf_value(rows, data.gradient, data.curvature, shared.growth.reg_lambda, leaves[item])
+        own = rows[leaves[item].start : leaves[item].stop]
+        add_rows(data.gradient, own, tree.sums[item, 0])
+        add_rows(data.curvature, own, tree.sums[item, 1])
     else:
-        part, n_children = data.ranges[item], 1 if task.larger < 0 else 2
-        smaller = buffers.histograms[leaves[task.smaller].histogram]
-        larger = buffers.histograms[leaves[max(task.larger, 0)].histogram]
-        for plane in range(len(data.planes)):
-            fill_histograms(  # 1
-                data.words, data.used, rows[start:stop], buffers.values[plane, start:stop], part.word_start,
-                part.word_stop, len(data.gradient), scratch.fetched, smaller[plane],
-            )  # fmt: skip
-            if n_children == 2:
-                subtract_histograms(smaller[plane], data.used, part.word_start, part.word_stop, larger[plane])  # 2
-        for child in range(n_children):  # 3
-            leaf, split = leaves[task.smaller if child == 0 else task.larger], shared.found[item, child]
-            split.gain, split.feature = scratch.gains[child], -1
-            if leaf.stop - leaf.start >= shared.growth.min_rows:
-                search_splits(
-                    smaller if child == 0 else larger, data.features, part.feature_start, part.feature_stop,
-                    context, leaf.lowest, leaf.highest, scratch.sums, split,
-                )  # fmt: skip
-                scratch.gains[child] = split.gain
+        _fill_and_search(item, data, context, buffers, shared, leaves, scratch)
 
 
 @linked_part
-def _next_task(rows: Array, spare_rows: Array, context: SplitContext, shared: Shared, tree: GrowingTree) -> int:
+def _fill_and_search(
+    item: int,
+    data: TreeData,
+    context: SplitContext,
+    buffers: Buffers,
+    shared: Shared,
+    leaves: Records,
+    scratch: Scratch,
+) -> None:
+    """Do one range of features: one part alone does all with SEARCH; of several, each does 1 with FILL, 2 and 3 later.
+
+    1. Fill the histograms of the smaller child.
+    2. Take them from the larger child's, which are still those of their parent.
+    3. Search both for splits better than the best that this thread has found in lower features.
+    """
+    task, alone = shared.task, shared.growth.together == 0
+    rows = buffers.rows[task.start : task.stop]
+    searches, n_children = task.kind == SEARCH, 1 if task.larger < 0 else 2
+    part = data.searched[item] if searches else data.ranges[item]
+    smaller = buffers.histograms[leaves[task.smaller].histogram]
+    larger = buffers.histograms[leaves[max(task.larger, 0)].histogram]
+    for plane in range(len(data.planes)):
+        if alone or not searches:
+            fill_histograms(  # 1
+                data.words, data.used, rows, buffers.values[plane, task.start : task.stop], part.word_start,
+                part.word_stop, len(data.gradient), scratch.fetched, smaller[plane],
+            )  # fmt: skip
+        if n_children == 2 and searches:
+            subtract_histograms(smaller[plane], data.used, part.word_start, part.word_stop, larger[plane])  # 2
+    for child in range(n_children if searches else 0):  # 3
+        leaf, split = leaves[task.smaller if child == 0 else task.larger], shared.found[item, child]
+        split.gain, split.feature = scratch.gains[child], -1
+        if leaf.count >= shared.growth.min_rows:
+            search_splits(
+                smaller if child == 0 else larger, data.features, part.feature_start, part.feature_stop,
+                context, leaf.lowest, leaf.highest, scratch.sums, split,
+            )  # fmt: skip
+            scratch.gains[child] = split.gain
+
+
+@linked_part
+def _next_task(
+    rows: Array, spare_rows: Array, data_ranges: Records, context: SplitContext, shared: Shared, tree: GrowingTree
+) -> int:
     """Finish the task that was done, lay out the next one, and return the number of its items; 0 at the end.
 
     1. Nothing was done and there is no leaf: make the root and search it.
     2. After a partition: join its chunks, put the children into the tree, and search them, if they may be divided.
-    3. After the gathering: the search.
-    4. After a search: keep the best split of each child.
-    5. If none of these has laid out a task: the next leaf; at the end the leaves' values, after which all is grown.
+    3. After the gathering: the search; of several parts, the filling, and the search when they have summed up.
+    4. After a search: keep the best split of each child, unless several parts are to choose it.
+    5. If none of these has laid out a task: the next leaf; at the end the leaves' sums, after which all is grown.
     """
     task, growth, n_chunks = shared.task, shared.growth, len(shared.n_left)
-    n_items = 0
+    n_items, leaves_now = 0, growth.together != 0 and (task.kind == FILL or task.kind == SEARCH)
     if task.kind == NOTHING and growth.n_leaves == 0:
         n_items = _plant_root(len(rows), n_chunks, task, growth, tree.leaves, tree.best)  # 1
     elif task.kind == PARTITION:
-        _join_chunks(shared.n_left, task, rows, spare_rows)  # 2
+        join_chunks(shared.n_left, task, rows, spare_rows)  # 2
         n_items = _divide_leaf(context, n_chunks, task, growth, tree.leaves, tree.best, tree.splits)
-    elif task.kind == GATHER:
-        task.kind, n_items = SEARCH, len(shared.found)  # 3
+    elif task.kind == GATHER and growth.together != 0:
+        task.kind, n_items = FILL, len(data_ranges)  # 3
+    elif task.kind == GATHER or task.kind == SUMMED:
+        task.kind, n_items = SEARCH, len(shared.found)
+    elif leaves_now:
+        growth.end = FILLED if task.kind == FILL else SEARCHED
+        task.kind = SUMMED if task.kind == FILL else CHOSEN
     elif task.kind == SEARCH:
         _take_best(shared.found, np.int64(0), task.smaller, tree.best)  # 4
         if task.larger >= 0:
             _take_best(shared.found, np.int64(1), task.larger, tree.best)
-    if n_items == 0 and task.kind != VALUES:
+    if n_items == 0 and task.kind != VALUES and not leaves_now:
         n_items = _next_leaf(n_chunks, task, growth, tree, shared.goes_left)  # 5
-    elif n_items == 0:
+    elif n_items == 0 and not leaves_now:
         growth.end = GROWN
     task.n_items = n_items
     task.number += 1
@@ -234,10 +270,11 @@ def _plant_root(n_rows: int, n_chunks: int, task: Record, growth: Record, leaves
     """Make the first leaf, and lay out the search of its best split, if it may have one."""
     root = leaves[0]
     root.start, root.stop, root.histogram, root.depth, root.parent, root.on_left = 0, n_rows, 0, 0, -1, 0
+    root.first, root.count = 0, growth.n_rows
     root.lowest, root.highest, best[0].gain = -np.inf, np.inf, -1.0
     growth.n_leaves = 1
     growth.steps_left -= 1
-    if n_rows < growth.min_rows:
+    if growth.n_rows < growth.min_rows:
         return 0
     return int(_lay_out_search(np.int64(0), np.int64(-1), n_chunks, task, growth, root))  # int64: one instance
 
@@ -301,63 +338,18 @@ def _divide_leaf(
     leaves[growth.n_leaves] = left
     right.on_left = 0
     left.stop = right.start = task.middle
+    left.count = np.int64(made.left_count)
+    right.first, right.count = left.first + left.count, right.count - left.count
     fill_child_bounds(made, context.columns[task.feature].direction, context.limits.reg_lambda, left, right)  # 3
     best[place].gain = best[growth.n_leaves].gain = -1.0
     smaller, larger = growth.n_leaves, place
-    if task.middle - task.start < task.stop - task.middle:
+    if left.count < right.count:
         smaller, larger = larger, smaller
     growth.n_leaves += 1
-    if not may_divide or leaves[larger].stop - leaves[larger].start < growth.min_rows:
+    if not may_divide or leaves[larger].count < growth.min_rows:
         return 0
     leaves[smaller].histogram = growth.n_leaves - 1  # 4
     return int(_lay_out_search(smaller, larger, n_chunks, task, growth, leaves[smaller]))
-
-
-@linked_part
-def _chunk(task: Record, item: int) -> tuple[int, int]:
-    """Return the rows of one of the equal parts of the task's rows."""
-    n_rows = task.stop - task.start
-    return task.start + n_rows * item // task.n_items, task.start + n_rows * (item + 1) // task.n_items
-
-
-@linked_part
-def _partition_rows(
-    codes: Array, feature: int, goes_left: Array, start: int, stop: int, rows: Array, spare_rows_out: Array
-) -> int:
-    """Leave the rows that go left at the start of a chunk, the others in `spare_rows_out`; return how many go left.
-
-    Slow line: ``left = goes_left[codes[rows, column]]``; each row is written to both places, without a branch.
-    """
-    block, column, ahead = feature // BLOCK, feature % BLOCK, INDEX(stop - 1)
-    base = block * codes.shape[1]
-    left_end, right_end = INDEX(start), INDEX(start)
-    for i in range(INDEX(start), INDEX(stop)):
-        prefetch(codes, (base + np.int64(rows[min(i + INDEX(24), ahead)])) * BLOCK)
-        row = rows[i]
-        left = goes_left[codes[block, row, column]]
-        rows[left_end] = row
-        spare_rows_out[right_end] = row
-        left_end += INDEX(left)
-        right_end += INDEX(not left)
-    return int(left_end) - start
-
-
-@linked_part
-def _join_chunks(n_left: Array, task: Record, rows: Array, spare_rows: Array) -> None:
-    """Join the left rows, then the right rows, of chunks that were partitioned apart."""
-    place = task.start
-    for item in range(task.n_items):
-        start, _ = _chunk(task, item)
-        if start > place:
-            for i in range(n_left[item]):
-                rows[place + i] = rows[start + i]
-        place += n_left[item]
-    task.middle = place
-    for item in range(task.n_items):
-        start, stop = _chunk(task, item)
-        for i in range(stop - start - n_left[item]):
-            rows[place + i] = spare_rows[start + i]
-        place += stop - start - n_left[item]
 
 
 @linked_part
@@ -367,14 +359,3 @@ def _take_best(found: Records, child: int, place: int, best_out: Records) -> Non
         split = found[item, child]
         if split.feature >= 0 and split.gain > best_out[place].gain:
             best_out[place] = split
-
-
-@linked_part
-def _fill_leaf_value(rows: Array, gradient: Array, curvature: Array, reg_lambda: float, leaf_out: Record) -> None:
-    """Write Newton's value ``-gradient[rows].sum() / (curvature[rows].sum() + λ)`` of a leaf, within its bounds."""
-    g, h = 0.0, 0.0
-    for i in range(leaf_out.start, leaf_out.stop):
-        g += gradient[rows[i]]
-        h += curvature[rows[i]]
-    value = -g / (h + reg_lambda) if h + reg_lambda > 0.0 else 0.0
-    leaf_out.value = min(max(value, leaf_out.lowest), leaf_out.highest)

@@ -9,18 +9,22 @@ from typing import Any
 
 import numpy as np
 
-from podium._compiled import JIT_DISABLED, processors, run_beside
+from podium._compiled import JIT_DISABLED, even_ranges, processors, run_beside
+from podium._exact import DIGITS, rounded, settled
+from podium._exchange import ALONE, Exchange
 from podium._validation import Array
 from podium.binning import BlockBins
 from podium.trees.category_split import WORDS_PER_SET, CategorySplits
 from podium.trees.category_walk import tables_of
 from podium.trees.division import help_leader, lead
 from podium.trees.growth_state import (
+    FILLED,
     FULL,
     GROWN,
     GROWTH,
     LEAF,
     RANGE,
+    SEARCHED,
     STOPPED,
     TASK,
     WORK,
@@ -52,7 +56,7 @@ class Grown:
     ----------
     tree : RegressionTree
     rows : ndarray of uint32
-        Rows leaf after leaf, ascending within a leaf.
+        Rows of this part, leaf after leaf, ascending within a leaf.
     offsets : ndarray of int64
         Leaf i has ``rows[offsets[i] : offsets[i + 1]]``.
     """
@@ -83,6 +87,8 @@ class TreeGrower:
     weight : ndarray of float64, optional
         Weights of the rows, which make splits go by squares: they stand for the curvatures in the search of splits.
         Leaf values are Newton's all the same, and bounds of constrained leaves are found anew from these.
+    exchange : Exchange
+        With the parts that have other rows: all grow the same trees, those that one part with all rows would grow.
     """
 
     def __init__(
@@ -97,10 +103,12 @@ class TreeGrower:
         categories: CategorySplits | None = None,
         keys: Array | None = None,
         weight: Array | None = None,
+        exchange: Exchange = ALONE,
     ) -> None:
         self.bins, self.exact, self.n_threads, self.categories = bins, exact, n_threads, categories
+        self.exchange = exchange
         self.keys = np.arange(bins.n_rows, dtype=np.uint64) if keys is None else keys
-        self.max_leaves = min(max_leaves, max(bins.n_rows, 1))
+        self.max_leaves = min(max_leaves, max(exchange.count(bins.n_rows), 1))
         given = np.empty(0, np.int8) if monotone is None else np.asarray(monotone, np.int8)
         self.monotone = given if given.any() else np.empty(0, np.int8)
         self.words, self.weight = as_lines(bins, n_threads), weight
@@ -148,7 +156,9 @@ class TreeGrower:
         own = np.arange(self.bins.n_rows, dtype=np.uint32) if rows is None else rows.copy()
         used = np.arange(self.bins.cuts.n_features) if features is None else features
         weight, by_squares = (curvature, False) if self.weight is None else (self.weight, True)
-        packed = pack_gradients(gradient, weight, self.keys, salt, self.exact, self.n_threads, by_squares)  # 1
+        packed = pack_gradients(  # 1
+            gradient, weight, self.keys, salt, self.exact, self.n_threads, by_squares, self.exchange
+        )
         growing = Growing(self, packed, own, used, gradient, curvature)
         growing.run()  # 2, 3
         return growing.finish()
@@ -189,21 +199,26 @@ class Growing:
         self.n_helpers, n_chunks = n_threads - 1, 2 * n_threads if n_threads > 1 else 1
         numeric = features if grower.categories is None else grower.categories.take(features, packed)
         ranges = self._ranges(used, numeric)
+        self.shares = even_ranges(grower.n_words, grower.exchange.size)
+        searched = ranges if grower.exchange.size == 1 else self._own_range(numeric)
         bins, n = grower.bins, grower.max_leaves
         self.data = TreeData(
-            bins.codes, grower.words, packed.planes, gradient, curvature, used, ranges, numeric.astype(np.int64)
-        )
+            bins.codes, grower.words, packed.planes, gradient, curvature, used, ranges, searched,
+            numeric.astype(np.int64),
+        )  # fmt: skip
         self.context = SplitContext(grower.columns, packed.layout, grower.limits, len(grower.monotone) > 0)
         self.work, self.growth = _record(WORK), _record(GROWTH)
         self.growth.max_leaves, self.growth.max_depth = grower.max_leaves, grower.max_depth
         self.growth.min_rows = max(2, 2 * grower.limits.min_child_samples)
-        self.growth.min_shared_rows, self.growth.reg_lambda = SHARED_ROWS, grower.reg_lambda
+        self.growth.min_shared_rows, self.growth.together = SHARED_ROWS, grower.exchange.size > 1
+        self.growth.n_rows = grower.exchange.count(len(rows))
         self.shared = Shared(
             self.work, _record(TASK), self.growth, np.empty(BINS, np.bool_), np.empty(n_chunks, np.int64),
-            np.recarray((len(ranges), 2), SPLIT),
+            np.recarray((len(searched), 2), SPLIT),
         )  # fmt: skip
         tables = np.empty((1 if grower.categories is None else n, BINS), np.bool_)
-        self.tree = GrowingTree(np.recarray(n, LEAF), np.recarray(n, SPLIT), tables, np.recarray(n, SPLIT))
+        sums = np.zeros((n, 2, DIGITS), np.int64)
+        self.tree = GrowingTree(np.recarray(n, LEAF), np.recarray(n, SPLIT), tables, np.recarray(n, SPLIT), sums)
         self.sets: dict[int, Array] = {}
         self.split_sets: list[Array] = []
 
@@ -225,6 +240,13 @@ class Growing:
         )  # fmt: skip
         return ranges[[bool(used[a:b].any()) for a, b in pairwise(ends)]]
 
+    def _own_range(self, numeric: Array) -> Records:
+        """Return the one item of a search where several parts share out the features."""
+        words = self.shares[self.grower.exchange.rank]
+        own = np.recarray(1, RANGE)
+        own[0] = (*words, *np.searchsorted(numeric // FEATURES_PER_WORD, words).tolist())
+        return own
+
     def run(self) -> None:
         """Divide leaves until the tree is grown; after each division look for sets of categories, if there are any."""
         growth, categories = self.growth, self.grower.categories
@@ -235,6 +257,10 @@ class Growing:
             self._lead()
             if growth.end == FULL:
                 growth.n_histograms = min(2 * growth.n_histograms, self.grower.max_leaves)
+            elif growth.end == FILLED:
+                self._sum_histograms()
+            elif growth.end == SEARCHED:
+                self._choose_splits()
             if categories is not None and growth.n_leaves > before:
                 self._search_categories(categories)
 
@@ -247,6 +273,21 @@ class Growing:
             partial(lead, *known, self.n_helpers), partial(_help_or_end, self.work, *known), self.n_helpers,
             self.grower.n_threads, partial(setattr, self.work, "over", 1),
         )  # fmt: skip
+
+    def _sum_histograms(self) -> None:
+        """Add up, over all parts, the smaller child's histograms of the features that are searched here."""
+        exchange = self.grower.exchange
+        smaller = self.grower._histograms[self.tree.leaves[self.shared.task.smaller].histogram]
+        summed = exchange.scatter_sum([smaller[:, start:stop] for start, stop in self.shares])
+        smaller[:, slice(*self.shares[exchange.rank])] = summed
+
+    def _choose_splits(self) -> None:
+        """Keep the best of the splits that all parts have found, of equals that of the first features."""
+        found = self.grower.exchange.gather(np.ascontiguousarray(self.shared.found[0]).view(np.uint8))
+        for splits in found.view(SPLIT):
+            for child, place in enumerate((self.shared.task.smaller, self.shared.task.larger)):
+                if place >= 0 and splits[child]["feature"] >= 0 and splits[child]["gain"] > self.tree.best[place].gain:
+                    self.tree.best[place] = splits[child]
 
     def _search_categories(self, categories: CategorySplits) -> None:
         """Replace the best splits of the newest leaves by better ones of categorical features."""
@@ -268,14 +309,16 @@ class Growing:
     def _may_be_divided(self, leaf: Record) -> bool:
         """Say whether a leaf is neither too deep nor too small, and the tree not full."""
         growth = self.growth
-        enough = leaf.stop - leaf.start >= growth.min_rows
+        enough = leaf.count >= growth.min_rows
         return bool(growth.n_leaves < growth.max_leaves and leaf.depth < growth.max_depth and enough)
 
     def finish(self) -> Grown:
         """Return the frozen tree, whose leaves go from left to right; child numbers from 0 are splits, ~i is leaf i."""
         n_leaves, cuts = int(self.growth.n_leaves), self.grower.bins.cuts
-        leaves = self.tree.leaves[np.argsort(self.tree.leaves.start[:n_leaves])]
+        order = np.argsort(self.tree.leaves.first[:n_leaves])
+        leaves = self.tree.leaves[order]
         offsets = np.append(leaves.start, len(self.rows))
+        gradient, curvature = self._leaf_sums(order)
         splits = self.tree.splits[: n_leaves - 1]
         children = np.zeros((n_leaves - 1, 2), np.int32)
         children[splits.parent[1:], 1 - splits.on_left[1:].astype(np.int32)] = np.arange(1, n_leaves - 1)
@@ -286,16 +329,26 @@ class Growing:
         thresholds = np.where(by_set, np.nan, cuts.thresholds[cuts.offsets[features] + codes])
         tree = RegressionTree(
             features, thresholds, splits.missing_left.copy(), children[:, 0].copy(), children[:, 1].copy(),
-            leaves.value.copy(), splits.gain.copy(), np.diff(offsets), codes,
+            self._values(gradient, curvature, leaves), splits.gain.copy(), leaves["count"].copy(), codes,
             np.where(by_set, np.cumsum(by_set) - 1, -1).astype(np.int32),
             np.array(self.split_sets, np.uint32).reshape(-1, WORDS_PER_SET),
         )  # fmt: skip
         if self.grower.weight is not None and len(self.grower.monotone):
-            derivatives = self.data.gradient, self.data.curvature
-            gradient, curvature = (np.add.reduceat(one[self.rows], offsets[:-1]) for one in derivatives)
             values = newton_values(tree, gradient, curvature, self.grower.reg_lambda, self.grower.monotone)
             tree = tree.with_values(values)
         return Grown(tree, self.rows, offsets)
+
+    def _leaf_sums(self, order: Array) -> Array:
+        """Return the sums of gradients and of curvatures over the rows of each leaf in all parts."""
+        digits = self.grower.exchange.sum(settled(self.tree.sums[order]))
+        return rounded(digits.reshape(-1, DIGITS)).reshape(-1, 2).T
+
+    def _values(self, gradient: Array, curvature: Array, leaves: Records) -> Array:
+        """Return Newton's value -G/(H + λ) of each leaf, 0 where nothing is known, within its bounds."""
+        below = curvature + self.grower.reg_lambda
+        values = np.divide(-gradient, below, out=np.zeros(len(below)), where=below > 0)
+        bounded: Array = np.clip(values, leaves.lowest, leaves.highest)
+        return bounded
 
 
 def _record(dtype: np.dtype[Any]) -> Record:

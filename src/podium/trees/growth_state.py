@@ -14,10 +14,11 @@ from podium._compiled import ROW, SCORE
 from podium._validation import Array
 from podium.trees.split import Record, Records
 
-NOTHING, PARTITION, GATHER, SEARCH, VALUES = range(5)
-"""Kinds of tasks."""
-GROWN, STOPPED, FULL = range(3)
-"""How a growth ends: no leaf is left to divide, as many steps as allowed are done, more histograms are needed."""
+NOTHING, PARTITION, GATHER, FILL, SUMMED, SEARCH, CHOSEN, VALUES = range(8)
+"""Kinds of tasks; SUMMED and CHOSEN say that what was filled, or found, has been exchanged with other parts."""
+GROWN, STOPPED, FULL, FILLED, SEARCHED = range(5)
+"""How a growth ends, at last or for now: no leaf is left to divide, as many steps as allowed are done, more histograms
+are needed; and, where parts grow a tree together, histograms are to be summed up, or the best splits to be chosen."""
 WORK = np.dtype({"names": ["remaining", "done", "over"], "formats": [ROW] * 3, "offsets": [0, 64, 128]})
 """Counters: items not taken yet, items done, whether the leader has left or a helper has failed; each in a cache line
 of its own."""
@@ -29,17 +30,17 @@ leaves that are searched, the larger one -1 for the root."""
 GROWTH = np.dtype(
     [(name, ROW) for name in ("n_leaves", "divided", "steps_left", "end", "n_histograms")]
     + [(name, ROW) for name in ("max_leaves", "max_depth", "min_rows", "min_shared_rows")]
-    + [("reg_lambda", SCORE)]
+    + [(name, ROW) for name in ("n_rows", "together")]
 )
 """The tree so far: its leaves, the leaf that was divided last, how many steps are left, how the growth has ended, and
 leaves that there are histograms for. Then its limits: leaves, depth, rows that a leaf must have to be searched, rows
-from which threads share what is done row by row; and λ of leaf values."""
+from which threads share what is done row by row; rows of the root in all parts, and whether there are several parts."""
 LEAF = np.dtype(
-    [(name, ROW) for name in ("start", "stop", "histogram", "depth", "parent", "on_left")]
-    + [(name, SCORE) for name in ("lowest", "highest", "value")]
+    [(name, ROW) for name in ("start", "stop", "first", "count", "histogram", "depth", "parent", "on_left")]
+    + [(name, SCORE) for name in ("lowest", "highest")]
 )
-"""A leaf: its rows, place of its histograms, depth, the split above and whether it is on its left; bounds of the values
-of what is below, and its own value."""
+"""A leaf: its rows here; its first row and its rows in all parts; place of its histograms, depth, the split above and
+whether it is on its left; bounds of its value, or of the values of what is below."""
 RANGE = np.dtype([(name, ROW) for name in ("word_start", "word_stop", "feature_start", "feature_stop")])
 """What one item of a search is: a range of words, and of the numeric features in them."""
 
@@ -58,7 +59,8 @@ class TreeData(NamedTuple):
     gradient, curvature : float64[n_rows]
     used : bool[n_words]
         Words of which a feature is used.
-    ranges : RANGE[n_ranges]
+    ranges, searched : RANGE[n_ranges]
+        Items of a search: what is filled, and what of it is searched here, all of it where there is one part.
     features : int64
         Numeric features to use, ascending.
     """
@@ -70,6 +72,7 @@ class TreeData(NamedTuple):
     curvature: Array
     used: Array
     ranges: Records
+    searched: Records
     features: Array
 
 
@@ -106,7 +109,7 @@ class Shared(NamedTuple):
     n_left : int64[n_chunks]
         Rows of each chunk that go left.
     found : SPLIT[n_ranges, 2]
-        Best splits of each range, of the smaller and the larger child.
+        Best splits of each range that is searched, of the smaller and the larger child.
     """
 
     work: Record
@@ -118,7 +121,7 @@ class Shared(NamedTuple):
 
 
 class GrowingTree(NamedTuple):
-    """The tree; only the leader writes to it, but for the values of leaves.
+    """The tree; only the leader writes to it, but for the sums of leaves.
 
     Attributes
     ----------
@@ -129,12 +132,15 @@ class GrowingTree(NamedTuple):
         Which codes go left where the best split is by a set.
     splits : SPLIT[max_leaves]
         Splits that were made.
+    sums : int64[max_leaves, 2, DIGITS]
+        Exact sums of the gradients and of the curvatures of each leaf.
     """
 
     leaves: Records
     best: Records
     tables: Array
     splits: Records
+    sums: Array
 
 
 class Scratch(NamedTuple):

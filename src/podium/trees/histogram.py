@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from podium._compiled import INDEX, compiled, even_ranges, linked_part, prefetch, run_threads, threads_for
+from podium._exchange import ALONE, Exchange
 from podium._validation import Array
 from podium.binning import BlockBins
 from podium.stumps import half_blocks
@@ -87,6 +88,7 @@ def pack_gradients(
     exact: bool = False,
     n_threads: int = 1,
     whole: bool = False,
+    exchange: Exchange = ALONE,
 ) -> Packed:
     """Round gradients and curvatures to integer multiples, up or down by chance so that sums are right on average.
 
@@ -106,8 +108,11 @@ def pack_gradients(
     n_threads : int
     whole : bool
         Let the unit of curvatures be a power of two, so that integers are not rounded as long as it is 1 or less.
+    exchange : Exchange
+        With the parts that have other rows: units are those of all rows.
     """
-    n, slack = len(gradient), ROUNDING_SLACK_UNITS * np.sqrt(len(gradient))
+    n = exchange.count(len(gradient))
+    slack = ROUNDING_SLACK_UNITS * np.sqrt(n)
     if exact:  # equal values may well be rounded alike: sums are off by n of 2**50 units at most
         keys, slack = gradient.view(np.uint64) ^ (curvature.view(np.uint64) << np.uint64(1)), n
     count_bits = max(n, 1).bit_length()
@@ -117,18 +122,18 @@ def pack_gradients(
     gradient_bits = 51 if two else 64 - count_bits - curvature_bits
     shift = 0 if two else count_bits + curvature_bits
     bits = shift, count_bits, 2**curvature_bits - 1, 2**count_bits - 1, shift + gradient_bits - 1
-    planes = np.empty((1 + two, n), np.int64)
+    planes = np.empty((1 + two, len(gradient)), np.int64)
     largest = np.array([2.0 ** (gradient_bits - 1) - 1, 2.0**curvature_bits - 1])
-    sums = np.array([np.abs(gradient).sum(), curvature.sum()])
+    sums = exchange.sizes([gradient, curvature], n)
     scales = np.maximum(largest - slack, largest / 2) / np.where(sums > LEAST_SUM, sums, 1.0)
     if whole:
         scales[1] = 2.0 ** np.floor(np.log2(scales[1]))
-    n_threads = threads_for(n_threads, 16 * n)  # a row takes as long as 16 cells
-    runs = even_ranges(n, n_threads)
+    n_threads = threads_for(n_threads, 16 * len(gradient))  # a row takes as long as 16 cells
+    runs = even_ranges(len(gradient), n_threads)
     while True:
         layout = SumLayout(*bits, *(1.0 / scales).tolist())
         calls = [(gradient, curvature, keys, *run, *scales.tolist(), layout, np.uint64(salt), planes) for run in runs]
-        totals = np.sum(run_threads(_pack_rows, calls, n_threads), axis=0)
+        totals = exchange.sum(np.array(run_threads(_pack_rows, calls, n_threads)).sum(axis=0))
         if np.all(totals <= largest):
             return Packed(planes, layout)
         scales = scales * np.where(totals > largest, 0.75, 1.0)
@@ -146,7 +151,7 @@ def _pack_rows(
     layout: SumLayout,
     salt: int,
     planes_out: Array,
-) -> tuple[float, float]:
+) -> tuple[int, int]:
     """Write ``floor(value * scale + chance)`` of each value, packed; return the sums of their absolute values."""
     low, last = np.uint64(0xFFFFFFFF), len(planes_out) - 1
     own = (salt + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
@@ -162,7 +167,7 @@ def _pack_rows(
         curvatures += h
         planes_out[0, i] = g << layout.gradient_shift
         planes_out[last, i] = (h << layout.curvature_shift) + 1 + (planes_out[0, i] if last == 0 else 0)
-    return float(gradients), float(curvatures)
+    return int(gradients), int(curvatures)
 
 
 def as_lines(bins: BlockBins, n_threads: int = 1) -> Array:

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from podium._compiled import ROW, compiled, even_chunks, run_threads, threads_for
+from podium._exchange import ALONE, Exchange
 from podium._magnitudes import LARGEST, check_within
 from podium._validation import Array, PodiumError
 from podium.boosting import Monitor, Stop, run
-from podium.data import RankingData
+from podium.data import Queries, RankingData, salted
 from podium.losses import Loss
 from podium.trees.grower import Grown, TreeGrower
 from podium.trees.regression_tree import RegressionTree
@@ -47,31 +48,41 @@ class TreeRound:
 
 
 class Sampler:
-    """Draws the queries and features of each round; the draw depends on the seed and the round alone."""
+    """Draws the queries and features of each round, by the seed and the round; a query also by its key.
 
-    def __init__(self, offsets: Array, n_features: int, subsample: float, colsample: float, seed: int) -> None:
-        self.offsets, self.n_features, self.seed = offsets, n_features, seed
-        self.n_queries = max(1, round(subsample * (len(offsets) - 1)))
+    Queries drawn are those with the smallest hashes of key, seed and round, so that a query's chance does not depend on
+    where it stands, or in which part.
+    """
+
+    def __init__(
+        self,
+        queries: Queries,
+        n_features: int,
+        subsample: float,
+        colsample: float,
+        seed: int,
+        exchange: Exchange = ALONE,
+    ) -> None:
+        self.queries, self.n_features, self.seed, self.exchange = queries, n_features, seed, exchange
+        total = exchange.count(len(queries))
+        self.n_queries = max(1, round(subsample * total))
+        self.takes_all = self.n_queries == total
         self.n_columns = max(1, round(colsample * n_features))
 
     def rows(self, number: int) -> Array | None:
         """Return the rows of the queries drawn, ascending; None for all."""
-        sizes = np.diff(self.offsets)
-        if self.n_queries == len(sizes):
+        if self.takes_all:
             return None
-        drawn = np.zeros(len(sizes), np.bool_)
-        drawn[self._draw(number, 0, len(sizes), self.n_queries)] = True
-        return np.flatnonzero(np.repeat(drawn, sizes)).astype(np.uint32)
+        chances = salted(self.queries.keys, self.seed, number)
+        drawn = chances <= np.uint64(self.exchange.smallest(chances, self.n_queries))
+        return np.flatnonzero(np.repeat(drawn, self.queries.sizes)).astype(np.uint32)
 
     def features(self, number: int) -> Array | None:
         """Return the features drawn, ascending; None for all."""
         if self.n_columns == self.n_features:
             return None
-        return np.sort(self._draw(number, 1, self.n_features, self.n_columns)).astype(np.int64)
-
-    def _draw(self, number: int, what: int, total: int, size: int) -> Array:
-        """Return `size` different numbers below `total`."""
-        return np.random.default_rng([self.seed, number, what]).choice(total, size, replace=False)
+        drawn = np.random.default_rng([self.seed, number, 1]).choice(self.n_features, self.n_columns, replace=False)
+        return np.sort(drawn).astype(np.int64)
 
 
 class TreeBoosting:
@@ -99,7 +110,7 @@ class TreeBoosting:
     ) -> None:
         self.data, self.loss, self.grower, self.sampler = data, loss, grower, sampler
         self.scores, self.learning_rate = scores, learning_rate
-        self._reach = float(np.abs(scores).max())
+        self._reach = float(grower.exchange.largest(np.abs(scores).max(initial=0.0, keepdims=True))[0])
 
     def step(self, number: int) -> TreeRound | Stop:
         """Do one round of LambdaMART (LM 7).

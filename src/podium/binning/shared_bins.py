@@ -1,0 +1,135 @@
+"""Bins of dense features whose rows may lie in several parts: the same for any order of rows and any partitioning.
+
+Weights are rounded to multiples of a unit, so that their sums are exact in any order. Up to `MAX_ROWS_SORTED` rows,
+bins come from all of them. Beyond, they come from the `SAMPLE_ROWS` rows with the smallest keys; a feature of few
+values in this sample has those of all rows, unless they are more than `MOST_MERGED`: then the sample's will do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from podium._compiled import CODE, run_threads
+from podium._exact import fixed_scale
+from podium._exchange import Exchange
+from podium._validation import Array
+from podium.binning import cuts
+from podium.binning.blocks import BLOCK, BlockBins, Matrix, encode_block
+from podium.binning.cuts import Cuts
+
+MOST_MERGED = 4096
+"""Distinct values of a feature that are gathered from all parts."""
+SHARE_ROOM = 2.0**10
+"""By how much the sum of all rounded weights is below 2⁶²: a float holds it exactly."""
+
+
+def bin_together(
+    X: Array,
+    rows: Array,
+    weight: Array,
+    max_bins: int,
+    n_threads: int,
+    n_categories: Array,
+    keys: Array,
+    exchange: Exchange,
+) -> BlockBins:
+    """Bin a dense matrix; row i of the codes is ``X[rows[i]]``.
+
+    Parameters
+    ----------
+    X : ndarray of float32 or float64
+    rows, weight, max_bins, n_threads, n_categories, keys, exchange
+        As for `bin_features`.
+    """
+    matrix, sample = Matrix.of(X), _draw(weight, keys, exchange)
+    codes = np.zeros((-(-matrix.n_features // BLOCK), len(rows), BLOCK), CODE)
+    calls = [(matrix, rows, max_bins, n_categories, sample, exchange, b, codes[b]) for b in range(len(codes))]
+    results = run_threads(_bin_block, calls, n_threads if exchange.size == 1 else 1)  # parts must speak in turn
+    uppers = [upper for block in results for upper in block[0]]
+    lowest, missing = exchange.largest(np.concatenate([block[1] for block in results], axis=1))
+    return BlockBins(codes, Cuts.join(uppers, lowest, missing))
+
+
+@dataclass(frozen=True, eq=False)
+class _Sample:
+    """The rows that bins come from.
+
+    Attributes
+    ----------
+    rows : ndarray of int64 or None
+        Those of this part; None for all.
+    shares, own_shares : ndarray of float64 or None
+        Rounded weights of the sampled rows of all parts, and of all rows of this part; None where all are alike.
+    """
+
+    rows: Array | None
+    shares: Array | None
+    own_shares: Array | None
+
+
+def _draw(weight: Array, keys: Array, exchange: Exchange) -> _Sample:
+    """Draw the rows that bins come from, by their keys, and round the weights."""
+    n_rows = exchange.count(len(keys))
+    rows = None
+    if n_rows > cuts.MAX_ROWS_SORTED:
+        rows = np.flatnonzero(keys <= np.uint64(exchange.smallest(keys, cuts.SAMPLE_ROWS)))
+    most, least = exchange.largest(np.array([weight.max(initial=0.0), -weight.min(initial=np.inf)])).tolist()
+    if most == -least:
+        return _Sample(rows, None, None)
+    own = np.floor(weight * (fixed_scale(most, n_rows) / SHARE_ROOM))
+    return _Sample(rows, exchange.gather_rows(own if rows is None else own[rows]), own)
+
+
+def _bin_block(
+    matrix: Matrix,
+    rows: Array,
+    max_bins: int,
+    n_categories: Array,
+    sample: _Sample,
+    exchange: Exchange,
+    block: int,
+    codes_out: Array,
+) -> tuple[list[Array], Array]:
+    """Cut the features of one block and write their codes, as `blocks` has it."""
+    first, last = block * BLOCK, min((block + 1) * BLOCK, matrix.n_features)
+    values = matrix.columns(rows, first, last)
+    chosen = exchange.gather_rows(values.T if sample.rows is None else values[:, sample.rows].T)
+    uppers = [
+        _uppers_of(values[j], np.ascontiguousarray(chosen[:, j]), sample, max_bins, exchange)
+        if known < 0
+        else np.arange(known, dtype=values.dtype)
+        for j, known in enumerate(n_categories[first:last].tolist())
+    ]
+    return uppers, encode_block(values, uppers, codes_out)
+
+
+def _uppers_of(own: Array, chosen: Array, sample: _Sample, max_bins: int, exchange: Exchange) -> Array:
+    """Return the uppermost values of the bins of one feature, from the chosen rows of all parts or all rows.
+
+    Parameters
+    ----------
+    own : ndarray
+        All values of this part.
+    chosen : ndarray
+        Values of the sampled rows of all parts.
+    """
+    uppers, exact = cuts.sorted_uppers(chosen, sample.shares, max_bins)
+    if sample.rows is None or not exact:
+        return uppers
+    values, shares = _runs(own, sample.own_shares)
+    if int(exchange.largest(np.array([len(values)]))[0]) > MOST_MERGED:
+        return uppers
+    values, shares = _runs(exchange.gather_rows(values), exchange.gather_rows(shares))
+    if len(values) > MOST_MERGED:
+        return uppers
+    return values if len(values) <= max_bins else cuts.quantiles(values, shares, max_bins)
+
+
+def _runs(values: Array, shares: Array | None) -> tuple[Array, Array]:
+    """Return the distinct values, ascending, and what each weighs: as many as it occurs, or the sum of its shares."""
+    if shares is None:
+        return cuts.runs_of_sorted(np.sort(values), None)
+    order = np.argsort(values)
+    return cuts.runs_of_sorted(values[order], shares[order])

@@ -1,0 +1,7 @@
+"""Training on Dask: boosted trees on data beyond one machine, bit for bit the model that one machine would give."""
+
+from __future__ import annotations
+
+from podium.distributed.training import fit, predict
+
+__all__ = ["fit", "predict"]

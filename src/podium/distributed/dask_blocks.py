@@ -1,0 +1,197 @@
+"""Dask collections as blocks of rows: lazily, so that a lost block can be read again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from podium._validation import Array, PodiumError
+from podium.distributed.part_table import Block
+
+Lazy: TypeAlias = Any
+"""A delayed object of Dask, which has no types."""
+INSTALL = "Training on Dask needs dask and distributed; install them with: pip install 'podium[dask]'."
+
+
+@dataclass(frozen=True)
+class Source:
+    """The blocks of a data set, each a delayed `Block`."""
+
+    blocks: tuple[Lazy, ...]
+
+    @classmethod
+    def of(
+        cls,
+        X: object,
+        y: object,
+        qid: object,
+        sample_weight: object = None,
+        query_weight: object = None,
+        name: str = "X",
+    ) -> Source:
+        """Take collections apart: Dask arrays, Dask dataframes, or paths of Parquet files.
+
+        Parameters
+        ----------
+        X : Dask array or dataframe, path or list of paths
+        y, qid, sample_weight, query_weight : Dask array or series, str or None
+            A string names a column of X, which is then no feature. Weights of queries may be a mapping from ids.
+        name : str
+            What X is called in messages.
+        """
+        columns = {"y": y, "qid": qid, "sample_weight": sample_weight, "query_weight": query_weight}
+        for needed in ("y", "qid"):
+            if columns[needed] is None:
+                raise PodiumError(
+                    f"{needed} must be given to train on Dask: {'the query' if needed == 'qid' else 'the label'} of "
+                    f"each row of {name}, or the name of its column."
+                )
+        if _is_paths(X):
+            X = _read_parquet(X)
+        named = {key: _named(X, one, key) for key, one in columns.items() if isinstance(one, str)}
+        parts = _blocks(X, name)
+        beside = {
+            key: [one] * len(parts) if one is None or isinstance(one, Mapping) else _beside(X, one, key, parts)
+            for key, one in columns.items()
+            if key not in named
+        }
+        numbered = enumerate(parts)
+        make = _delayed(_make_block)
+        return cls(tuple(make(i, part, named, {key: beside[key][i] for key in beside}) for i, part in numbered))
+
+    def regrouped(self, n_blocks: int) -> Source:
+        """Return blocks of whole queries: a shuffle by the hash of the query."""
+        shares = [_delayed(_split, nout=n_blocks)(block, n_blocks) for block in self.blocks]
+        return Source(
+            tuple(_delayed(_join)(number, *(share[number] for share in shares)) for number in range(n_blocks))
+        )
+
+
+def split_queries(ids_of_blocks: Mapping[int, Array]) -> tuple[object, list[int]] | None:
+    """Return a query that several blocks have, and these blocks; None where every query is in one."""
+    numbers = [number for number, ids in ids_of_blocks.items() if len(ids)]
+    if not numbers:
+        return None
+    ids = np.concatenate([ids_of_blocks[number] for number in numbers])
+    owners = np.repeat(numbers, [len(ids_of_blocks[number]) for number in numbers])
+    order = np.argsort(ids, kind="stable")
+    ids, owners = ids[order], owners[order]
+    twice = np.flatnonzero(ids[1:] == ids[:-1])
+    if not len(twice):
+        return None
+    query = ids[twice[0]]
+    return query.item() if isinstance(query, np.generic) else query, sorted(owners[ids == query].tolist())
+
+
+def _is_paths(X: object) -> bool:
+    """Say whether X names files."""
+    return isinstance(X, str | PathLike) or (
+        isinstance(X, Sequence) and len(X) > 0 and all(isinstance(one, str | PathLike) for one in X)
+    )
+
+
+def _read_parquet(paths: object) -> Any:
+    """Return Parquet files as a Dask dataframe."""
+    dataframe = _import("dask.dataframe")
+    names = [str(one) for one in paths] if isinstance(paths, Sequence) and not isinstance(paths, str) else str(paths)
+    return dataframe.read_parquet(names)
+
+
+def _named(X: Any, column: str, key: str) -> str:
+    """Return the name of a column, or refuse one that X does not have."""
+    if column not in getattr(X, "columns", ()):
+        raise PodiumError(f"{key} names the column {column!r}, which X does not have.")
+    return column
+
+
+def _make_block(number: int, part: Any, named: Mapping[str, str], beside: Mapping[str, Any]) -> Block:
+    """Take the named columns out of a part of a dataframe."""
+    X = part.drop(columns=list(named.values())) if named else part
+    return Block(number, X, **{key: part[column] for key, column in named.items()}, **beside)
+
+
+def _blocks(X: Any, name: str) -> list[Lazy]:
+    """Return the blocks of rows of a collection."""
+    if not hasattr(X, "__dask_graph__") or not hasattr(X, "to_delayed"):
+        raise PodiumError(
+            f"{name} must be a Dask array or dataframe, or paths of Parquet files; got {type(X).__name__}. "
+            "Data in memory need no cluster: use the ranker's own fit."
+        )
+    if getattr(X, "ndim", 2) == 2 and hasattr(X, "rechunk") and len(X.chunks[1]) > 1:
+        X = X.rechunk({1: -1})
+    # Optimised, columns of one file may be read in other parts than its features.
+    return list(np.ravel(np.array(X.to_delayed(optimize_graph=False), object)))
+
+
+def _beside(X: Any, column: Any, key: str, parts: Sequence[Lazy]) -> list[Lazy]:
+    """Return the blocks of a column, as many as those of X."""
+    if hasattr(column, "rechunk") and hasattr(X, "chunks") and not np.isnan(X.chunks[0]).any():
+        if column.shape != (X.shape[0],):
+            raise PodiumError(f"{key} must have one value per row of X, {X.shape[0]}; got shape {column.shape}.")
+        column = column.rechunk((X.chunks[0],))
+    found = _blocks(column, key)
+    if len(found) != len(parts):
+        raise PodiumError(f"{key} must be partitioned as X is: {len(parts)} parts expected, {len(found)} given.")
+    return found
+
+
+def _split(block: Block, n_blocks: int) -> tuple[Block, ...]:
+    """Part the rows of a block by the hash of their queries."""
+    from pandas.util import hash_array
+
+    owner = hash_array(np.asarray(block.qid)) % np.uint64(n_blocks)
+    return tuple(
+        Block(block.number, *(_rows(one, np.flatnonzero(owner == number)) for one in block[1:]))
+        for number in range(n_blocks)
+    )
+
+
+def _rows(values: Any, rows: Array) -> Any:
+    """Return some rows of an array, a frame or a series; what is not given for each row stays."""
+    if values is None or isinstance(values, Mapping):
+        return values
+    return values.iloc[rows] if hasattr(values, "iloc") else np.asarray(values)[rows]
+
+
+def _join(number: int, *shares: Block) -> Block:
+    """Put rows together that go to one block."""
+    columns = zip(*(share[1:] for share in shares), strict=True)
+    return Block(number, *(_concatenated(list(column)) for column in columns))
+
+
+def _concatenated(pieces: list[Any]) -> Any:
+    """Put pieces of arrays, frames or series together."""
+    if pieces[0] is None or isinstance(pieces[0], Mapping):
+        return pieces[0]
+    if hasattr(pieces[0], "iloc"):
+        from pandas import concat
+
+        return concat(pieces)
+    return np.concatenate(pieces)
+
+
+def _delayed(function: Any, **options: Any) -> Any:
+    """Return a function whose calls are put off."""
+    return _import("dask").delayed(function, pure=False, **options)
+
+
+def _import(module: str) -> Any:
+    """Import a module of Dask, or say how to install it."""
+    from importlib import import_module
+
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise PodiumError(INSTALL) from error
+
+
+def as_sets(eval_set: object) -> list[tuple[object, object]]:
+    """Return evaluation sets as a list of (X, y)."""
+    sets: list[Any] = [] if eval_set is None else list(eval_set) if isinstance(eval_set, Iterable) else [eval_set]
+    if isinstance(eval_set, tuple) or not all(isinstance(one, tuple | list) and len(one) == 2 for one in sets):
+        raise PodiumError("eval_set must be a list of (X, y), such as [(X_valid, y_valid)].")
+    return [(X, y) for X, y in sets]

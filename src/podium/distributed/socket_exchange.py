@@ -1,0 +1,192 @@
+"""The exchange between workers: one TCP connection for each two of them, opened for one fit.
+
+A worker listens on a port that the system chooses; whoever connects says the token of the fit and its rank, and is
+turned away without them. Nothing waits for ever: a worker that ends closes its connections, which the others notice at
+once, and one that falls silent is given up after `SILENCE_SECONDS`. What is sent is not encrypted.
+"""
+
+from __future__ import annotations
+
+import hmac
+import selectors
+import socket
+import struct
+import time
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from podium._exchange import Exchange
+from podium._validation import Array
+
+SILENCE_SECONDS = 120.0
+"""How long a worker waits for a byte of another before it gives up."""
+HEADER = struct.Struct("<QQ")
+"""Before each message: its number, and its bytes."""
+TOKEN_BYTES = 32
+GREETING = struct.Struct(f"<{TOKEN_BYTES}sQ")
+"""What a worker says when it connects: the token of the fit, and its rank."""
+
+
+class Endpoint(NamedTuple):
+    """Where a worker listens."""
+
+    host: str
+    port: int
+
+
+def listen(host: str) -> socket.socket:
+    """Return a socket that listens on a port of the system's choice."""
+    server = socket.create_server((host, 0), backlog=256)
+    server.settimeout(SILENCE_SECONDS)
+    return server
+
+
+class SocketExchange(Exchange):
+    """The exchange of one worker with all others.
+
+    Parameters
+    ----------
+    server : socket
+        What this worker listens on; closed once all others have connected.
+    rank : int
+    endpoints : sequence of Endpoint
+        Where each worker listens, by rank.
+    token : bytes
+        Of the fit.
+    """
+
+    def __init__(self, server: socket.socket, rank: int, endpoints: Sequence[Endpoint], token: bytes) -> None:
+        self.rank, self.size = rank, len(endpoints)
+        self.n_messages, self.bytes_sent = 0, 0
+        self._peers: dict[int, socket.socket] = {}
+        try:
+            self._meet(server, endpoints, token)
+        except BaseException:
+            self.close()
+            raise
+        finally:
+            server.close()
+
+    def _meet(self, server: socket.socket, endpoints: Sequence[Endpoint], token: bytes) -> None:
+        """Connect to the workers of lower rank, and wait for those of higher rank."""
+        for rank in range(self.rank):
+            peer = socket.create_connection(endpoints[rank], SILENCE_SECONDS)
+            peer.sendall(GREETING.pack(token, self.rank))
+            self._peers[rank] = peer
+        end = time.monotonic() + SILENCE_SECONDS
+        while len(self._peers) < self.size - 1:
+            if time.monotonic() > end:
+                raise ConnectionError("a worker of the fit has not come")
+            peer, _ = server.accept()
+            self._welcome(peer, token)
+        for peer in self._peers.values():
+            peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            peer.setblocking(False)
+
+    def _welcome(self, peer: socket.socket, token: bytes) -> None:
+        """Keep a connection that knows the token, close any other."""
+        peer.settimeout(min(5.0, SILENCE_SECONDS))
+        try:
+            said, rank = GREETING.unpack(_receive_all(peer, GREETING.size))
+        except OSError:
+            said, rank = b"", 0
+        if hmac.compare_digest(said, token) and self.rank < rank < self.size and rank not in self._peers:
+            self._peers[rank] = peer
+        else:
+            peer.close()
+
+    def gather(self, own: Array) -> Array:
+        """Return the arrays of all parts, by rank."""
+        mine = np.ascontiguousarray(own)
+        found = np.empty((self.size, *mine.shape), mine.dtype)
+        found[self.rank] = mine
+        self._swap(dict.fromkeys(self._peers, mine), {rank: found[rank] for rank in self._peers})
+        return found
+
+    def scatter_sum(self, wanted: Sequence[Array]) -> Array:
+        """Return the sum, over all parts, of what they have for this one."""
+        total = wanted[self.rank].copy()
+        received = {rank: np.empty_like(total) for rank in self._peers}
+        self._swap({rank: np.ascontiguousarray(wanted[rank]) for rank in self._peers}, received)
+        for one in received.values():
+            total += one
+        return total
+
+    def _swap(self, outgoing: dict[int, Array], incoming: dict[int, Array]) -> None:
+        """Send an array to each peer while one of known size comes from each."""
+        self.n_messages += 1
+        sending = {rank: self._framed(array) for rank, array in outgoing.items()}
+        headers = {rank: bytearray(HEADER.size) for rank in incoming}
+        receiving = {
+            rank: [memoryview(headers[rank]), *_bytes_of(array)] for rank, array in incoming.items()
+        }  # fmt: skip
+        with selectors.DefaultSelector() as selector:
+            for rank, peer in self._peers.items():
+                selector.register(peer, selectors.EVENT_READ | selectors.EVENT_WRITE, rank)
+            while selector.get_map():
+                events = selector.select(SILENCE_SECONDS)
+                if not events:
+                    raise ConnectionError("another worker of the fit has fallen silent")
+                for key, ready in events:
+                    self._move(selector, key.data, ready, sending[key.data], receiving[key.data])
+        for rank, header in headers.items():
+            if HEADER.unpack(header) != (self.n_messages, incoming[rank].nbytes):
+                raise ConnectionError("workers of the fit are out of step")
+
+    def _framed(self, array: Array) -> list[memoryview]:
+        """Return a message as pieces of bytes, the header first."""
+        self.bytes_sent += array.nbytes
+        return [memoryview(HEADER.pack(self.n_messages, array.nbytes)), *_bytes_of(array)]
+
+    def _move(
+        self,
+        selector: selectors.BaseSelector,
+        rank: int,
+        ready: int,
+        sending: list[memoryview],
+        receiving: list[memoryview],
+    ) -> None:
+        """Send and receive what a connection is ready for; stop looking at it when both are done."""
+        peer = self._peers[rank]
+        if ready & selectors.EVENT_WRITE and sending:
+            _advance(sending, peer.send(sending[0]))
+        if ready & selectors.EVENT_READ and receiving:
+            count = peer.recv_into(receiving[0])
+            if count == 0:
+                raise ConnectionError("another worker of the fit has gone")
+            _advance(receiving, count)
+        wanted = (selectors.EVENT_READ if receiving else 0) | (selectors.EVENT_WRITE if sending else 0)
+        if wanted:
+            selector.modify(peer, wanted, rank)
+        else:
+            selector.unregister(peer)
+
+    def close(self) -> None:
+        """Close all connections, which makes the other workers give up what they wait for."""
+        for peer in self._peers.values():
+            peer.close()
+
+
+def _bytes_of(array: Array) -> list[memoryview]:
+    """Return the bytes of a contiguous array, as one piece or none."""
+    return [array.reshape(-1).view(np.uint8).data] if array.nbytes else []
+
+
+def _advance(pieces: list[memoryview], count: int) -> None:
+    """Take bytes from the front of the first piece."""
+    pieces[0] = pieces[0][count:]
+    if not pieces[0]:
+        del pieces[0]
+
+
+def _receive_all(peer: socket.socket, size: int) -> bytes:
+    """Return so many bytes, or raise where the other side ends before."""
+    received = b""
+    while len(received) < size:
+        more = peer.recv(size - len(received))
+        if not more:
+            raise ConnectionError("closed")
+        received += more
+    return received

@@ -1,0 +1,219 @@
+"""Fits and predictions on Dask: the driver's side, with the lifecycle of every fit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, TypeVar
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from podium._exact import rounded
+from podium._validation import Array, PodiumError, check_seed
+from podium.boosting import Stop
+from podium.data import Queries, RankingData
+from podium.distributed.dask_blocks import INSTALL, Source, as_sets
+from podium.distributed.held_part import BeginReport
+from podium.distributed.team import Team
+from podium.measures import parse_measure
+from podium.rankers.boosted_trees import TreeRanker
+from podium.rankers.estimator import Estimator
+from podium.rankers.score_start import InitModel
+from podium.trees import TreeRound
+
+AnyRanker = TypeVar("AnyRanker", bound=TreeRanker)
+
+
+def fit(
+    ranker: AnyRanker,
+    X: object,
+    y: object = None,
+    *,
+    qid: object = None,
+    sample_weight: object = None,
+    query_weight: object = None,
+    eval_set: Sequence[tuple[object, object]] | None = None,
+    eval_qid: Sequence[object] | None = None,
+    init_model: InitModel = None,
+    regroup: bool = True,
+    client: Any = None,
+) -> AnyRanker:
+    """Train a ranker of boosted trees on the workers of a Dask cluster.
+
+    The model is, bit for bit, the one that ``ranker.fit`` gives on the same rows in memory, whatever the partitioning
+    and the number of workers, and whether or not workers are lost on the way.
+
+    Parameters
+    ----------
+    ranker : LambdaMART or MART
+    X : Dask array or dataframe, path or list of paths of Parquet files
+        Features; NaN means that a feature is missing.
+    y, qid : Dask array or series, or str
+        Label and query of each row; a string names a column of X, which is then no feature.
+    sample_weight : Dask array or series, or str, optional
+        Weight of each row.
+    query_weight : Dask array or series, str, or mapping, optional
+        Weight of each row's query, or a mapping from ids.
+    eval_set : list of (X, y), optional
+        Further data to measure each round on, given as X and y are; the last one decides on early stopping.
+    eval_qid : list, optional
+        Queries of each evaluation set.
+    init_model : fitted ranker, optional
+        As for the ranker's own fit.
+    regroup : bool
+        Whether queries that lie in several parts are put together by a shuffle; they are refused otherwise.
+    client : distributed.Client, optional
+        The cluster; by default the one in use.
+
+    Returns
+    -------
+    ranker
+        The one given, fitted.
+    """
+    if not isinstance(ranker, TreeRanker):
+        raise PodiumError(f"Only LambdaMART and MART can be trained on Dask; got {type(ranker).__name__}.")
+    ranker._check_parameters()
+    if ranker.categorical_features not in ("from_dtype", None):
+        raise PodiumError("categorical_features cannot be named in a fit on Dask, which takes numbers alone.")
+    if not isinstance(query_weight, Mapping | str | None) and not hasattr(query_weight, "to_delayed"):
+        raise PodiumError("query_weight must be a Dask collection, the name of a column, or a mapping from ids.")
+    source = Source.of(X, y, qid, sample_weight, query_weight)
+    evals = _evaluation_sources(eval_set, eval_qid)
+    ranker._check_boosting(evals, init_model)
+    seed = check_seed(ranker.random_state)
+    own = clone(ranker).set_params(random_state=seed, checkpoint=None, verbose=0)
+    team = Team(_client(client), source, evals, own, init_model, regroup)
+    try:
+        _learn(ranker, team, team.again(lambda: [team.start()])[0], init_model)
+    finally:
+        team.close()
+    ranker.seed_ = seed
+    return ranker
+
+
+def predict(ranker: Estimator, X: Any) -> Any:
+    """Return the scores of the rows of a Dask array or dataframe, lazily: a Dask array or series."""
+    check_is_fitted(ranker)
+    if hasattr(X, "map_partitions"):
+        return X.map_partitions(_score_frame, ranker, meta=("score", np.float64))
+    if not hasattr(X, "map_blocks"):
+        raise PodiumError(f"X must be a Dask array or dataframe; got {type(X).__name__}.")
+    whole = X.rechunk({1: -1}) if len(X.chunks[1]) > 1 else X
+    return whole.map_blocks(_score_rows, ranker, drop_axis=1, dtype=np.float64, meta=np.empty(0))
+
+
+def _score_frame(frame: Any, ranker: Any) -> Any:
+    """Score one part of a dataframe."""
+    from pandas import Series
+
+    return Series(_score_rows(frame, ranker), frame.index, np.float64, "score")
+
+
+def _score_rows(rows: Any, ranker: Any) -> Array:
+    """Score one block; an empty one has no scores."""
+    return np.asarray(ranker.predict(rows)) if len(rows) else np.empty(0)
+
+
+def _client(client: Any) -> Any:
+    """Return the cluster to train on."""
+    try:
+        from distributed import get_client
+    except ImportError as error:
+        raise PodiumError(INSTALL) from error
+    if client is not None:
+        return client
+    try:
+        return get_client()
+    except ValueError:
+        raise PodiumError(
+            "client must be given where none is in use; start one, such as Client(LocalCluster(n_workers=2))."
+        ) from None
+
+
+def _evaluation_sources(eval_set: object, eval_qid: Sequence[object] | None) -> list[Source]:
+    """Return the blocks of the evaluation sets."""
+    sets = as_sets(eval_set)
+    ids = [None] * len(sets) if eval_qid is None else list(eval_qid)
+    if len(ids) != len(sets):
+        raise PodiumError(f"eval_qid must have one entry per eval_set: {len(sets)} expected, {len(ids)} given.")
+    return [
+        Source.of(X, y, qid, name=f"eval_set[{number}]")
+        for number, ((X, y), qid) in enumerate(zip(sets, ids, strict=True))
+    ]
+
+
+def _learn(ranker: TreeRanker, team: Team, begun: BeginReport, init_model: InitModel) -> None:
+    """Go through the rounds on the driver, and keep what was learned."""
+    data = RemoteData.of(team, begun)
+    measures = [parse_measure(name) for name in ranker._monitor_measures()]
+    names = [measure.name for measure in measures]
+    sets = [TeamEvaluation(team, number, names) for number in range(len(team.sources) - 1)]
+    start = team._start(begun)
+    why_nothing = partial(ranker._why_nothing_was_learned, begun.n_rows, lambda: begun.flat_reason)
+    before = ranker._rounds_before(init_model)
+    ranker._boost(TeamBoosting(team), sets, measures, before, data, why_nothing, start.content)
+    ranker.base_model_, ranker.base_score_ = start
+    ranker._describe(data)
+    ranker.training_summary_ |= {"rows": begun.n_rows, "queries": begun.n_queries}
+
+
+class TeamBoosting:
+    """The rounds of boosted trees on the workers of a cluster."""
+
+    def __init__(self, team: Team) -> None:
+        self.team = team
+
+    def step(self, number: int) -> TreeRound | Stop:
+        """Let the workers learn the next round."""
+        found: TreeRound | Stop = self.team.step(number)
+        if isinstance(found, TreeRound):
+            self.team.rounds.append(found)
+        return found
+
+    def replay(self, round_: TreeRound) -> None:
+        """Let the workers take an earlier round."""
+        self.team.rounds.append(round_)
+        self.team.take(round_)
+
+
+class TeamEvaluation:
+    """An evaluation set on the workers of a cluster."""
+
+    def __init__(self, team: Team, number: int, names: Sequence[str]) -> None:
+        self.team, self.number, self.names, self.name = team, number, names, f"validation_{number}"
+
+    def add(self, round_: TreeRound) -> dict[str, float]:
+        """Return the mean of each measure over all queries, from exact sums, after a round that the team has taken."""
+        found = self.team.measure(self.number, self.names)
+        return {name: _mean([one[name] for one in found]) for name in self.names}
+
+
+def _mean(digits: Sequence[tuple[Array, Array]]) -> float:
+    """Return Σ value · weight over Σ weight, NaN where nothing weighs."""
+    if not digits:
+        return float("nan")
+    total, weight = rounded(np.sum(np.array(digits), axis=0)).tolist()
+    return total / weight if weight > 0 else float("nan")
+
+
+class RemoteData(RankingData):
+    """What the driver knows of rows that lie on workers: columns, labels, and a digest that no order changes."""
+
+    digest: int
+
+    @classmethod
+    def of(cls, team: Team, begun: BeginReport) -> RemoteData:
+        """Return what workers have told."""
+        nothing = np.empty(0)
+        data = cls(
+            np.empty((0, team.n_features)), team.names, Queries(nothing, nothing, nothing), begun.labels, nothing,
+            nothing, None,
+        )  # fmt: skip
+        object.__setattr__(data, "digest", begun.digest)
+        return data
+
+    def columns(self) -> tuple[Array | None, ...]:
+        """Return what another data set differs in."""
+        return (np.array([self.digest], np.uint64),)

@@ -1,0 +1,220 @@
+"""Fits on Dask: the local model, bit for bit; what is refused; what happens when a worker is killed."""
+
+import os
+import signal
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from podium import MART, LambdaMART, PodiumError, make_search
+from podium.distributed import fit, predict
+from podium.distributed.held_part import _HELD
+from podium.distributed.training import TeamBoosting
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::FutureWarning"),
+    pytest.mark.filterwarnings("ignore::UserWarning:distributed"),
+]
+
+
+@pytest.fixture(scope="module")
+def client():
+    """Three workers as threads of this process."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from distributed import Client, LocalCluster
+
+        options = {"n_workers": 3, "threads_per_worker": 1, "processes": False, "dashboard_address": None}
+        with LocalCluster(**options) as cluster, Client(cluster) as client:
+            yield client
+
+
+@pytest.fixture(scope="module")
+def rows():
+    given = make_search(n_queries=30, random_state=3)
+    X, y, qid = np.asarray(given.X)[:, :10], np.asarray(given.y), np.asarray(given.qid)
+    order = np.random.default_rng(0).permutation(len(y))
+    return X[order], y[order], qid[order], np.random.default_rng(1).random(len(y)) + 0.1
+
+
+def in_chunks(size, *arrays):
+    import dask.array as da
+
+    return [da.from_array(one, chunks=(size, *one.shape[1:])) for one in arrays]
+
+
+def assert_same(found, expected, X):
+    np.testing.assert_array_equal(found.predict(X), expected.predict(X))
+    assert found.content()["learned"].keys() == expected.content()["learned"].keys()
+    assert found.training_summary_ == expected.training_summary_
+    assert found.evals_result_ == expected.evals_result_
+    assert found.best_iteration_ == expected.best_iteration_
+    assert found.stop_reason_ == expected.stop_reason_
+    assert found.seed_ == expected.seed_
+
+
+@pytest.mark.parametrize("size", [10_000, 400, 90])
+def test_a_fit_on_arrays_is_the_local_fit(client, rows, size):
+    X, y, qid, weight = rows
+    local = LambdaMART(4, subsample=0.8).fit(X, y, qid=qid, sample_weight=weight)
+    chunks = in_chunks(size, X, y, qid, weight)
+    found = fit(LambdaMART(4, subsample=0.8), *chunks[:2], qid=chunks[2], sample_weight=chunks[3], client=client)
+    assert_same(found, local, X)
+    scores = predict(found, chunks[0])
+    assert hasattr(scores, "dask")
+    np.testing.assert_array_equal(scores.compute(), local.predict(X))
+
+
+def test_early_stopping_is_decided_as_locally(client, rows):
+    X, y, qid, _ = rows
+    options = {"n_estimators": 30, "early_stopping_rounds": 2, "eval_metric": ["ndcg@5", "map"], "learning_rate": 0.5}
+    other = make_search(n_queries=12, random_state=9)
+    others = np.asarray(other.X)[:, :10], np.asarray(other.y), np.asarray(other.qid)
+    local = LambdaMART(**options).fit(X, y, qid=qid, eval_set=[(X, y), others[:2]], eval_qid=[qid, others[2]])
+    assert local.best_iteration_ < 30
+    chunks, eval_chunks = in_chunks(300, X, y, qid), in_chunks(100, *others)
+    found = fit(
+        LambdaMART(**options), *chunks[:2], qid=chunks[2], eval_set=[tuple(chunks[:2]), tuple(eval_chunks[:2])],
+        eval_qid=[chunks[2], eval_chunks[2]], client=client,
+    )  # fmt: skip
+    assert_same(found, local, X)
+
+
+def test_frames_and_parquet_files_name_their_columns(client, rows, tmp_path):
+    import dask.dataframe as dd
+
+    X, y, qid, weight = rows
+    frame = pd.DataFrame(X, columns=[f"f{i}" for i in range(10)])
+    local = MART(3).fit(frame, y, qid=qid, sample_weight=weight)
+    whole = frame.assign(label=y, query=qid, weight=weight).sort_values("query")
+    lazy = dd.from_pandas(whole, npartitions=4, sort=False)
+    names = {"y": "label", "qid": "query", "sample_weight": "weight"}
+    assert_same(fit(MART(3), lazy, **names, client=client), local, frame)
+    for number, part in enumerate(np.array_split(np.arange(len(whole)), 3)):
+        whole.iloc[part].to_parquet(tmp_path / f"part-{number}.parquet")
+    found = fit(MART(3), sorted(map(str, tmp_path.glob("*.parquet"))), **names, client=client)
+    assert_same(found, local, frame)
+    assert found.feature_names_in_.tolist() == frame.columns.tolist()
+    scores = predict(found, dd.from_pandas(frame, npartitions=3)).compute()
+    np.testing.assert_array_equal(scores.to_numpy(), local.predict(frame))
+
+
+def test_a_fit_goes_on_from_a_model_and_a_checkpoint_of_other_parts(client, rows, tmp_path):
+    X, y, qid, _ = rows
+    path = tmp_path / "kept.podium"
+    local = LambdaMART(5).fit(X, y, qid=qid)
+    chunks = in_chunks(500, X, y, qid)
+    first = fit(LambdaMART(3, checkpoint=path), *chunks[:2], qid=chunks[2], client=client)
+    assert path.exists()
+    again = in_chunks(10_000, X, y, qid)
+    for ranker, before in ((LambdaMART(5, checkpoint=path), None), (LambdaMART(5), first)):
+        found = fit(ranker, *again[:2], qid=again[2], init_model=before, client=client)
+        np.testing.assert_array_equal(found.predict(X), local.predict(X))
+
+
+def test_nothing_is_held_after_a_fit(client, rows):
+    X, y, qid, _ = rows
+    chunks = in_chunks(500, X, y, qid)
+    fit(MART(1), *chunks[:2], qid=chunks[2], client=client)
+    client.submit(lambda: None, pure=False).result()
+    for _ in range(100):
+        if not _HELD:
+            break
+        client.run(lambda: None)
+    assert not _HELD
+
+
+def test_split_queries_are_refused_by_name_where_they_may_not_be_regrouped(client, rows):
+    X, y, qid, _ = rows
+    order = np.argsort(qid, kind="stable")
+    sizes = np.bincount(qid.astype(int))
+    chunks = in_chunks(int(sizes[:2].sum()) + 1, X[order], y[order], qid[order])
+    with pytest.raises(PodiumError, match=r"query 2 lies in parts \[0, 1\]"):
+        fit(MART(1), *chunks[:2], qid=chunks[2], regroup=False, client=client)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"qid": None}, "qid must be given"),
+        ({"y": None}, "y must be given"),
+        ({"qid": "query"}, "qid names the column 'query', which X does not have"),
+        ({"X": np.zeros((4, 2))}, "X must be a Dask array or dataframe"),
+        ({"query_weight": [1.0]}, "query_weight must be a Dask collection"),
+        ({"eval_qid": [None, None]}, "eval_qid must have one entry per eval_set: 0 expected, 2 given"),
+    ],
+)
+def test_what_cannot_be_trained_on_is_refused(client, rows, change, message):
+    chunks = in_chunks(500, *rows[:3])
+    given = {"X": chunks[0], "y": chunks[1], "qid": chunks[2], "client": client} | change
+    with pytest.raises(PodiumError, match=message):
+        fit(MART(1), given.pop("X"), given.pop("y"), **given)
+
+
+def test_a_bad_label_is_named_by_part_and_row_and_other_rankers_are_refused(client, rows):
+    from podium import RankBoost
+
+    X, y, qid, _ = rows
+    wrong = y.copy()
+    wrong[403] = np.nan
+    chunks = in_chunks(400, X, wrong, qid)
+    with pytest.raises(PodiumError, match="Part 1: y must be finite; got nan in row 3"):
+        fit(MART(1), *chunks[:2], qid=chunks[2], client=client)
+    with pytest.raises(PodiumError, match="Only LambdaMART and MART"):
+        fit(RankBoost(), *chunks[:2], qid=chunks[2], client=client)
+    with pytest.raises(PodiumError, match="categorical_features"):
+        fit(MART(categorical_features=[1]), *chunks[:2], qid=chunks[2], client=client)
+
+
+def test_a_part_may_have_no_pairs_but_not_all_of_them(client, rows):
+    X, y, qid, _ = rows
+    flat = np.where(qid > 20, y, 1.0)
+    order = np.argsort(qid, kind="stable")
+    local = LambdaMART(2).fit(X, flat, qid=qid)
+    chunks = in_chunks(500, X[order], flat[order], qid[order])
+    assert_same(fit(LambdaMART(2), *chunks[:2], qid=chunks[2], client=client), local, X)
+    alike = in_chunks(500, np.ones(len(y)))[0]
+    with pytest.raises(PodiumError, match="nothing to rank: in no query of any part"):
+        fit(LambdaMART(2), chunks[0], alike, qid=chunks[2], client=client)
+
+
+def test_what_keeps_the_first_tree_from_growing_is_said_of_all_rows(client, rows):
+    X, y, qid, _ = rows
+    chunks = in_chunks(500, X, y, qid)
+    with pytest.warns(UserWarning, match=f"{len(y)} rows cannot be split into two of min_child_samples=1000"):
+        found = fit(MART(2, min_child_samples=1000), *chunks[:2], qid=chunks[2], client=client)
+    assert not found.rounds_
+    kinds = np.where(qid > 15, 1.0, 0.0)
+    order = np.argsort(qid, kind="stable")
+    parts = in_chunks(800, X[order], (kinds + y / 10 * (qid == 29))[order], qid[order])
+    fit(MART(1, loss="logistic"), *parts[:2], qid=parts[2], client=client)
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")  # of Dask, which leaves sockets of the killed process open
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_killed_worker_is_replaced_and_no_bit_changes(rows, monkeypatch):
+    from distributed import Client, LocalCluster
+
+    X, y, qid, weight = rows
+    local = LambdaMART(4).fit(X, y, qid=qid, sample_weight=weight, eval_set=[(X, y)], eval_qid=[qid])
+    step, killed = TeamBoosting.step, []
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
+
+        def kill_once(self, number):
+            if number == 3 and not killed:
+                pids = client.run(os.getpid)
+                killed.append(min(pids.values()))
+                os.kill(killed[0], signal.SIGKILL)
+            return step(self, number)
+
+        monkeypatch.setattr(TeamBoosting, "step", kill_once)
+        chunks = in_chunks(300, X, y, qid, weight)
+        found = fit(
+            LambdaMART(4), *chunks[:2], qid=chunks[2], sample_weight=chunks[3], eval_set=[tuple(chunks[:2])],
+            eval_qid=[chunks[2]], client=client,
+        )  # fmt: skip
+    assert killed
+    assert_same(found, local, X)

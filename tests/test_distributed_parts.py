@@ -1,0 +1,142 @@
+"""Whole fits by parts as a cluster's workers have them: any partitioning of the queries gives the local model."""
+
+import numpy as np
+import pytest
+
+from parts import run_parts
+from podium import MART, LambdaMART, PodiumError, RankingData, make_search
+from podium._exchange import ALONE
+from podium._validation import check_seed
+from podium.distributed import part_table
+from podium.distributed.part_table import Block, number_equal, ranking_data, read_blocks
+from podium.trees.regression_tree import Forest
+
+N_ROUNDS = 4
+
+
+def search(seed=0, n_queries=40):
+    """Return rows with weights that are no powers of two, three equal queries among them and one of half the rows."""
+    given = make_search(n_queries=n_queries, random_state=seed)
+    X, y, qid = np.asarray(given.X)[:, :12], np.asarray(given.y), np.asarray(given.qid).copy()
+    rng = np.random.default_rng(seed)
+    ids = np.unique(qid)
+    qid[np.isin(qid, ids[: n_queries // 2])] = ids[0]
+    twin = qid == ids[-1]
+    X, y = np.concatenate([X, X[twin], X[twin]]), np.concatenate([y, y[twin], y[twin]])
+    weight = rng.random(len(qid)) * 3
+    weight = np.concatenate([weight, weight[twin], weight[twin]])
+    qid = np.concatenate([qid, np.full(twin.sum(), 10_001), np.full(twin.sum(), 10_002)])
+    query_weight = 0.1 + np.abs(np.sin(qid * 1.0))
+    query_weight[np.isin(qid, [ids[-1], 10_001])] = 0.7
+    query_weight[qid == 10_002] = 0.3
+    order = rng.permutation(len(qid))
+    return X[order], y[order], qid[order], weight[order], query_weight[order]
+
+
+def train(ranker, block, exchange):
+    """Return the base score and the trees that a part finds together with the others."""
+    table = read_blocks([block])
+    data, seed = ranking_data(table, exchange), check_seed(ranker.random_state)
+    loss = ranker._make_loss(data, 1, seed, exchange)
+    start = ranker._start_after(None, loss)
+    boosting = ranker._make_boosting(data, loss, start, 1, seed, exchange)
+    return start.score, [boosting.step(number + 1).ranking for number in range(N_ROUNDS)]
+
+
+def partitions(qid):
+    """Yield the queries of each part: 2 to 7 parts at random, one query each, equal queries apart."""
+    ids, rng = np.unique(qid), np.random.default_rng(1)
+    for n_parts in (2, 7):
+        owner = rng.integers(0, n_parts, len(ids))
+        owner[:n_parts] = np.arange(n_parts)
+        yield [ids[owner == part] for part in range(n_parts)]
+    yield [ids[ids == 10_001], ids[ids == 10_002], ids[ids < 10_000]]
+
+
+RANKERS = [
+    LambdaMART(N_ROUNDS),
+    LambdaMART(N_ROUNDS, delta="map", form="paper", subsample=0.6, colsample_bytree=0.5, reg_lambda=0.3),
+    LambdaMART(N_ROUNDS, delta="none", quantized=False, max_bins=9),
+    MART(N_ROUNDS, learning_rate=0.3, random_state=5),
+    MART(N_ROUNDS, loss="balanced", split_by="squares", monotone_constraints=[1, -1] + [0] * 10),
+    MART(N_ROUNDS, loss="cross_entropy", max_depth=3),
+]
+
+
+@pytest.mark.parametrize("ranker", RANKERS, ids=["ndcg", "map", "none", "squared", "balanced", "cross_entropy"])
+def test_any_partitioning_of_the_queries_gives_the_local_model(ranker):
+    X, y, qid, weight, query_weight = search()
+    fitted = ranker.fit(X, y, qid=qid, sample_weight=weight, query_weight=query_weight)
+    expected = fitted.predict(X)
+    for parts in partitions(qid):
+        own = [np.flatnonzero(np.isin(qid, ids)) for ids in parts]
+        blocks = [Block(i, X[rows], y[rows], qid[rows], weight[rows], query_weight[rows]) for i, rows in enumerate(own)]
+        for start, trees in run_parts(lambda block, exchange: train(ranker, block, exchange), blocks):
+            assert start == fitted.base_score_
+            np.testing.assert_array_equal(start + Forest.of(trees).score(X), expected)
+
+
+def test_numbers_of_equal_queries_do_not_depend_on_the_parts_or_the_ranges(monkeypatch):
+    rng = np.random.default_rng(0)
+    contents = rng.integers(0, 2**64, 30, np.uint64)[rng.integers(0, 30, 200)]
+    weight = rng.random(200)
+    expected = number_equal(contents, weight, ALONE)
+    for key in np.unique(contents):
+        own = np.flatnonzero(contents == key)
+        np.testing.assert_array_equal(expected[own[np.argsort(weight[own])]], np.arange(len(own)))
+    monkeypatch.setattr(part_table, "QUERIES_PER_MESSAGE", 30)
+    owner = rng.integers(0, 4, 200)
+    parts = [np.flatnonzero(owner == part) for part in range(4)]
+    found = run_parts(lambda rows, exchange: number_equal(contents[rows], weight[rows], exchange), parts)
+    for rows, numbers in zip(parts, found, strict=True):
+        np.testing.assert_array_equal(numbers, expected[rows])
+
+
+def test_weights_far_apart_are_scaled_by_the_largest_of_all_parts():
+    X, y, qid, weight, _ = search()
+    weight[qid == 10_001] *= 2.0**70
+    weight[qid == 10_002] *= 2.0**-120
+    whole = RankingData.from_arrays(X, y, qid=qid, sample_weight=weight)
+    parts = [np.flatnonzero(qid == 10_001), np.flatnonzero(qid != 10_001)]
+    blocks = [Block(0, X[rows], y[rows], qid[rows], weight[rows], None) for rows in parts]
+    found = run_parts(lambda block, exchange: ranking_data(read_blocks([block]), exchange), blocks)
+    for rows, data in zip(parts, found, strict=True):
+        own = np.empty(len(qid))
+        own[whole.queries.rows] = whole.row_weight
+        np.testing.assert_array_equal(data.queries.to_caller(data.row_weight), own[rows])
+        keys = np.empty(len(qid), np.uint64)
+        keys[whole.queries.rows] = whole.queries.place_keys()
+        np.testing.assert_array_equal(data.queries.to_caller(data.queries.place_keys()), keys[rows])
+
+
+def block(number=0, n=4, **given):
+    base = {"X": np.zeros((n, 2)), "y": np.arange(n), "qid": np.arange(n) // 2, "sample_weight": None}
+    return Block(number, **(base | {"query_weight": None} | given))
+
+
+@pytest.mark.parametrize(
+    ("blocks", "message"),
+    [
+        ([block(), block(3, y=[0, 1, np.nan, 1])], "Part 3: y must be finite; got nan in row 2"),
+        ([block(), block(1, X=np.zeros((4, 3)))], "part 0 has 2 columns, part 1 has 3 columns"),
+        ([block(), block(1, X=np.zeros((4, 2), np.float32))], "part 0 has float64, part 1 has float32"),
+        ([block(2, sample_weight=[1, 2, -1, 0])], "Part 2: sample_weight must be finite and not negative; got -1"),
+        ([block(2, sample_weight=[1, 2])], "Part 2: sample_weight must"),
+        ([block(2, query_weight={0: 1.0})], "Part 2: query_weight has no weight for query 1"),
+    ],
+)
+def test_bad_blocks_are_refused_by_their_number(blocks, message):
+    with pytest.raises(PodiumError, match=message):
+        read_blocks(blocks)
+
+
+def test_blocks_without_rows_count_as_nothing_and_a_part_may_weigh_nothing():
+    empty = Block(1, np.zeros((0, 2)), np.zeros(0), np.zeros(0), None, None)
+    assert read_blocks([empty]) is None
+    table = read_blocks([block(0, sample_weight=np.zeros(4)), empty])
+    assert len(table.labels) == 4
+    assert list(table.ids_of_blocks) == [0]
+    with pytest.raises(PodiumError, match="sample_weight must have a positive value"):
+        ranking_data(table, ALONE)
+    with pytest.raises(PodiumError, match="query_weight must be the same for all rows of a query"):
+        ranking_data(read_blocks([block(query_weight=[1.0, 2.0, 1.0, 1.0])]), ALONE)
