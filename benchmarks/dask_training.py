@@ -20,7 +20,7 @@ import numpy as np
 
 from podium import LambdaMART, make_search
 from podium.distributed import fit
-from podium.distributed.training import TeamBoosting
+from podium.distributed.dask_fit import TeamBoosting
 from podium.trees import TreeBoosting
 
 

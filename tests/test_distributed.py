@@ -11,7 +11,7 @@ import pytest
 from podium import MART, LambdaMART, PodiumError, make_search
 from podium.distributed import fit, predict
 from podium.distributed.held_part import _HELD
-from podium.distributed.training import TeamBoosting
+from podium.distributed.dask_fit import TeamBoosting
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),

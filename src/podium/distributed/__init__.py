@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from podium.distributed.training import fit, predict
+from podium.distributed.dask_fit import fit, predict
 
 __all__ = ["fit", "predict"]
