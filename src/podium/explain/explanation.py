@@ -149,7 +149,7 @@ def names_or_numbers(names: Sequence[str] | None, n_features: int) -> tuple[str,
 
 
 def _shown(value: float) -> str:
-    return "missing" if np.isnan(value) else f"{value:.6g}"
+    return "missing" if np.isnan(value) else f"{value + 0.0:.6g}"  # -0 is 0 to people
 
 
 def _as_json(value: float) -> float | None:
