@@ -1,102 +1,200 @@
-"""Repeat the MovieLens experiment of the RankBoost+ paper (Connamacher et al. 2019, section 5.1 and Table 3).
+"""Repeat the experiments of the RankBoost+ paper (Connamacher et al. 2019, section 5): RB-D, RB-C and RankBoost+.
 
-    python experiments/rankboost_plus.py PATH/movielens-100k [--every 1] [--rounds 100] [--chart losses.html]
+    python experiments/rankboost_plus.py movielens PATH/movielens-100k [--every 1] [--rounds 100] [--jobs 2]
+    python experiments/rankboost_plus.py letor PATH/mq2008 [--rounds 300]
 
-Each user with at least 100 ratings is a task: rank the user's movies; features are the users who rated at least half of
-them. Five folds: three to train, one to choose the round, one to test. Prints the mean test losses of RB-D, RB-C and
-RankBoost+ (with the paper's own beside them), the loss after the last round, which shows overfitting, and mean ranks.
+`movielens` (Tables 1 and 3, Figures 2 and 3): each user with more than 100 ratings is a task: rank the user's movies;
+features are the users who rated at least half of them, a missing rating stands below all others. Five folds: three to
+train, one to choose the round by the same measure, one to test. NDCG has the gain r - 1 and the mean over the orders of
+tied scores. `letor` (Tables 2 and 4): the five official folds of a LETOR 4.0 collection; NDCG is taken, in LETOR's
+convention, at the round of the best MAP of the validation part. Both keep results/rankboost_plus.json (`--folder`).
 """
 
 import argparse
 import gzip
+import time
 from pathlib import Path
 
 import numpy as np
+from joblib import Parallel, delayed
+from lambdamart import read_fold
+from paper_tables import RESULTS, keep, markdown
+from scipy.stats import rankdata, studentized_range
 
-from podium import RankBoost
-from podium.measures import pair_losses
-from podium.plots import plot_losses
-from podium.rankers.rankboost_plus import RankBoostPlus, exponential_losses
+from podium import RankBoost, RankBoostPlus, evaluate
 
-PAPER = {"RB-D": (0.3394, 0.3376), "RB-C": (0.3218, 0.3218), "RB+": (0.3100, 0.3114)}
+MEASURES = ("pair_loss_1", "pair_loss_2", "ndcg@3", "ndcg@5", "ndcg@7")
+SHOWN = ("R̂1", "R̂2", "NDCG@3", "NDCG@5", "NDCG@7")
+NAMES = ("RB+", "RB-C", "RB-D")
+PAPER = {  # Table 1 (mean rank, median round), Table 3, and MQ2008 of Table 4: rows as MEASURES, columns as NAMES
+    "ranks": [
+        (1.314, 1.938, 2.748), (1.356, 1.952, 2.692), (1.696, 2.125, 2.179), (1.559, 2.211, 2.230),
+        (1.476, 2.268, 2.256),
+    ],
+    "rounds": [(32, 31, 26), (25, 21, 18), (4, 2, 3), (7, 2, 4), (11, 2, 4)],
+    "movielens": [
+        (0.3100, 0.3218, 0.3394), (0.3114, 0.3218, 0.3376), (0.7920, 0.7642, 0.7620), (0.8019, 0.7684, 0.7675),
+        (0.8104, 0.7744, 0.7749),
+    ],
+    "letor": [
+        (0.2082, 0.2153, 0.2190), (0.2027, 0.2161, 0.2192), (0.4190, 0.4250, 0.4185), (0.4684, 0.4702, 0.4582),
+        (0.4887, 0.4899, 0.4819),
+    ],
+}  # fmt: skip
 
 
-def read_ratings(folder):
-    """Users × movies, NaN where not rated."""
+def rankers(n_rounds, **options):
+    """The three rankers."""
+    return {
+        "RB+": RankBoostPlus(n_rounds, **options),
+        "RB-C": RankBoost(n_rounds, alpha="r", **options),
+        "RB-D": RankBoost(n_rounds, alpha="z", **options),
+    }
+
+
+def read_tasks(folder, every):
+    """Yield number, features and ratings of each user's task."""
     with gzip.open(Path(folder) / "u.data.gz", "rt") as file:
         user, movie, rating = np.array([line.split()[:3] for line in file], int).T
     table = np.full((user.max(), movie.max()), np.nan)
     table[user - 1, movie - 1] = rating
-    return table
-
-
-def tasks(table, every):
-    """Yield features and ratings of each task."""
-    for user in np.flatnonzero((~np.isnan(table)).sum(axis=1) >= 100)[::every]:
-        movies = np.flatnonzero(~np.isnan(table[user]))
-        others = np.delete(table[:, movies], user, axis=0)
+    for task in np.flatnonzero((~np.isnan(table)).sum(axis=1) > 100)[::every]:
+        movies = np.flatnonzero(~np.isnan(table[task]))
+        others = np.delete(table[:, movies], task, axis=0)
         others = others[np.isnan(others).mean(axis=1) <= 0.5]
         if len(others):
-            yield user, others.T, table[user, movies]
+            yield task, others.T, table[task, movies]
 
 
-def rankers(n_rounds):
-    """The three rankers; a missing rating stands below all others, as in the paper."""
+def stage_values(model, X, y, qid, n_rounds, **rules):
+    """Return the value of each measure after each round; a fit that ended early keeps its last."""
+    values = [list(measured(y, scores, qid, **rules)) for scores in model.staged_predict(X)]
+    return np.array(values + values[-1:] * (n_rounds - len(values)))
+
+
+def measured(y, scores, qid, measures=MEASURES, **rules):
+    """Return the means of measures."""
+    found = evaluate(y, scores, qid=qid, measures=measures, n_resamples=0, n_jobs=1, **rules)
+    return (found[name] for name in measures)
+
+
+def list_values(model, X, y, n_rounds):
+    """The same for a single list, all rounds measured in one call, as queries."""
+    stages = np.array(list(model.staged_predict(X)))
+    labels, qid = np.tile(y - 1.0, len(stages)), np.repeat(np.arange(len(stages)), len(y))
+    rules = {"measures": MEASURES, "gain": "linear", "empty": 1.0, "n_resamples": 0, "n_jobs": 1}
+    found = evaluate(labels, stages.ravel(), qid=qid, **rules)
+    values = list(zip(*(found.per_query(name).values() for name in MEASURES), strict=True))  # queries in their order
+    return np.array(values + values[-1:] * (n_rounds - len(values)))
+
+
+def best_rounds(values):
+    """Return the first best round by each measure: losses fall, NDCG rises."""
+    return [
+        column.argmin() if name.startswith("pair") else column.argmax()
+        for name, column in zip(MEASURES, values.T, strict=True)
+    ]
+
+
+def run_task(task, X, y, n_rounds):
+    """Return for each ranker and fold: test values at the chosen rounds, those rounds, test values of all rounds."""
+    fold = np.random.default_rng(task).permutation(len(y)) % 5
+    found = []
+    for k in range(5):
+        test, valid = fold == k, fold == (k + 1) % 5
+        if min(len(np.unique(y[part])) for part in (test, valid)) < 2:
+            continue
+        train = ~test & ~valid
+        for model in rankers(n_rounds, abstain=0, max_bins=None).values():
+            model.fit(X[train], y[train])
+            chosen = best_rounds(list_values(model, X[valid], y[valid], n_rounds))
+            curve = list_values(model, X[test], y[test], n_rounds)
+            found.append((curve[chosen, range(len(MEASURES))], np.array(chosen) + 1, curve))
+    parts = [np.array(part).reshape(-1, len(NAMES), *part[0].shape) for part in zip(*found, strict=True)]
+    return parts[0].mean(axis=0), parts[1], parts[2].mean(axis=0)
+
+
+def movielens(options):
+    """Run all users' tasks."""
+    start = time.perf_counter()
+    run = Parallel(n_jobs=options.jobs)
+    done = run(delayed(run_task)(*task, options.rounds) for task in read_tasks(options.data, options.every))
+    values = np.array([each[0] for each in done])
+    signs = np.array([1 if name.startswith("pair") else -1 for name in MEASURES])
     return {
-        "RB-D": RankBoost(n_rounds, alpha="z", abstain=0),
-        "RB-C": RankBoost(n_rounds, alpha="r", abstain=0),
-        "RB+": RankBoostPlus(n_rounds, abstain=0),
+        "tasks": len(done),
+        "seconds": round(time.perf_counter() - start, 1),
+        "means": values.mean(axis=0).T.tolist(),
+        "ranks": rankdata(signs * values, axis=1).mean(axis=0).T.tolist(),
+        "rounds": np.median(np.concatenate([each[1] for each in done]), axis=0).T.tolist(),
+        "curves": np.mean([each[2] for each in done], axis=0).round(5).tolist(),
     }
 
 
-def pairs_of(y):
-    """Rows of the better and of the worse movie of each pair with different ratings."""
-    return np.nonzero(y[:, None] > y)
+def letor(options):
+    """Run the five folds of one collection."""
+    start = time.perf_counter()
+    values = []
+    measures, rules = (*MEASURES, "map"), {"convention": "letor"}
+    for number in range(1, options.folds + 1):
+        train, valid, test = read_fold(options.data, number)
+        for model in rankers(options.rounds).values():
+            model.fit(*train[:2], qid=train[2])
+            seen = stage_values(model, *valid, options.rounds, measures=measures, **rules)
+            at = [seen[:, 0].argmin(), seen[:, 1].argmin(), *3 * [seen[:, 5].argmax()]]
+            values.append(stage_values(model, *test, options.rounds, measures=measures, **rules)[at, range(5)])
+    values = np.array(values).reshape(-1, len(NAMES), len(MEASURES))
+    signs = np.array([1, 1, -1, -1, -1])
+    return {
+        "seconds": round(time.perf_counter() - start, 1),
+        "means": values.mean(axis=0).T.tolist(),
+        "ranks": rankdata(signs * values, axis=1).mean(axis=0).T.tolist(),
+    }
 
 
-def curve(model, X, y):
-    """R̂1 and R̂2 after each round."""
-    better, worse = pairs_of(y)
-    return np.array([pair_losses(better, worse, np.ones(len(better)), scores) for scores in model.staged_predict(X)])
+def critical_difference(n_tasks, level=0.05):
+    """Nemenyi's critical difference of mean ranks."""
+    k = len(NAMES)
+    return studentized_range.ppf(1 - level, k, np.inf) / np.sqrt(2) * np.sqrt(k * (k + 1) / (6 * n_tasks))
 
 
-def fold_losses(model, X, y, fold, k):
-    """Test R̂1 and R̂2 at the best round of the validation fold, R̂2 after the last round."""
-    test, valid = fold == k, fold == (k + 1) % 5
-    train = ~test & ~valid
-    model.fit(X[train], pairs=pairs_of(y[train]))
-    chosen, measured = curve(model, X[valid], y[valid]), curve(model, X[test], y[test])
-    best = chosen.argmin(axis=0)
-    return measured[best[0], 0], measured[best[1], 1], measured[-1, 1]
+def beside(ours, paper, digits):
+    """Return the cells of a row, what the paper prints in brackets."""
+    return [f"{one:.{digits}f} ({other:.{digits}f})" for one, other in zip(ours, paper, strict=True)]
+
+
+def tables(results):
+    """Return the tables of the page, of the parts that were run."""
+    found = {}
+    for part, kept in results.items():
+        rows = [[name, *beside(*values, 4)] for name, *values in zip(SHOWN, kept["means"], PAPER[part], strict=True)]
+        found[f"rankboost-plus-{part}"] = markdown(["ours (paper's)", *NAMES], rows)
+    if "movielens" in results:
+        kept = results["movielens"]
+        ranks = [beside(*each, 3) for each in zip(kept["ranks"], PAPER["ranks"], strict=True)]
+        rounds = [beside(*each, 0) for each in zip(kept["rounds"], PAPER["rounds"], strict=True)]
+        rows = [
+            [name, *(f"{rank}, {round_}" for rank, round_ in zip(*cells, strict=True))]
+            for name, *cells in zip(SHOWN, ranks, rounds, strict=True)
+        ]
+        distance = f"{critical_difference(kept['tasks']):.4f} (0.1754) for {kept['tasks']} tasks"
+        table = markdown(["mean rank, median round: ours (paper's)", *NAMES], rows)
+        found["rankboost-plus-ranks"] = f"{table}\n\nNemenyi's critical difference is {distance}."
+    return found
 
 
 def main():
-    """Run the experiment and print its table."""
+    """Run one experiment, print and keep it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder")
-    parser.add_argument("--every", type=int, default=1, help="take every so many tasks")
-    parser.add_argument("--rounds", type=int, default=100)
-    parser.add_argument("--chart", help="file for a chart of the training losses of the first task")
-    args = parser.parse_args()
-    results = {name: [] for name in PAPER}
-    for number, (user, X, y) in enumerate(tasks(read_ratings(args.folder), args.every)):
-        fold = np.random.default_rng(user).permutation(len(y)) % 5
-        folds = [k for k in range(5) if all(len(np.unique(y[fold == j])) > 1 for j in (k, (k + 1) % 5))]
-        for name, model in rankers(args.rounds).items():
-            results[name].append(np.mean([fold_losses(model, X, y, fold, k) for k in folds], axis=0))
-        if args.chart and number == 0:
-            fitted = {name: model.fit(X, pairs=pairs_of(y)) for name, model in rankers(args.rounds).items()}
-            losses = {name: exponential_losses(model, X, pairs=pairs_of(y)) for name, model in fitted.items()}
-            plot_losses(losses, scale="log", title="Training losses").save(args.chart)
-    table = {name: np.array(rows) for name, rows in results.items()}
-    order = np.array([rows[:, 1] for rows in table.values()]).argsort(axis=0).argsort(axis=0) + 1
-    print(f"{order.shape[1]} tasks")
-    for name, ranks in zip(table, order, strict=True):
-        first, second, last = table[name].mean(axis=0)
-        print(
-            f"{name:5s} R1 {first:.4f} (paper {PAPER[name][0]:.4f})   R2 {second:.4f} (paper {PAPER[name][1]:.4f})   "
-            f"R2 after the last round {last:.4f}   mean rank {ranks.mean():.3f}"
-        )
+    parser.add_argument("what", choices=("movielens", "letor"))
+    parser.add_argument("data", type=Path)
+    for name, default in (("every", 1), ("rounds", 100), ("folds", 5), ("jobs", 2)):
+        parser.add_argument(f"--{name}", type=int, default=default)
+    parser.add_argument("--folder", type=Path, default=RESULTS)
+    options = parser.parse_args()
+    results = {options.what: {"movielens": movielens, "letor": letor}[options.what](options)}
+    keep("rankboost_plus", results, options.folder)
+    print("\n\n".join(tables(results).values()), f"{results[options.what]['seconds']} seconds.", sep="\n\n")
 
 
 if __name__ == "__main__":

@@ -296,6 +296,26 @@ def test_experiment_on_ordinal_peers_prints_the_paper_beside(what, patterns, run
     lines_with(run("experiments/ordinal_peers.py", folder, what, *few), *patterns)
 
 
-def test_experiment_on_rankboost_plus_prints_the_paper_beside(run, shared_data):
-    text = run("experiments/rankboost_plus.py", shared_data("movielens-100k"), "--every", 200, "--rounds", 3)
-    lines_with(text, "# tasks", *(f"{name} R1 # (paper #) R2 # (paper #)" for name in ("RB-D", "RB-C", "RB+")))
+@pytest.mark.parametrize("what", [("movielens", "movielens-100k", "--every", 200), ("letor", "mq2008", "--folds", 1)])
+def test_experiments_on_rankboost_plus_print_the_paper_beside(what, run, shared_data):
+    name, folder, *few = what
+    small = ["--rounds", 3, "--jobs", 1, "--folder", "kept"]
+    text = run("experiments/rankboost_plus.py", name, shared_data(folder), *few, *small)
+    for measure in ("R̂1", "R̂2", "NDCG@3", "NDCG@7"):
+        lines_with(text, f"| {measure} | # (#) | # (#) | # (#) |")
+
+
+def test_experiment_on_meta_search_prints_its_tables(run, shared_data):
+    few = ["--rounds", 2, "--folds", 1, "--jobs", 1, "--folder", "kept"]
+    text = run("experiments/metasearch_runs.py", shared_data("trec-robust03"), *few)
+    lines_with(text, "| RankBoost | # | # | # | # | # | # | # |", "best of top 10", "| WeakLearn.2.cum | #, # |")
+
+
+def test_experiment_on_movies_prints_the_means(run, shared_data):
+    few = ["--splits", 1, "--targets", 2, "--jobs", 1, "--folder", "kept", "--parts", "densities", "guessing"]
+    text = run("experiments/movie_ratings.py", shared_data("movielens-100k"), *few)
+    lines_with(text, "densities 61 to 100 ratings RankBoost [# # # #", "guessing 60 movies, 0.25 good #")
+
+
+def test_tables_of_the_papers_are_those_of_the_results(run):
+    run("experiments/paper_tables.py", "--check")

@@ -192,6 +192,8 @@ def run_beside(
 def even_chunks(offsets: np.ndarray, n_chunks: int) -> list[tuple[int, int]]:
     """Split queries into at most `n_chunks` runs of about equally many rows: (first query, past the last)."""
     n_queries = len(offsets) - 1
+    if n_chunks == 1:
+        return [(0, n_queries)] if n_queries else []
     targets = np.linspace(offsets[0], offsets[-1], n_chunks + 1)[1:-1]
     cuts = [0, *np.searchsorted(offsets, targets).tolist(), n_queries]
     return [(start, stop) for start, stop in pairwise(cuts) if start < stop]
