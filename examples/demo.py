@@ -35,7 +35,7 @@ def main(arguments: list[str] | None = None) -> None:
     with step("Looking", "what is in the file, and what there is to learn from it"):
         run("data", f"{folder}/train.csv")
     model, single, tested, page = (
-        f"{folder}/{name}" for name in ("lambdamart.podium", "best-feature.podium", "test.csv", "report.html")
+        f"{folder}/{name}" for name in ("lambdamart.podium", "feature.podium", "test.csv", "report.html")
     )
     with step("Training", "boosted trees, until NDCG@10 of other queries has not risen for 20 rounds"):
         early = ["--eval", f"{folder}/valid.csv", "--set", "early_stopping_rounds=20"]
