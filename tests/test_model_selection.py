@@ -202,3 +202,13 @@ def test_labels_in_other_row_orders_are_no_cut():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         ranking_scorer("kendall")(model, DATA.X[order], y[order], qid=DATA.qid[order])
+
+
+def test_halves_of_a_query_with_as_many_rows_are_a_cut():
+    X, qid = np.arange(8.0).reshape(-1, 1), np.zeros(8)
+    model = RankBoost(2).fit(X[:4], [0, 1, 0, 1], qid=qid[:4])
+    with pytest.warns(UserWarning, match="1 of 1 queries to be scored, such as 0.0, have other rows"):
+        ranking_scorer("map")(model, X[4:], [0, 2, 0, 1], qid=qid[4:])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ranking_scorer("map")(model, X[4:], [1, 0, -0.0, 1], qid=qid[4:])
