@@ -5,8 +5,9 @@ from podium.evaluation.feature_permutation import FeatureDrop, PermutationImport
 from podium.evaluation.lambda_symmetry import LambdaSymmetry, lambda_symmetry
 from podium.evaluation.leaderboard import AgainstOne, Leaderboard, leaderboard
 from podium.evaluation.optimality import LocalOptimality, local_optimality
-from podium.evaluation.queries import compare, evaluate
-from podium.evaluation.results import Comparison, Evaluation, MeasureResult, PairedResult
+from podium.evaluation.paired_tests import paired_result
+from podium.evaluation.queries import compare, evaluate, parse_measures, resampling_settings
+from podium.evaluation.results import Comparison, Evaluation, MeasureResult, PairedResult, plain_text, table_of
 from podium.evaluation.roc import (
     RocCurve,
     RocSurface,
@@ -44,9 +45,14 @@ __all__ = [
     "lambda_symmetry",
     "leaderboard",
     "local_optimality",
+    "paired_result",
+    "parse_measures",
     "permutation_importance",
+    "plain_text",
+    "resampling_settings",
     "roc_curve",
     "roc_curves",
     "roc_surface",
+    "table_of",
     "weight_curves",
 ]

@@ -13,10 +13,14 @@ from podium._compiled import thread_count
 from podium._magnitudes import check_integer
 from podium._types import Json
 from podium._validation import Array, PodiumError, check_choice
-from podium.evaluation import PairedResult
-from podium.evaluation.paired_tests import paired_result
-from podium.evaluation.queries import parse_measures, resampling_settings
-from podium.evaluation.results import plain_text, table_of
+from podium.evaluation import (
+    PairedResult,
+    paired_result,
+    parse_measures,
+    plain_text,
+    resampling_settings,
+    table_of,
+)
 from podium.fusion.candidates import Candidates, gather
 from podium.fusion.formulas import FORMULAS, NORMALIZATIONS
 from podium.fusion.judged_scores import JudgedScores
