@@ -28,7 +28,7 @@ from podium.losses import (
 )
 from podium.measures.conventions import Gain
 from podium.rankers.boosted_trees import TreeRanker
-from podium.rankers.tree_parameters import with_shared_parameters
+from podium.rankers.tree_parameters import CONSTRAINTS, with_shared_parameters
 
 TRUNCATION, NORMALIZE = 30, "query"
 """The tuned λ: chosen on validation parts of MQ2008, see docs/lambdamart.md; `experiments/lambda_forms.py` shows it."""
@@ -81,7 +81,7 @@ class LambdaMART(TreeRanker):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[object]]] = {
-        **TreeRanker._parameter_constraints,
+        **CONSTRAINTS,
         "delta": [StrOptions(set(DELTAS))],
         "form": [StrOptions({"tuned", "paper"})],
         "truncation": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left"), None],
@@ -204,7 +204,7 @@ class MART(TreeRanker):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[object]]] = {
-        **TreeRanker._parameter_constraints,
+        **CONSTRAINTS,
         "loss": [StrOptions({*POINTWISE, "cross_entropy"}), callable],
     }
 

@@ -17,8 +17,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from podium._compiled import thread_count, threads_for
-from podium._types import Features, MatrixLike
-from podium._validation import Array, FormatError
+from podium._validation import Array, Features, FormatError, MatrixLike
 from podium.binning import bin_features
 from podium.export import Graded, TreeSum, stump_tree
 from podium.model_file import REAL, Column, Content, Schema

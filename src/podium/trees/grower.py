@@ -14,8 +14,7 @@ from podium._exact import DIGITS, rounded, settled
 from podium._exchange import ALONE, Exchange
 from podium._validation import Array
 from podium.binning import BlockBins
-from podium.trees.category_split import WORDS_PER_SET, CategorySplits
-from podium.trees.category_walk import tables_of
+from podium.trees.category_split import WORDS_PER_SET, CategorySplits, table_of
 from podium.trees.division import help_leader, lead
 from podium.trees.growth_state import (
     FILLED,
@@ -304,7 +303,7 @@ class Growing:
         for one, split in zip(wanted, found, strict=True):
             if split is not None and split.left_set is not None and beats(split, self.tree.best[one]):
                 self.tree.best[one], self.sets[one] = (*split[:-1], -1, False), split.left_set
-                self.tree.tables[one] = tables_of(split.left_set[None], np.array([split.missing_left]))[0]
+                self.tree.tables[one] = table_of(split.left_set, split.missing_left)
 
     def _may_be_divided(self, leaf: Record) -> bool:
         """Say whether a leaf is neither too deep nor too small, and the tree not full."""
@@ -351,7 +350,7 @@ class Growing:
         return bounded
 
 
-def _record(dtype: np.dtype[Any]) -> Record:
+def _record(dtype: np.dtype[np.void]) -> Record:
     """Allocate one record, all zeros."""
     return np.zeros(1, dtype).view(np.recarray)[0]
 
