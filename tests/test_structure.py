@@ -4,7 +4,10 @@ import re
 from collections import Counter, defaultdict
 from pathlib import Path
 
+import pytest
+
 import podium
+from podium.rankers import RANKERS
 
 MAX_IMPORTS = 12
 """Other modules of ours that one may import, late imports included: a reader of it has to know them all."""
@@ -39,3 +42,13 @@ def test_base_names_of_modules_are_unique():
 def test_few_types_are_any():
     counts = Counter({module_of(path): len(re.findall(r"\bAny\b", text)) for path, text in SOURCES.items()})
     assert 0 < counts.total() <= MAX_ANY, counts.most_common(10)
+
+
+@pytest.mark.parametrize("name", sorted(RANKERS))
+def test_docstrings_name_every_parameter_and_have_no_blank_left(name):
+    described = RANKERS[name].__doc__
+    assert "{shared}" not in described
+    assert "{monitoring}" not in described
+    named = re.findall(r"^    (\w+(?:, \w+)*)(?: : .*)?$", described, re.MULTILINE)
+    missing = set(RANKERS[name]().get_params(deep=False)) - {one for line in named for one in line.split(", ")}
+    assert missing == set()
