@@ -111,7 +111,7 @@ def data_command(
 
     podium data items.csv --pairs prefs.csv --item id
     """
-    from podium.cli.measuring import describe_data
+    from podium.cli.examining import describe_data
 
     describe_data(Source(file, file_format, label, qid, query_sizes, item), pairs, as_json)
 
