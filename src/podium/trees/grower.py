@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from podium._compiled import JIT_DISABLED, even_ranges, processors, run_beside
-from podium._exact import DIGITS, rounded, settled
 from podium._exchange import ALONE, Exchange
 from podium._validation import Array
 from podium.binning import BlockBins
@@ -33,7 +32,7 @@ from podium.trees.growth_state import (
     TreeData,
 )
 from podium.trees.histogram import BINS, FEATURES_PER_WORD, WORDS_PER_LINE, Packed, as_lines, pack_gradients
-from podium.trees.leaf_values import newton_values
+from podium.trees.leaf_values import leaf_sums, newton_values, no_sums
 from podium.trees.regression_tree import RegressionTree
 from podium.trees.split import COLUMN, SPLIT, UNCONSTRAINED, Limits, Record, Records, Split, SplitContext
 
@@ -216,8 +215,7 @@ class Growing:
             np.recarray((len(searched), 2), SPLIT),
         )  # fmt: skip
         tables = np.empty((1 if grower.categories is None else n, BINS), np.bool_)
-        sums = np.zeros((n, 2, DIGITS), np.int64)
-        self.tree = GrowingTree(np.recarray(n, LEAF), np.recarray(n, SPLIT), tables, np.recarray(n, SPLIT), sums)
+        self.tree = GrowingTree(np.recarray(n, LEAF), np.recarray(n, SPLIT), tables, np.recarray(n, SPLIT), no_sums(n))
         self.sets: dict[int, Array] = {}
         self.split_sets: list[Array] = []
 
@@ -317,7 +315,7 @@ class Growing:
         order = np.argsort(self.tree.leaves.first[:n_leaves])
         leaves = self.tree.leaves[order]
         offsets = np.append(leaves.start, len(self.rows))
-        gradient, curvature = self._leaf_sums(order)
+        gradient, curvature = leaf_sums(self.tree.sums[order], self.grower.exchange)
         splits = self.tree.splits[: n_leaves - 1]
         children = np.zeros((n_leaves - 1, 2), np.int32)
         children[splits.parent[1:], 1 - splits.on_left[1:].astype(np.int32)] = np.arange(1, n_leaves - 1)
@@ -336,11 +334,6 @@ class Growing:
             values = newton_values(tree, gradient, curvature, self.grower.reg_lambda, self.grower.monotone)
             tree = tree.with_values(values)
         return Grown(tree, self.rows, offsets)
-
-    def _leaf_sums(self, order: Array) -> Array:
-        """Return the sums of gradients and of curvatures over the rows of each leaf in all parts."""
-        digits = self.grower.exchange.sum(settled(self.tree.sums[order]))
-        return rounded(digits.reshape(-1, DIGITS)).reshape(-1, 2).T
 
     def _values(self, gradient: Array, curvature: Array, leaves: Records) -> Array:
         """Return Newton's value -G/(H + λ) of each leaf, 0 where nothing is known, within its bounds."""
