@@ -1,5 +1,6 @@
-"""The profile of Hypothesis, and fixtures that several test files share."""
+"""The profile of Hypothesis, what makes the whole suite quick, and fixtures that several test files share."""
 
+import gc
 import json
 import os
 import sys
@@ -11,11 +12,52 @@ import pytest
 import podium
 import profiles
 from podium import cli
+from podium._compiled import JIT_DISABLED
 from real_data import find_data
 
 os.environ.setdefault("PODIUM_QUIET", "1")  # tests look at standard error
 pytest.register_assert_rewrite("parameters")  # before the search for doctests imports it
 profiles.settings.load_profile(os.environ.get("PODIUM_PROFILE", "steady"))
+UNTRACED = {
+    *("test_categories", "test_cli_examples", "test_documents", "test_examples", "test_mutants", "test_ordinal_laws"),
+    *("test_programs", "test_quality", "test_rankers", "test_readers_real", "test_stump", "test_magnitudes"),
+}
+"""Test files that run whole fits and programs: other tests take each of their lines, and tracing is half their time."""
+gc.disable()  # until all tests are known: ten thousand of them are looked through again and again
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file():
+    """Look for doctests in the library alone: test files have none, and looking there takes seconds."""
+    found = yield
+    return [one for one in found if type(one) is pytest.Module]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session):
+    """Trace no imports of the compiled run: the plain run traces them too."""
+    tracer = getattr(session.config.pluginmanager.getplugin("_cov"), "cov_controller", None)
+    if tracer is None or JIT_DISABLED:
+        return (yield)
+    tracer.pause()
+    try:
+        return (yield)
+    finally:
+        tracer.resume()
+
+
+def pytest_collection_modifyitems(items):
+    """Trace plain tests in the plain run alone, where kernels leave traces too: tracing takes half as long again."""
+    if not JIT_DISABLED:
+        for item in items:
+            if item.get_closest_marker("plain") or item.path.stem in UNTRACED:
+                item.add_marker("no_cover")
+
+
+def pytest_collection_finish():
+    """Look for garbage of tests, not among the tests."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session")
