@@ -23,7 +23,6 @@ UNTRACED = {
     *("test_programs", "test_quality", "test_rankers", "test_readers_real", "test_stump", "test_magnitudes"),
 }
 """Test files that run whole fits and programs: other tests take each of their lines, and tracing is half their time."""
-gc.disable()  # until all tests are known: ten thousand of them are looked through again and again
 
 
 @pytest.hookimpl(wrapper=True)
@@ -33,31 +32,31 @@ def pytest_collect_file():
     return [one for one in found if type(one) is pytest.Module]
 
 
+def trace(config, wanted):
+    """Let coverage trace from here on, or not; nothing is done where it does not run at all."""
+    tracer = getattr(config.pluginmanager.getplugin("_cov"), "cov_controller", None)
+    if tracer is not None and wanted != (tracer.started is not False):  # None: the process that hands out the tests
+        (tracer.resume if wanted else tracer.pause)()
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection(session):
-    """Trace no imports of the compiled run: the plain run traces them too."""
-    tracer = getattr(session.config.pluginmanager.getplugin("_cov"), "cov_controller", None)
-    if tracer is None or JIT_DISABLED:
-        return (yield)
-    tracer.pause()
+    """Trace no imports of the compiled run, as the plain run traces them; look for garbage of tests, not among them."""
+    trace(session.config, JIT_DISABLED)
+    gc.disable()
     try:
         return (yield)
     finally:
-        tracer.resume()
+        gc.freeze()
+        gc.enable()
 
 
-def pytest_collection_modifyitems(items):
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
     """Trace plain tests in the plain run alone, where kernels leave traces too: tracing takes half as long again."""
-    if not JIT_DISABLED:
-        for item in items:
-            if item.get_closest_marker("plain") or item.path.stem in UNTRACED:
-                item.add_marker("no_cover")
-
-
-def pytest_collection_finish():
-    """Look for garbage of tests, not among the tests."""
-    gc.freeze()
-    gc.enable()
+    untraced = item.get_closest_marker("plain") or item.path.stem in UNTRACED
+    trace(item.config, JIT_DISABLED or not untraced)
+    return (yield)
 
 
 @pytest.fixture(scope="session")
