@@ -171,10 +171,6 @@ SMALL = {
         ["times", "errors", "--rows", 500, 1000, "--features", 12, "--tables", 1, "--pairs", 1],
         ["1,000 # # # #", "slope # # # #", "1 tables, p = 12", "6 0.9 # # #"],
     ),
-    "start.py": (
-        ["--repeat", 1, "--warm"],
-        ["podium --help # #", "import podium # #", "first evaluate, new process # #"],
-    ),
     "treerank.py": (
         ["--trees", 2, "--leaves", 3, "--rows", 120, "--seeds", 1, "--folds", 2],
         [
@@ -202,6 +198,16 @@ def test_benchmark_of_measures_prints_its_figures(run, interpreted_peer):
     text = run("benchmarks/measures.py", "many", "long", "--queries", 200, "--long", 300, "--rounds", 1)
     lines_with(text, "200 queries x 100 rows", "podium ndcg@10 # ms", "ranx average_precision, sorted before # ms")
     lines_with(text, "one query of 300 rows", "scipy kendalltau # ms")
+
+
+def test_benchmark_of_starts_prints_its_figures_and_all_its_calls_run(run):
+    text = run("benchmarks/start.py", "--repeat", 1, "--warm", "--calls", "evaluate")
+    lines_with(text, "podium --help # #", "import podium # #", "first evaluate, new process # #")
+    program = runpy.run_path(str(ROOT / "benchmarks" / "start.py"))
+    for imported, call in program["CALLS"].values():
+        names = {}
+        exec(f"{program['DATA']}from podium import {imported}\nmade = {call}", names)
+        assert names["made"] is not None
 
 
 TINY = ["--rows", 400, "--trees", 2, "--leaves", 4, "--docs", 20, "--repeat", 1]

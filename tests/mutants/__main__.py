@@ -42,7 +42,7 @@ def main() -> int:
     faults = _chosen(given)
     WORK.mkdir(exist_ok=True)
     if given.phase:
-        run_phase(faults, given.workers)
+        run_phase(faults, given.workers, given.tests)
         return 0
     lock = (WORK / "lock").open("w")
     try:
@@ -67,6 +67,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("modules", nargs="*", help="modules or folders below src/podium")
     parser.add_argument("--generated", action="store_true", help="faults that cosmic-ray's operators make")
     parser.add_argument("--sample", type=int, default=12, help="generated faults of each module")
+    parser.add_argument("--tests", nargs="+", default=[], help="test files to look into, such as test_push; else all")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--plain", action="store_true", help="leave out the compiled phase")
     parser.add_argument("--least", type=float, default=None, help="least share of noticed faults; 0.95, generated 0.9")
@@ -85,8 +86,17 @@ def _chosen(given: argparse.Namespace) -> list[Fault]:
     return make_faults([file for file in files if file.startswith(tuple(given.modules))], given.sample)
 
 
-def run_phase(faults: list[Fault], workers: int) -> None:
-    """Run the tests of this phase, plain or compiled, for the faults that no test has noticed yet."""
+def run_phase(faults: list[Fault], workers: int, only: list[str]) -> None:
+    """Run the tests of this phase, plain or compiled, for the faults that no test has noticed yet.
+
+    Parameters
+    ----------
+    faults : list of Fault
+    workers : int
+        Faults tried at a time.
+    only : list of str
+        Names of test files to look into beside those that were looked into before; none for all.
+    """
     copies = [Copy(number) for number in range(workers)]
     lock = threading.Lock()
 
@@ -97,7 +107,7 @@ def run_phase(faults: list[Fault], workers: int) -> None:
     def share(items: list[Any], work: Any) -> None:
         _share(copies, items, work)
 
-    tests, results = TestMap(copies, share, say), Results(RESULTS)
+    tests, results = TestMap(copies, share, say, only), Results(RESULTS)
 
     def try_fault(copy: Copy, fault: Fault) -> None:
         source = (SOURCE / fault.module).read_text("utf-8")

@@ -97,11 +97,14 @@ class TestMap:
 
     __test__ = False
 
-    def __init__(self, copies: list[Copy], share: Callable[..., None], say: Callable[[str], None]) -> None:
+    def __init__(
+        self, copies: list[Copy], share: Callable[..., None], say: Callable[[str], None], only: list[str]
+    ) -> None:
         self.folder = WORK / KIND
         self.folder.mkdir(parents=True, exist_ok=True)
         files = [path.relative_to(PROJECT) for path in sorted((PROJECT / "tests").rglob("test_*.py"))]
-        missing = [file for file in files if not self._target(file).exists()]
+        wanted = [file for file in files if not only or file.stem in only]
+        missing = [file for file in wanted if not self._target(file).exists()]
         share(missing, lambda copy, file: self._record(copy, file, say))
         records = [read_record(self._target(file)) for file in files]
         self.tests = {test: record[test] for record in records for test in record}
