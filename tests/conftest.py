@@ -21,6 +21,7 @@ profiles.settings.load_profile(os.environ.get("PODIUM_PROFILE", "steady"))
 UNTRACED = {
     *("test_categories", "test_cli_examples", "test_documents", "test_examples", "test_mutants", "test_ordinal_laws"),
     *("test_programs", "test_quality", "test_rankers", "test_readers_real", "test_stump", "test_magnitudes"),
+    *("test_adaboost_or", "test_lambdamart", "test_ordinal_thresholds", "test_rankboost_plus", "test_resuming"),
 }
 """Test files that run whole fits and programs: other tests take each of their lines, and tracing is half their time."""
 
@@ -48,6 +49,7 @@ def pytest_collection(session):
         return (yield)
     finally:
         gc.freeze()
+        gc.set_threshold(10_000, 20, 20)  # compiling makes much that lives on
         gc.enable()
 
 
