@@ -9,8 +9,6 @@ from podium.distributed import heartbeats
 from podium.distributed.heartbeats import Heartbeats
 from podium.distributed.team import StartClock
 
-pytest.importorskip("distributed")
-
 
 class MadeScheduler:
     """A client and its scheduler: beats of workers by address; those of `alive` come at each look."""
