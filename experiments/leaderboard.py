@@ -135,7 +135,7 @@ def official(folder):
     found = {}
     for name in OFFICIAL:
         text = (folder / "letor-baselines" / f"{name}.MQ2008.txt").read_text().split("validation set")[0]
-        gains, precisions = (list(map(float, line.split()[1:])) for line in re.findall(r"average.*", text))
+        gains, precisions = (list(map(float, line.split()[1:])) for line in re.findall(r"(?i)average.*", text))
         found[name] = {**{f"ndcg@{k}": gains[k - 1] for k in range(1, 11)}, "map": precisions[-1]}
     return found
 

@@ -400,7 +400,7 @@ def test_plots_of_the_papers_are_drawn_from_the_results(run, tmp_path):
     peer("altair")
     peer("vl_convert")
     names = run("experiments/paper_plots.py", "--folder", tmp_path).split()
-    assert {"metasearch_losses.svg", "movies_features.svg"} <= set(names)
+    assert {"metasearch_losses.svg", "movies_features.svg", "leaderboard.svg"} <= set(names)
     assert all((tmp_path / name).read_text().startswith("<svg") for name in names)
 
 
