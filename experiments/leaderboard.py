@@ -112,14 +112,14 @@ def collected(task, options):
 def results_of(task, options):
     """Return means of folds, intervals, tests and facts of every ranking of a task."""
     y, qid, scores, fold_of_row, facts, chosen = collected(task, options)
-    rules = {"measures": MEASURES, "convention": "letor" if task == "mq2008" else "podium"}
+    convention = "letor" if task == "mq2008" else "podium"
     best = max((name for name in facts if name in OURS), key=lambda name: facts[name]["valid"])
-    whole = leaderboard(y, scores, qid=qid, **rules, n_resamples=2000)
+    whole = leaderboard(y, scores, qid=qid, measures=BOTH, convention=convention, n_resamples=2000)
     tests = whole.against(best)
     found = {}
     for name, own in scores.items():
         by_fold = [
-            evaluate(y[rows], own[rows], qid=qid[rows], n_resamples=0, **rules)
+            evaluate(y[rows], own[rows], qid=qid[rows], n_resamples=0, measures=MEASURES, convention=convention)
             for rows in (fold_of_row == fold for fold in dict.fromkeys(fold_of_row))
         ]
         row = {measure: float(np.mean([one[measure] for one in by_fold])) for measure in MEASURES}
@@ -135,7 +135,7 @@ def official(folder):
     found = {}
     for name in OFFICIAL:
         text = (folder / "letor-baselines" / f"{name}.MQ2008.txt").read_text().split("validation set")[0]
-        gains, precisions = (list(map(float, line.split()[1:])) for line in re.findall(r"(?i)average.*", text))
+        gains, precisions = (list(map(float, line.split()[1:])) for line in re.findall(r"(?:average|Avg)\s.*", text))
         found[name] = {**{f"ndcg@{k}": gains[k - 1] for k in range(1, 11)}, "map": precisions[-1]}
     return found
 
