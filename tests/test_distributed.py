@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from podium import MART, LambdaMART, PodiumError, make_search
-from podium.distributed import fit, predict
+from podium.distributed import fit, predict, team
 from podium.distributed.dask_fit import TeamBoosting
 from podium.distributed.held_part import _HELD
 
@@ -66,6 +66,14 @@ def test_a_fit_on_arrays_is_the_local_fit(client, rows, size):
     scores = predict(found, chunks[0])
     assert hasattr(scores, "dask")
     np.testing.assert_array_equal(scores.compute(), local.predict(X))
+
+
+def test_workers_that_may_not_talk_unencrypted_talk_by_dask_and_find_the_same(client, rows, monkeypatch):
+    monkeypatch.setattr(team, "_host", lambda worker: None)
+    X, y, qid, weight = rows
+    chunks = in_chunks(400, X, y, qid, weight)
+    found = fit(LambdaMART(2), *chunks[:2], qid=chunks[2], sample_weight=chunks[3], client=client)
+    assert_same(found, LambdaMART(2).fit(X, y, qid=qid, sample_weight=weight), X)
 
 
 def test_early_stopping_is_decided_as_locally(client, rows):
