@@ -63,9 +63,19 @@ def test_a_fit_on_arrays_is_the_local_fit(client, rows, size):
     chunks = in_chunks(size, X, y, qid, weight)
     found = fit(LambdaMART(4, subsample=0.8), *chunks[:2], qid=chunks[2], sample_weight=chunks[3], client=client)
     assert_same(found, local, X)
-    scores = predict(found, chunks[0])
+    scores = predict(found, chunks[0]) if size > 90 else found.predict(chunks[0])
     assert hasattr(scores, "dask")
     np.testing.assert_array_equal(scores.compute(), local.predict(X))
+
+
+def test_a_rankers_own_fit_takes_collections_and_refuses_what_cannot_be_given_with_them(client, rows):
+    X, y, qid, _ = rows
+    chunks = in_chunks(500, X, y, qid)
+    with client.as_current():
+        found = LambdaMART(2).fit(chunks[0], chunks[1], qid=chunks[2])
+        with pytest.raises(PodiumError, match="group must not be given where X is a Dask collection"):
+            LambdaMART(2).fit(chunks[0], chunks[1], group=[len(y)])
+    assert_same(found, LambdaMART(2).fit(X, y, qid=qid), X)
 
 
 def test_workers_that_may_not_talk_unencrypted_talk_by_dask_and_find_the_same(client, rows, monkeypatch):
