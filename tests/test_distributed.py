@@ -133,6 +133,30 @@ def test_a_fit_goes_on_from_a_model_and_a_checkpoint_of_other_parts(client, rows
         np.testing.assert_array_equal(found.predict(X), local.predict(X))
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of Dask, whose scheduler is gone
+def test_a_lost_scheduler_leaves_a_checkpoint_that_another_cluster_goes_on_from(client, rows, tmp_path, monkeypatch):
+    from distributed import Client, LocalCluster
+
+    X, y, qid, _ = rows
+    path, chunks, step = tmp_path / "kept.podium", in_chunks(500, X, y, qid), TeamBoosting.step
+    options = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "dashboard_address": None}
+    with LocalCluster(**options) as cluster, Client(cluster, timeout=1) as other:
+
+        def lose_scheduler(self, number):
+            if number == 3:
+                cluster.sync(cluster.scheduler.close)
+            return step(self, number)
+
+        monkeypatch.setattr(TeamBoosting, "step", lose_scheduler)
+        with pytest.raises(PodiumError, match="with a checkpoint, a new fit on another cluster goes on from it"):
+            fit(LambdaMART(4, checkpoint=path), *chunks[:2], qid=chunks[2], client=other)
+    numbers = []
+    monkeypatch.setattr(TeamBoosting, "step", lambda self, number: (numbers.append(number), step(self, number))[1])
+    found = fit(LambdaMART(4, checkpoint=path), *chunks[:2], qid=chunks[2], client=client)
+    assert numbers == [3, 4]
+    np.testing.assert_array_equal(found.predict(X), LambdaMART(4).fit(X, y, qid=qid).predict(X))
+
+
 def test_nothing_is_held_after_a_fit(client, rows):
     X, y, qid, _ = rows
     chunks = in_chunks(500, X, y, qid)
