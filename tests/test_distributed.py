@@ -135,12 +135,14 @@ def test_a_fit_goes_on_from_a_model_and_a_checkpoint_of_other_parts(client, rows
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of Dask, whose scheduler is gone
 def test_a_lost_scheduler_leaves_a_checkpoint_that_another_cluster_goes_on_from(client, rows, tmp_path, monkeypatch):
+    import dask
     from distributed import Client, LocalCluster
 
     X, y, qid, _ = rows
     path, chunks, step = tmp_path / "kept.podium", in_chunks(500, X, y, qid), TeamBoosting.step
     options = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "dashboard_address": None}
-    with LocalCluster(**options) as cluster, Client(cluster, timeout=1) as other:
+    brief = dask.config.set({"distributed.comm.timeouts.connect": "1s"})
+    with brief, LocalCluster(**options) as cluster, Client(cluster, timeout=1) as other:
 
         def lose_scheduler(self, number):
             if number == 3:
