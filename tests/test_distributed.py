@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from podium import MART, LambdaMART, PodiumError, make_search
+from podium import MART, LambdaMART, PodiumError, evaluate, make_search
 from podium.distributed import fit, predict, team
 from podium.distributed.dask_fit import TeamBoosting
 from podium.distributed.held_part import _HELD
@@ -76,6 +76,23 @@ def test_a_rankers_own_fit_takes_collections_and_refuses_what_cannot_be_given_wi
         with pytest.raises(PodiumError, match="group must not be given where X is a Dask collection"):
             LambdaMART(2).fit(chunks[0], chunks[1], group=[len(y)])
     assert_same(found, LambdaMART(2).fit(X, y, qid=qid), X)
+
+
+def test_measures_of_collections_are_those_of_all_rows(client, rows):
+    X, y, qid, weight = rows
+    scores = X[:, 0] + np.round(weight, 1)
+    measures = ["ndcg@5", "err@10", "map", "pair_loss"]
+    expected = evaluate(y, scores, qid=qid, measures=measures)
+    chunks = in_chunks(300, y, scores, qid)
+    with client.as_current():
+        found = evaluate(chunks[0], chunks[1], qid=chunks[2], measures=measures)
+        with pytest.raises(PodiumError, match="group must not be given where y is a Dask collection"):
+            evaluate(chunks[0], chunks[1], group=[len(y)])
+    np.testing.assert_array_equal(found.queries, expected.queries)
+    assert str(found) == str(expected)
+    for name in measures:
+        assert found[name] == expected[name]
+        assert found.per_query(name) == expected.per_query(name)
 
 
 def test_workers_that_may_not_talk_unencrypted_talk_by_dask_and_find_the_same(client, rows, monkeypatch):
