@@ -1,15 +1,16 @@
 """The exchange by Dask's own connections: who gets what, who is not heard, and that nobody waits for ever."""
 
 import asyncio
+import time
 from concurrent.futures import ThreadPoolExecutor
-from threading import Thread
+from threading import Barrier, Thread, Timer
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from podium.distributed import rpc_exchange
-from podium.distributed.rpc_exchange import HANDLER, MAILBOX, RpcExchange, receive_messages
+from podium.distributed.rpc_exchange import HANDLER, MAILBOX, PROBE, RpcExchange, receive_messages
 
 TOKEN = bytes(range(32))
 
@@ -75,18 +76,26 @@ def test_messages_without_the_token_of_an_open_fit_are_thrown_away():
     MAILBOX.open("known", 0)
     assert MAILBOX.put("known", 0, 1, 1, b"x")
     assert not MAILBOX.put("known", 1, 0, 1, b"x")
-    assert MAILBOX.take("known", 0, 1, 1) == b"x"
+    assert MAILBOX.take("known", 0, 1, 1, 1.0) == b"x"
+    assert MAILBOX.put("known", 0, 1, PROBE, b"")
+    assert MAILBOX.take("known", 0, 1, PROBE, 0.0) is None
     MAILBOX.close("known", 0)
     assert not MAILBOX.put("known", 0, 1, 2, b"x")
 
 
-def test_a_part_that_leaves_makes_the_others_leave(loop):
+def test_a_part_that_leaves_makes_the_others_leave(loop, monkeypatch):
+    monkeypatch.setattr(rpc_exchange, "PROBE_SECONDS", 0.05)
+    entered = Barrier(2)
+
     def work(exchange):
         if exchange.rank == 1:
             exchange.gather(np.zeros(1))
+            entered.wait(30)
             return "left"
         try:
-            return [exchange.gather(np.zeros(1)) for _ in range(3)]
+            exchange.gather(np.zeros(1))
+            Timer(0.2, entered.wait).start()  # the other leaves while this one waits for it
+            return [exchange.gather(np.zeros(1)) for _ in range(2)]
         except ConnectionError as error:
             return str(error)
 
@@ -96,13 +105,19 @@ def test_a_part_that_leaves_makes_the_others_leave(loop):
 
 def test_who_waits_for_a_silent_part_gives_up_and_so_does_one_whose_fit_is_dropped(loop, monkeypatch):
     monkeypatch.setattr(rpc_exchange, "SILENCE_SECONDS", 0.2)
-    MAILBOX.open("silent", 0)
-    with pytest.raises(ConnectionError, match="silent"):
-        MAILBOX.take("silent", 0, 1, 1)
-    monkeypatch.setattr(rpc_exchange, "SILENCE_SECONDS", 60.0)
+
+    def work(exchange):
+        if exchange.rank == 1:
+            return time.sleep(0.6)
+        with pytest.raises(ConnectionError, match="silent"):
+            exchange.gather(np.zeros(1))
+        return None
+
+    meet(loop, 2, work)
+    MAILBOX.open("dropped", 0)
     with ThreadPoolExecutor(1) as pool:
-        waiting = pool.submit(MAILBOX.take, "silent", 0, 1, 1)
-        MAILBOX.close("silent", 0)
+        waiting = pool.submit(MAILBOX.take, "dropped", 0, 1, 1, 60.0)
+        MAILBOX.close("dropped", 0)
         with pytest.raises(ConnectionError, match="given up"):
             waiting.result(30)
 

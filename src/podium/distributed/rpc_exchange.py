@@ -8,17 +8,24 @@ the token of a fit under way are thrown away.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import time
+from collections.abc import Awaitable, Callable, Sequence
 from threading import Condition
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from podium._validation import Array
 from podium.distributed.swap_exchange import SILENCE_SECONDS, SwapExchange
 
+AnyResult = TypeVar("AnyResult")
+
 HANDLER = "podium_deliver"
 """What the handler of a worker is called."""
+PROBE = 0
+"""Number of a message that only asks whether somebody waits for others; they count from 1."""
+PROBE_SECONDS = 2.0
+"""How often a worker asks whether the one that it waits for is still there."""
 
 
 class Mailbox:
@@ -46,20 +53,22 @@ class Mailbox:
         with self.arrived:
             if (token, rank) not in self._open:
                 return False
+            if number == PROBE:
+                return True
             self._messages[token, rank, sender, number] = content
             self.arrived.notify_all()
             return True
 
-    def take(self, token: str, rank: int, sender: int, number: int) -> bytes:
-        """Return a message when it is there; raise where the mailbox is closed, or nothing comes for long."""
+    def take(self, token: str, rank: int, sender: int, number: int, seconds: float) -> bytes | None:
+        """Return a message when it is there, None where it does not come in time; raise where the mailbox is closed."""
         key = token, rank, sender, number
         with self.arrived:
-            there = self.arrived.wait_for(
-                lambda: key in self._messages or (token, rank) not in self._open, SILENCE_SECONDS
-            )
+            self.arrived.wait_for(lambda: key in self._messages or key[:2] not in self._open, seconds)
             if key in self._messages:
                 return self._messages.pop(key)
-        raise ConnectionError("the fit was given up" if there else "another worker of the fit has fallen silent")
+            if key[:2] not in self._open:
+                raise ConnectionError("the fit was given up")
+        return None
 
 
 MAILBOX = Mailbox()
@@ -99,21 +108,38 @@ class RpcExchange(SwapExchange):
         """Send from the worker's event loop, and wait here for what comes."""
         if not outgoing:
             return
-        self._in_loop(outgoing)
+        self._in_loop(self._send_all, outgoing)
         for rank, array in incoming.items():
-            content = MAILBOX.take(self.token, self.rank, rank, self.n_messages)
+            content = self._receive(rank)
             if len(content) != array.nbytes:
                 raise ConnectionError("workers of the fit are out of step")
             array.reshape(-1).view(np.uint8)[:] = np.frombuffer(content, np.uint8)
 
-    def _in_loop(self, outgoing: dict[int, Array]) -> None:
-        """Send arrays, and wait until all have been taken; one may not have begun to listen yet."""
+    def _receive(self, rank: int) -> bytes:
+        """Return what another worker sends; raise where it has gone, or is silent for long."""
+        end = time.monotonic() + SILENCE_SECONDS
+        while time.monotonic() < end:
+            content = MAILBOX.take(self.token, self.rank, rank, self.n_messages, min(PROBE_SECONDS, SILENCE_SECONDS))
+            if content is not None:
+                return content
+            if self.n_messages > 1 and not self._in_loop(self._deliver, rank, PROBE, b""):
+                raise ConnectionError("another worker of the fit has gone")
+        raise ConnectionError("another worker of the fit has fallen silent")
+
+    def _in_loop(self, function: Callable[..., Awaitable[AnyResult]], *arguments: object) -> AnyResult:
+        """Do something in the worker's event loop, and wait until it is done."""
         from distributed.utils import sync
 
         try:
-            sync(self.worker.loop, self._send_all, outgoing, callback_timeout=SILENCE_SECONDS)
+            done: AnyResult = sync(self.worker.loop, function, *arguments, callback_timeout=SILENCE_SECONDS)
         except TimeoutError as error:
             raise ConnectionError("another worker of the fit has fallen silent") from error
+        return done
+
+    async def _deliver(self, rank: int, number: int, content: bytes) -> bool:
+        """Send a message; say whether somebody waits for it."""
+        deliver = getattr(self.worker.rpc(self.addresses[rank]), HANDLER)
+        return bool(await deliver(token=self.token, rank=rank, sender=self.rank, number=number, content=content))
 
     async def _send_all(self, outgoing: dict[int, Array]) -> None:
         """Send an array to each other worker."""
@@ -121,10 +147,8 @@ class RpcExchange(SwapExchange):
 
     async def _send(self, rank: int, array: Array) -> None:
         """Send one array, again and again while the other worker makes ready for the first message."""
-        message = {"token": self.token, "rank": rank, "sender": self.rank, "number": self.n_messages}
-        deliver = getattr(self.worker.rpc(self.addresses[rank]), HANDLER)
         for attempt in range(int(SILENCE_SECONDS / 0.05)):
-            if await deliver(**message, content=array.tobytes()):
+            if await self._deliver(rank, self.n_messages, array.tobytes()):
                 return
             if self.n_messages > 1:
                 break
