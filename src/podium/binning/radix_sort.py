@@ -48,15 +48,15 @@ def _sort_bits(bits: Array, places: Array, keys: Array, ordered_out: Array) -> N
             places[digit, value] = total
             total += count
     for i in range(len(bits)):  # 3
-        digit = INDEX(keys[i] & low)
-        ordered_out[INDEX(places[0, digit])] = keys[i]
-        places[0, digit] += 1
+        own = INDEX(keys[i] & low)
+        ordered_out[INDEX(places[0, own])] = keys[i]
+        places[0, own] += 1
     for i in range(len(bits)):
-        digit = INDEX((ordered_out[i] >> middle) & low)
-        keys[INDEX(places[1, digit])] = ordered_out[i]
-        places[1, digit] += 1
+        own = INDEX((ordered_out[i] >> middle) & low)
+        keys[INDEX(places[1, own])] = ordered_out[i]
+        places[1, own] += 1
     for i in range(len(bits)):
-        digit = INDEX(keys[i] >> high)
+        own = INDEX(keys[i] >> high)
         key = keys[i]
-        ordered_out[INDEX(places[2, digit])] = key ^ sign if key >= sign else key ^ last
-        places[2, digit] += 1
+        ordered_out[INDEX(places[2, own])] = key ^ sign if key >= sign else key ^ last
+        places[2, own] += 1
