@@ -11,8 +11,9 @@ is chosen on the validation part. "blend" is the exact combination of LambdaMART
 "stack" is a LambdaRank, linear or with a hidden layer, that learns from the scores of LambdaMART, LambdaRank and
 RankSVM on the validation part, beside the blend of the same three; "distilled" is a RankNet whose labels are
 LambdaMART's scores of the training rows. `optimality`: LM 4.2, 459 random directions and one weight at a time, on the
-training part of fold 1, for LambdaRank as it comes and for linear nets that are trained to the end. `figure`: LM
-Figure 1. LM is Burges 2010.
+training part of fold 1, for LambdaRank as it comes and for linear nets that are trained long; a direction is better
+beyond chance where the mean change is above 2.33 of its standard errors over queries. `figure`: LM Figure 1. LM is
+Burges 2010.
 """
 
 import argparse
@@ -22,6 +23,7 @@ from pathlib import Path
 
 import numpy as np
 from lambdamart import read_fold
+from sklearn.base import clone
 
 from podium import (
     LambdaMART,
@@ -33,6 +35,7 @@ from podium import (
     local_optimality,
     weight_curves,
 )
+from podium.evaluation.optimality import random_direction
 
 NETS = {"RankNet": RankNet, "LambdaRank": LambdaRank}
 CHOICES = [
@@ -64,6 +67,10 @@ COMPARED = [
     ("distilled", "RankNet"),
 ]
 """Whose difference is shown."""
+TO_THE_END = [(LambdaRank, 600, 0.02, 0.99), (LambdaRank, 2000, 0.05, 0.997), (RankNet, 600, 0.02, 0.99)]
+"""Nets of the optimality test: epochs, rate and its decay."""
+ONE_IN_A_HUNDRED = 2.33
+"""Standard errors that a normal variable exceeds once in a hundred times."""
 
 
 def ndcg(part, scores):
@@ -188,30 +195,68 @@ def print_quality(found):
     print(found["seconds_of_an_epoch"])
 
 
+def optimality_nets(train):
+    """Return the nets whose weights are tested: linear ones trained with all queries in one batch, and one as it comes.
+
+    Of the linear ones, the epoch with the highest NDCG of the training part counts, or the last one.
+    """
+    known = {"eval_set": [train[:2]], "eval_qid": [train[2]]}
+    nets = {"LambdaRank as it comes": LambdaRank().fit(*train[:2], qid=train[2])}
+    for kind, epochs, rate, decay in TO_THE_END:
+        net = kind(
+            epochs, hidden=(), dropout=0.0, batch_size=10**6, learning_rate=rate, learning_rate_decay=decay,
+            eval_metric="ndcg", early_stopping_rounds=epochs,
+        )  # fmt: skip
+        name = f"{kind.__name__}, {epochs} epochs"
+        nets[f"{name}, the best"] = net.fit(*train[:2], qid=train[2], **known)
+        nets[f"{name}, the last"] = clone(net).set_params(early_stopping_rounds=None).fit(*train[:2], qid=train[2])
+    return nets
+
+
+def changes_of_queries(net, train, radii, n_directions=459):
+    """Return the change of NDCG of each query by each direction and length of move: directions x radii x queries."""
+    score, weights = net.weight_function(train[0]), net.weights_
+    length = np.linalg.norm(weights)
+
+    def values(moved):
+        found = evaluate(train[1], score(moved), qid=train[2], measures="ndcg", n_resamples=0).per_query("ndcg")
+        own = np.array(list(found.values()))
+        return own[~np.isnan(own)]
+
+    base = values(weights)
+    directions = [random_direction(0, number, len(weights)) for number in range(n_directions)]
+    return np.array([[values(weights + length * r * unit) - base for r in radii] for unit in directions])
+
+
+def beyond_chance(changes):
+    """Return how many directions better the measure, and worsen it, by more than 2.33 standard errors over queries.
+
+    2.33 errors are exceeded by chance in one direction of a hundred where the mean over many queries does not change.
+    """
+    error = changes.std(axis=2, ddof=1) / np.sqrt(changes.shape[2])
+    sizes = changes.mean(axis=2) / np.maximum(error, 1e-12)
+    return (sizes > ONE_IN_A_HUNDRED).sum(axis=0).tolist(), (sizes < -ONE_IN_A_HUNDRED).sum(axis=0).tolist()
+
+
 def optimality(folder, chart):
-    """Return the tests of LM 4.2 for LambdaRank as it comes and for a linear one trained to the end; draw them."""
-    train = read_fold(folder, 1)[0]
-    nets = {
-        "LambdaRank as it comes": LambdaRank().fit(*train[:2], qid=train[2]),
-        "linear LambdaRank to the end": LambdaRank(
-            600, hidden=(), dropout=0.0, batch_size=10**6, learning_rate=0.02, learning_rate_decay=0.99
-        ).fit(*train[:2], qid=train[2]),
-        "RankNet to the end": RankNet(
-            600, hidden=(), dropout=0.0, batch_size=10**6, learning_rate=0.02, learning_rate_decay=0.99
-        ).fit(*train[:2], qid=train[2]),
-    }
-    found = {}
-    for name, net in nets.items():
+    """Return the tests of LM 4.2 for several nets; draw them."""
+    train, found = read_fold(folder, 1)[0], {}
+    for name, net in optimality_nets(train).items():
         test = local_optimality(net, *train[:2], qid=train[2], measure="ndcg")
         curves = weight_curves(net, *train[:2], qid=train[2], measure="ndcg", which=range(6), radius=0.3)
-        print(name, test, sep="\n", flush=True)
+        changes = changes_of_queries(net, train, test.radii)
+        better, worse = beyond_chance(changes)
         found[name] = {
-            "ndcg": test.value, "radii": test.radii.tolist(), "rises": test.rises.tolist(),
-            "falls": test.falls.tolist(), "bounds": test.bounds.tolist(), "best": test.best_value,
+            "ndcg": test.value, "epoch": net.best_iteration_, "radii": test.radii.tolist(),
+            "rises": test.rises.tolist(), "falls": test.falls.tolist(), "bounds": test.bounds.tolist(),
+            "best": test.best_value, "rises_beyond_chance": better, "falls_beyond_chance": worse,
+            "mean_change": changes.mean(axis=(0, 2)).tolist(), "queries_changed": (changes != 0).mean((0, 2)).tolist(),
             "curves": curves.values.tolist(), "moves": curves.moves.tolist(),
         }  # fmt: skip
+        print(f"| {name} | {test.value:.4f} | {test.rises.tolist()} | {better} | {worse} |", flush=True)
     if chart is not None:
-        draw_curves(found).save(chart, ppi=120)
+        drawn = ("LambdaRank, 600 epochs, the best", "RankNet, 600 epochs, the best", "LambdaRank as it comes")
+        draw_curves({name: found[name] for name in drawn}).save(chart, ppi=120)
     return found
 
 
