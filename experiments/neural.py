@@ -1,8 +1,9 @@
 """Nets on MQ2008: RankNet and LambdaRank beside RankSVM and LambdaMART, blends, stacking, distillation, optimality.
 
-    python experiments/neural.py choose PATH/mq2008 [--json FILE]
+    python experiments/neural.py choose PATH/mq2008 [--seeds 5] [--json FILE]
     python experiments/neural.py quality PATH/mq2008 [--seeds 5] [--folds 5] [--epochs 40] [--trees 100] [--json FILE]
     python experiments/neural.py optimality PATH/mq2008 [--json FILE] [--chart FILE]
+    python experiments/neural.py optimality_made [--json FILE]
     python experiments/neural.py figure [--chart FILE]
 
 `choose`: settings around the defaults, NDCG@10 on the validation parts, mean of the last five epochs. `quality`:
@@ -12,8 +13,8 @@ is chosen on the validation part. "blend" is the exact combination of LambdaMART
 RankSVM on the validation part, beside the blend of the same three; "distilled" is a RankNet whose labels are
 LambdaMART's scores of the training rows. `optimality`: LM 4.2, 459 random directions and one weight at a time, on the
 training part of fold 1, for LambdaRank as it comes and for linear nets that are trained long; a direction is better
-beyond chance where the mean change is above 2.33 of its standard errors over queries. `figure`: LM Figure 1. LM is
-Burges 2010.
+beyond chance where the mean change is above 2.33 of its standard errors over queries. `optimality_made`: the same on
+made data of 1,000 and 4,000 queries. `figure`: LM Figure 1. LM is Burges 2010.
 """
 
 import argparse
@@ -33,6 +34,7 @@ from podium import (
     blend,
     evaluate,
     local_optimality,
+    make_search,
     weight_curves,
 )
 from podium.evaluation.optimality import random_direction
@@ -46,7 +48,8 @@ CHOICES = [
     {"hidden": (64,)},
     {"scale": "standard"},
     {"scale": "log1p"},
-    {"learning_rate": 0.001},
+    {"learning_rate": 0.003},
+    {"learning_rate": 0.01},
     {"batch_size": 4},
     {"batch_size": 64},
 ]
@@ -79,17 +82,22 @@ def ndcg(part, scores):
     return {query: value for query, value in found.items() if not np.isnan(value)}
 
 
-def choose(folder, folds):
-    """Return the validation NDCG@10 of each setting, mean of the last five epochs and of the folds."""
-    found = []
+def choose(folder, folds, seeds):
+    """Return the validation NDCG@10 of each setting, mean of the last five epochs, of the folds and of the seeds."""
+    found, parts = [], [read_fold(folder, fold)[:2] for fold in range(1, folds + 1)]
     for name, net in NETS.items():
         for setting in CHOICES + OWN_CHOICES[name]:
-            histories = []
-            for fold in range(1, folds + 1):
-                train, valid, _ = read_fold(folder, fold)
-                model = net(**setting).fit(*train[:2], qid=train[2], eval_set=[valid[:2]], eval_qid=[valid[2]])
-                histories.append(np.mean(model.evals_result_["validation_0"]["ndcg@10"][-5:]))
-            found.append({"ranker": name, "setting": setting, "ndcg": float(np.mean(histories))})
+            histories = [
+                net(random_state=seed, **setting)
+                .fit(*train[:2], qid=train[2], eval_set=[valid[:2]], eval_qid=[valid[2]])
+                .evals_result_["validation_0"]["ndcg@10"]
+                for train, valid in parts
+                for seed in range(100, 100 + seeds)  # not those of `quality`
+            ]
+            curve = np.mean(histories, axis=0)
+            found.append(
+                {"ranker": name, "setting": setting, "ndcg": float(curve[-5:].mean()), "curve": curve.tolist()}
+            )
             print(f"| {name} | {setting or 'default'} | {100 * found[-1]['ndcg']:.2f} |", flush=True)
     return found
 
@@ -260,6 +268,22 @@ def optimality(folder, chart):
     return found
 
 
+def optimality_made(sizes=(1000, 4000)):
+    """Return the test of LM 4.2 for linear nets on made data of more queries, of 20 rows and 8 features."""
+    found = []
+    for n_queries in sizes:
+        made = make_search(n_queries, 20, 8, random_state=0)
+        for kind in (LambdaRank, RankNet):
+            net = kind(300, hidden=(), dropout=0.0, batch_size=10**6, learning_rate=0.05, learning_rate_decay=0.98)
+            test = local_optimality(net.fit(made.X, made.y, qid=made.qid), made.X, made.y, qid=made.qid, measure="ndcg")
+            rows = {"ranker": kind.__name__, "n_queries": n_queries, "ndcg": test.value, "radii": test.radii.tolist()}
+            found.append({**rows, "rises": test.rises.tolist(), "best": test.best_value})
+            print(
+                f"| {kind.__name__} | {n_queries} | {test.value:.4f} | {test.rises.tolist()} | {test.best_value:.4f} |"
+            )
+    return found
+
+
 def draw_curves(found):
     """Return the curves of single weights, and below them the shares of directions that better the measure."""
     import altair as alt
@@ -327,7 +351,7 @@ def figure(chart):
 def main():
     """Run a part."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("part", choices=("choose", "quality", "optimality", "figure"))
+    parser.add_argument("part", choices=("choose", "quality", "optimality", "optimality_made", "figure"))
     parser.add_argument("folder", type=Path, nargs="?")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--folds", type=int, default=5)
@@ -339,12 +363,14 @@ def main():
     if given.part == "figure":
         return figure(given.chart)
     if given.part == "choose":
-        found = choose(given.folder, given.folds)
+        found = choose(given.folder, given.folds, given.seeds)
     elif given.part == "quality":
         found = quality(given.folder, given.seeds, given.folds, given.epochs, given.trees)
         print_quality(found)
-    else:
+    elif given.part == "optimality":
         found = optimality(given.folder, given.chart)
+    else:
+        found = optimality_made()
     if given.json is not None:
         kept = json.loads(given.json.read_text()) if given.json.exists() else {}
         given.json.write_text(json.dumps({**kept, given.part: found}, indent=1) + "\n")

@@ -119,6 +119,16 @@ class TestWayThroughTheNet:
         np.testing.assert_allclose(net.score(numbers, codes), plain.net_scores(net.layers, rows), rtol=1e-12)
         np.testing.assert_array_equal(net.score(numbers[:2], codes[:2]), net.score(numbers, codes)[:2])
 
+    def test_first_weights_lie_within_one_over_the_root_of_the_inputs(self):
+        shape = NetShape(4, ((50, 9),), (100, 400))
+        table, *layers = shape.split(shape.start(5))
+        assert np.linalg.norm(table, axis=1).mean() == pytest.approx(1.0, abs=0.1)
+        for part, inputs in zip(layers, (13, 13, 100, 100, 400), strict=True):
+            bound = 1 / np.sqrt(inputs)
+            assert 0.9 * bound < np.abs(part).max() <= bound
+            assert part.std() == pytest.approx(bound / np.sqrt(3), rel=0.2)
+        assert not np.array_equal(shape.start(5), shape.start(6))
+
     def test_adam_is_that_of_its_paper(self):
         rng = np.random.default_rng(2)
         rows, y = rng.normal(size=(8, 3)), rng.integers(0, 3, 8)
