@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,18 @@ from podium._validation import Array
 
 WEIGHT = np.float32
 """Weights: what torch learns fastest."""
+
+
+class Reshapable(Protocol):
+    """A vector of numpy or torch."""
+
+    def __getitem__(self, part: slice, /) -> Self: ...
+
+    def reshape(self, shape: tuple[int, ...], /) -> Self:
+        """Return the same numbers in another shape."""
+
+
+Vector = TypeVar("Vector", bound=Reshapable)
 
 
 @dataclass(frozen=True)
@@ -55,7 +67,7 @@ class NetShape:
         """Weights in all."""
         return sum(int(np.prod(part)) for part in self.parts)
 
-    def split(self, weights: Any) -> list[Any]:
+    def split(self, weights: Vector) -> list[Vector]:
         """Return the parts of a vector of weights, of numpy or torch, each in its shape, as views."""
         ends = np.cumsum([0, *(int(np.prod(part)) for part in self.parts)]).tolist()
         return [weights[a:b].reshape(part) for (a, b), part in zip(pairwise(ends), self.parts, strict=True)]
@@ -67,8 +79,10 @@ class NetShape:
         apart at random, which learning must undo first (docs/neural.md).
         """
         draw = np.random.default_rng([seed, 0])
-        weights, n_inputs = np.zeros(self.n_weights, WEIGHT), 1
-        for number, part in enumerate(self.split(weights)):
+        weights: Array = np.zeros(self.n_weights, WEIGHT)
+        parts: list[Array] = self.split(weights)
+        n_inputs = 1
+        for number, part in enumerate(parts):
             if number < len(self.tables):
                 part[:] = draw.normal(0.0, 1.0 / np.sqrt(part.shape[1]), part.shape)
                 continue
