@@ -7,20 +7,19 @@ import platform
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from socket import socket
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from podium._exact import digits_of
 from podium._exchange import Exchange
 from podium._validation import Array, NoPairsError, PodiumError, check_seed
 from podium._version import __version__
-from podium.boosting import StagedScores, Stop
+from podium.boosting import Stop
 from podium.data import RankingData
+from podium.distributed.held_evaluation import HeldEvaluation
 from podium.distributed.part_table import Block, PartTable, ranking_data, read_blocks
 from podium.distributed.socket_exchange import Endpoint, SocketExchange, listen
 from podium.losses import Loss
-from podium.measures import measure_many, parse_measure
 from podium.rankers.boosted_trees import TreeRanker
 from podium.rankers.score_start import InitModel, Start
 from podium.trees import TreeBoosting, TreeRound
@@ -80,15 +79,6 @@ class HeldPart:
         for one in (self.exchange, self.server):
             if one is not None:
                 one.close()
-
-
-@dataclass(eq=False)
-class HeldEvaluation:
-    """The part of an evaluation set that a worker holds, and how many rounds are in its scores."""
-
-    data: RankingData
-    staged: StagedScores | None = None
-    n_rounds: int = 0
 
 
 _HELD: dict[tuple[str, int], HeldPart] = {}
@@ -196,8 +186,7 @@ def catch_up(name: str, place: int, rounds: Sequence[TreeRound]) -> None:
         if held.boosting is not None:
             held.boosting.replay(round_)
         for one in held.evals.values():
-            _staged(held, one).add(round_)
-            one.n_rounds += 1
+            one.add(round_, one.n_rounds + 1, held.start)
 
 
 def start_evaluation(name: str, place: int, start: Start) -> None:
@@ -217,21 +206,8 @@ def measure(
     one = None if held is None else held.evals.get(number)
     if held is None or one is None:
         return None
-    staged = _staged(held, one)
-    if one.n_rounds < n_rounds:
-        staged.add(round_)
-        one.n_rounds = n_rounds
-    queries, measures = one.data.queries, [parse_measure(name) for name in names]
-    if one.data.labels is None:
-        return None
-    found = measure_many(measures, one.data.labels, staged.scores[queries.rows], queries.offsets)
-    return {key: _weighted_digits(values.values, values.weights) for key, values in found.items()}
-
-
-def _weighted_digits(values: Array, weights: Array) -> tuple[Array, Array]:
-    """Return what `weighted_mean` divides, as digits."""
-    known = ~np.isnan(values)
-    return digits_of(values[known] * weights[known]), digits_of(weights[known])
+    one.add(round_, n_rounds, held.start)
+    return one.measure(names, held.start)
 
 
 def drop(name: str, place: int) -> None:
@@ -253,14 +229,6 @@ def _boosting(held: HeldPart) -> TreeBoosting:
     if held.boosting is None:
         raise PodiumError("A worker is asked for a round before the fit has begun.")
     return held.boosting
-
-
-def _staged(held: HeldPart, one: HeldEvaluation) -> StagedScores:
-    """Return the scores of an evaluation set."""
-    if one.staged is None:
-        start: Any = 0.0 if held.start is None else held.start.scores(one.data.features)
-        one.staged = StagedScores(one.data.features, start)
-    return one.staged
 
 
 def _tree_bytes(round_: TreeRound) -> bytes:
