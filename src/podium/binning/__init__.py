@@ -19,7 +19,7 @@ from podium.binning.blocks import BLOCK, BlockBins, Matrix, block_bins, encode_b
 from podium.binning.columns import ColumnBins, DenseReader, SparseReader, column_bins
 from podium.binning.cuts import Cuts
 from podium.binning.monotone import check_monotone
-<<<<<<< HEAD
+from podium.binning.radix_sort import MIN_ROWS_BY_BITS
 from podium.binning.shared_bins import (
     MOST_MERGED,
     BinSample,
@@ -28,20 +28,13 @@ from podium.binning.shared_bins import (
     rounded_shares,
     sampled_uppers,
 )
-=======
-from podium.binning.radix_sort import MIN_ROWS_BY_BITS
-from podium.binning.shared_bins import bin_together
->>>>>>> main
 from podium.binning.thresholds import candidate_thresholds
 
 __all__ = [
     "BLOCK",
-<<<<<<< HEAD
+    "MIN_ROWS_BY_BITS",
     "MOST_MERGED",
     "BinSample",
-=======
-    "MIN_ROWS_BY_BITS",
->>>>>>> main
     "Bins",
     "BlockBins",
     "ColumnBins",
