@@ -12,17 +12,15 @@ from sklearn.utils.validation import check_is_fitted
 from podium._compiled import thread_count
 from podium._validation import Array, PodiumError, check_seed
 from podium.boosting import measured_sets
-from podium.data import RankingData
-from podium.losses import Loss
 from podium.measures import parse_measure
-from podium.out_of_core.mapped_bins import stream_uppers
+from podium.out_of_core.coded_rows import CodedRows, StagedCodes, StreamedBoosting, start_scores
 from podium.out_of_core.parquet_rows import ParquetRows, Paths
-from podium.out_of_core.streamed_data import CodedRows, ReadRows, read_rows
+from podium.out_of_core.streamed_data import ReadRows, read_rows
 from podium.rankers.boosted_trees import TreeRanker
 from podium.rankers.estimator import Estimator
 from podium.rankers.query_marks import QueryMarks
-from podium.rankers.score_start import InitModel, Start
-from podium.trees import RegressionTree, Sampler, TreeBoosting, TreeGrower, TreeRound
+from podium.rankers.score_start import InitModel
+from podium.trees import Sampler
 
 AnyRanker = TypeVar("AnyRanker", bound=TreeRanker)
 
@@ -133,19 +131,16 @@ def _learn(
     data, threads, seed = read.data, thread_count(ranker.n_jobs), check_seed(ranker.random_state)
     loss = ranker._make_loss(data, threads, seed)
     start = ranker._start_after(init_model, loss)
-    uppers = stream_uppers(read.rows.batches, read.rows.n_rows, read.sample(), read.runs, ranker.max_bins, folder)
-    coded = CodedRows.of(read, uppers, folder)
+    coded, *others = CodedRows.of(read, evals, ranker.max_bins, folder)
     n_features = read.rows.n_features
     boosting = StreamedBoosting(
         coded, data, loss, ranker._make_grower(data, n_features, threads, bins=coded.bins),
         Sampler(data.queries, n_features, ranker.subsample, ranker.colsample_bytree, seed),
-        _start_scores(start, coded), ranker.learning_rate,
+        start_scores(start, coded), ranker.learning_rate,
     )  # fmt: skip
     measures = [parse_measure(name) for name in ranker._monitor_measures()]
-    held = {id(one.data): CodedRows.of(one, uppers, folder, coded.bins.cuts) for one in evals}
-    sets = measured_sets(
-        [one.data for one in evals], measures, threads, lambda data: StagedCodes(held[id(data)], start)
-    )  # fmt: skip
+    staged = iter([StagedCodes(one, start) for one in others])
+    sets = measured_sets([one.data for one in evals], measures, threads, lambda _: next(staged))
     why = partial(ranker._why_nothing_was_learned, read.rows.n_rows, loss.flat_reason)
     ranker._boost(boosting, sets, measures, ranker._rounds_before(init_model), data, why, start.content)
     ranker.base_model_, ranker.base_score_ = start
@@ -153,43 +148,3 @@ def _learn(
     ranker._describe(data)
     ranker.training_summary_ |= {"rows": read.rows.n_rows, "missing": read.n_missing}
     ranker._query_marks = QueryMarks.of(data.queries, np.asarray(data.labels))
-
-
-def _start_scores(start: Start, coded: CodedRows) -> Array:
-    """Return the scores of grouped rows before the first tree."""
-    if start.model is None:
-        return np.full(coded.rows.n_rows, start.score)
-    return coded.scores(start.scores)
-
-
-class StreamedBoosting(TreeBoosting):
-    """Rounds on rows whose features stay in files."""
-
-    def __init__(
-        self,
-        coded: CodedRows,
-        data: RankingData,
-        loss: Loss,
-        grower: TreeGrower,
-        sampler: Sampler,
-        scores: Array,
-        learning_rate: float,
-    ) -> None:
-        super().__init__(data, loss, grower, sampler, scores, learning_rate)
-        self.coded = coded
-
-    def values_of(self, tree: RegressionTree) -> Array:
-        """Return the value of a tree for each training row."""
-        return self.coded.values_of(tree)
-
-
-class StagedCodes:
-    """Scores of the rows of an evaluation set, in the order of the files."""
-
-    def __init__(self, coded: CodedRows, start: Start) -> None:
-        self.coded, self.scores = coded, _start_scores(start, coded)
-
-    def add(self, round_: TreeRound) -> Array:
-        """Add a round and return the scores."""
-        self.scores += round_.alpha * self.coded.values_of(round_.ranking)
-        return self.coded.queries.to_caller(self.scores)

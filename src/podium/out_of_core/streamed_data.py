@@ -6,8 +6,8 @@ and read, nearly in one sweep.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -15,11 +15,10 @@ import numpy as np
 from podium._exchange import ALONE
 from podium._magnitudes import scaled_weights
 from podium._validation import Array, check_labels, check_queries, check_query_weight, check_weight
-from podium.binning import BinSample, Cuts, rounded_shares
+from podium.binning import BinSample, rounded_shares
 from podium.data import Queries, RankingData, canonical_order, row_keys
-from podium.out_of_core.mapped_bins import FeatureRuns, MappedBins, stream_codes
+from podium.out_of_core.mapped_bins import FeatureRuns
 from podium.out_of_core.parquet_rows import ParquetRows
-from podium.trees import RegressionTree
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,43 +90,3 @@ def in_given_order(queries: Queries, order: Array) -> tuple[Queries, Array]:
     rows = queries.rows[np.repeat(queries.offsets[by_first] - offsets[:-1], sizes) + np.arange(offsets[-1])]
     keys, contents = queries.keys[by_first], queries.contents[by_first]
     return Queries(queries.ids[by_first], rows, offsets, keys, contents), order[by_first]
-
-
-class CodedRows(NamedTuple):
-    """Rows whose codes lie in a mapped file, in the order of the grouped rows."""
-
-    rows: ParquetRows
-    queries: Queries
-    bins: MappedBins
-
-    @classmethod
-    def of(cls, read: ReadRows, uppers: list[Array], folder: str | None, cuts: Cuts | None = None) -> CodedRows:
-        """Write the codes of rows that were read; `cuts` are those of other rows, if the bins come from them."""
-        queries = read.data.queries
-        return cls(read.rows, queries, stream_codes(read.rows.batches, queries.rows, uppers, folder, cuts))
-
-    def values_of(self, tree: RegressionTree) -> Array:
-        """Return the value of a tree for each grouped row: by codes, or, if it was cut elsewhere, from the files."""
-        coded = self._coded(tree)
-        if coded is None:
-            return self.scores(tree.predict)
-        values: Array = tree.value[coded.leaves_of_codes(self.bins.codes, np.arange(len(self.queries.rows)))]
-        return values
-
-    def _coded(self, tree: RegressionTree) -> RegressionTree | None:
-        """Return a tree with the cuts of these bins, None where it is cut between them or by sets of categories."""
-        cuts, splits = self.bins.cuts, list(zip(tree.feature.tolist(), tree.threshold.tolist(), strict=True))
-        places = [0 if threshold != threshold else cuts.cut(feature, threshold) for feature, threshold in splits]
-        if any(
-            cuts.threshold(feature, place) != threshold
-            for (feature, threshold), place in zip(splits, places, strict=True)
-        ):
-            return None
-        return replace(tree, cut=np.array(places, np.int32))
-
-    def scores(self, score: Callable[[Array], Array]) -> Array:
-        """Return what a function of features gives for each grouped row, in a pass over the files."""
-        found = np.empty(self.rows.n_rows)
-        for own, features in self.rows.batches():
-            found[own] = score(features)
-        return found[self.queries.rows]
