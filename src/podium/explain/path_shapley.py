@@ -22,20 +22,30 @@ from typing import NamedTuple
 
 import numpy as np
 
-from podium._compiled import ROW, SCORE, compiled, compiled_part, even_ranges, run_threads
+from podium._compiled import INDEX, ROW, SCORE, compiled, even_ranges, inlined_part, run_threads
 from podium._validation import Array
-from podium.explain.split_sides import Splits, goes_left
+from podium.explain.split_sides import Splits
+from podium.trees import code_of
 
 SHUT_ABOVE, SHUT_HERE, OPEN = 0, 1, 2
 """What a row meets at an edge: its feature shut the row out above, shuts it out here, or lets it through."""
 ROWS_AT_ONCE = 64
-"""Rows that are led down a tree together: what they meet there, and their features, stay in the cache."""
-MOST_FACTORS = 2**22
-"""Factors made at a time, and kept for the next call where they are no more: twice so many numbers, 64 MB."""
+"""Rows that are led down a tree one after the other: its factors stay in the cache."""
+MOST_FACTORS = 2**23
+"""Factors made at a time, and kept for the next call where they are no more: 64 MB."""
+CACHE_LINE = 8
+"""Numbers that memory is read in; four nodes of an edge, with what they multiply and what they give, are such a line."""
 LANES = 4
 """Nodes of the quadrature that are computed together."""
 ONE, TWO, THREE = np.uint64(1), np.uint64(2), np.uint64(3)
 """Unsigned: the sum with a signed integer would be a float."""
+STEP = np.dtype(
+    [("threshold", SCORE), ("column", np.uint64), ("same", np.uint64), ("into", np.uint64), ("feature", np.uint64)]
+)
+"""A split: what a row has in a column is compared with the threshold; the place among the edges of its tree, counted
+from 1, of the same feature's nearest edge above and of the edge that leads to it, 0 where there is none."""
+SET_THRESHOLD = 0.5
+"""Between the 0 of a row that a set of categories sends left and the 1 of another."""
 
 
 class Edges(NamedTuple):
@@ -59,26 +69,6 @@ class Edges(NamedTuple):
     n_features: Array
 
 
-class Factors(NamedTuple):
-    """What the edges of some trees do, tree after tree: by edge, by what a row meets there, by node of the quadrature.
-
-    Both are flat, a tree's part of shape (n_edges, 3, n_nodes): four neighbours are read at once only where no index
-    may be negative, which unsigned places say.
-
-    Attributes
-    ----------
-    ratio : ndarray of float64
-        By which products are multiplied on the way down: the factor f(t) = o t + z (1 - t) of the feature at this edge,
-        over that at the same feature's edge above.
-    gift : ndarray of float64
-        What the feature gets of the sum below: w (o - z)/f, less what the same feature's edge above gives for these
-        leaves.
-    """
-
-    ratio: Array
-    gift: Array
-
-
 class Trees(NamedTuple):
     """Which trees are walked, and where their factors stand.
 
@@ -97,28 +87,6 @@ class Trees(NamedTuple):
     place: Array
 
 
-class Buffers(NamedTuple):
-    """What some rows and a tree need, reused by all.
-
-    Attributes
-    ----------
-    columns : ndarray of float64, shape (n_features, ROWS_AT_ONCE)
-        Features of some rows.
-    meets : ndarray of uint8, shape (n_edges, ROWS_AT_ONCE)
-        What each of these rows meets at each edge.
-    place : ndarray of uint64
-        Place in `Factors` of each edge, by what one row meets there.
-    product, total : ndarray of float64
-        Four nodes of each edge, and of each split; a product of 1 stands last.
-    """
-
-    columns: Array
-    meets: Array
-    place: Array
-    product: Array
-    total: Array
-
-
 class PathShapley:
     """Path-dependent Shapley values of joined trees.
 
@@ -131,12 +99,13 @@ class PathShapley:
         First split of each tree, negative for a tree of one leaf.
     covers : ndarray
         Training rows, or their weight, of each leaf; all above 0.
+    n_features : int
     """
 
-    def __init__(self, splits: Splits, value: Array, root: Array, covers: Array) -> None:
-        self.splits, self.value, self.covers = splits, value, covers
+    def __init__(self, splits: Splits, value: Array, root: Array, covers: Array, n_features: int) -> None:
+        self.splits, self.value, self.covers, self.n_features = splits, value, covers, n_features
         self.starts = np.append(root[root >= 0], len(splits.feature)).astype(ROW)
-        self._kept: Factors | None = None
+        self._kept: tuple[Trees, Array] | None = None
 
     @cached_property
     def edges(self) -> Edges:
@@ -146,6 +115,18 @@ class PathShapley:
         edges = Edges(same, np.empty(2 * n_splits, SCORE), into, n_features)
         _fill_edges(self.splits, self.covers, self.starts, np.empty(n_splits, SCORE), edges)
         return edges
+
+    @cached_property
+    def steps(self) -> Array:
+        """The splits as rows go through them."""
+        splits, first = self.splits, np.repeat(self.starts[:-1], np.diff(self.starts))
+        steps, by_set = np.recarray(len(first), STEP), splits.set_of >= 0
+        steps["feature"], steps["threshold"] = splits.feature, np.where(by_set, SET_THRESHOLD, splits.threshold)
+        by_value = 2 * splits.feature + splits.missing_left
+        steps["column"] = np.where(by_set, 2 * self.n_features + splits.set_of, by_value)
+        for name, edge in (("same", self.edges.same[::2]), ("into", self.edges.into)):
+            steps[name] = np.where(edge >= 0, edge - 2 * first + 1, 0)
+        return steps
 
     @cached_property
     def n_nodes(self) -> Array:
@@ -164,37 +145,35 @@ class PathShapley:
             nodes[number, : len(places)], weights[number, : len(places)] = (places + 1.0) / 2.0, shares / 2.0
         return nodes, weights
 
-    def of_rows(self, rows: Array, n_features: int, n_threads: int = 1) -> Array:
+    def of_rows(self, rows: Array, n_threads: int = 1) -> Array:
         """Return the value of each feature in the score of each row."""
-        out = np.zeros((len(rows), n_features), SCORE)
-        for trees in self._batches():
-            factors = self._factors(trees)
-            given = self.splits, self.value, self.edges, trees, factors
+        out, sets = np.zeros((len(rows), self.n_features), SCORE), self.splits.feature[self.splits.set_of >= 0]
+        for trees, factors in [self._kept] if self._kept is not None else self._batches():
+            given = self.steps, *trees, factors, self.splits.tables, sets
             calls = [(*given, rows[first:last], out[first:last]) for first, last in even_ranges(len(rows), n_threads)]
             run_threads(_path_values, calls, n_threads)
         return out
 
-    def _batches(self) -> Iterator[Trees]:
-        """Yield trees, as many at a time as memory for their factors allows."""
+    def _batches(self) -> Iterator[tuple[Trees, Array]]:
+        """Yield trees and their factors, as many at a time as memory allows; where that is all, they are kept."""
         if len(self.starts) == 1:
             return
-        sizes = 6 * np.diff(self.starts) * self.n_nodes
+        sizes = 12 * np.diff(self.starts) * self.n_nodes
         batch = (np.cumsum(sizes) - 1) // MOST_FACTORS
         for one in np.unique(batch).tolist():
             first, last = np.searchsorted(batch, [one, one + 1]).tolist()
             place = np.cumsum(sizes[first:last]) - sizes[first:last]
-            yield Trees(
-                self.starts[first : last + 1], self.n_nodes[first:last], np.append(place, sizes[first:last].sum())
-            )
+            trees = Trees(self.starts[first : last + 1], self.n_nodes[first:last], place.astype(ROW))
+            factors = self._factors(trees, int(sizes[first:last].sum()))
+            self._kept = (trees, factors) if last - first == len(sizes) else None
+            yield trees, factors
 
-    def _factors(self, trees: Trees) -> Factors:
-        """Return the factors of some trees; those of all are kept for the next call, where they are not too many."""
-        if self._kept is not None:
-            return self._kept
-        factors = Factors(np.empty(trees.place[-1]), np.empty(trees.place[-1]))
-        _fill_factors(self.edges, trees, *self.quadratures, factors)
-        if len(trees.start) == len(self.starts):
-            self._kept = factors
+    def _factors(self, trees: Trees, size: int) -> Array:
+        """Return the factors of some trees, from the start of a cache line on."""
+        buffer = np.empty(size + CACHE_LINE)
+        start = -(buffer.ctypes.data // buffer.itemsize) % CACHE_LINE
+        factors = buffer[start : start + size]
+        _fill_factors(self.edges, self.splits.child, self.value, *trees, *self.quadratures, factors)
         return factors
 
 
@@ -222,124 +201,138 @@ def _fill_edges(splits: Splits, leaf_covers: Array, start: Array, covers: Array,
 
 
 @compiled
-def _fill_factors(edges: Edges, trees: Trees, nodes: Array, weights: Array, factors: Factors) -> None:
-    """Write the factors of the edges of some trees.
+def _fill_factors(
+    edges: Edges,
+    child: Array,
+    value: Array,
+    start: Array,
+    n_nodes: Array,
+    place: Array,
+    nodes: Array,
+    weights: Array,
+    factors: Array,
+) -> None:
+    """Write the factors of the edges of some trees: by edge, by what a row meets there, and by four nodes.
 
-    Where a feature shuts the row out, f = z (1 - t) and (o - z)/f = -1/(1 - t), whichever of its edges one is at: below
-    the one that does so first nothing more is given, and products only take their share of rows.
+    Of four nodes first stands the ratio, by which products are multiplied on the way down: the factor f(t) = o t + z
+    (1 - t) of the feature at this edge, over that at the same feature's edge above; times the value of the leaf, where
+    the edge leads to one. Then what the feature gets of the sum below: w (o - z)/f, less what the same feature's edge
+    above gives for these leaves. Where a feature shuts the row out, f = z (1 - t) and (o - z)/f = -1/(1 - t), whichever
+    of its edges one is at: below the one that does so first nothing more is given, and products only take their share
+    of rows.
     """
-    for tree in range(len(trees.n_nodes)):
-        first, last, n = trees.start[tree], trees.start[tree + 1], trees.n_nodes[tree]
+    for tree in range(len(n_nodes)):
+        first, last, n = start[tree], start[tree + 1], n_nodes[tree]
         for edge in range(2 * first, 2 * last):
-            z, same = edges.hidden[edge], edges.same[edge]
-            z_same = edges.hidden[same] if same >= 0 else 1.0
-            place = trees.place[tree] + 3 * n * (edge - 2 * first)
+            z, same, below = edges.hidden[edge], edges.same[edge], child[edge >> 1, edge & 1]
+            z_same, v = edges.hidden[same] if same >= 0 else 1.0, 1.0 if below >= 0 else value[~below]
             for k in range(n):
                 t, w = nodes[n // LANES - 1, k], weights[n // LANES - 1, k]
                 factor, shut, above = t + z * (1.0 - t), z * (1.0 - t), 1.0 / (t + z_same * (1.0 - t))
                 given = (1.0 - z_same) * above
-                closed, here, through = place + k, place + SHUT_HERE * n + k, place + OPEN * n + k
-                factors.ratio[closed], factors.gift[closed] = z / z_same, 0.0
-                factors.ratio[here], factors.gift[here] = shut * above, -w * (z / shut + given)
-                factors.ratio[through], factors.gift[through] = factor * above, w * ((1.0 - z) / factor - given)
+                closed = place[tree] + 6 * n * (edge - 2 * first) + 2 * k - k % LANES
+                here, through = closed + 2 * n * SHUT_HERE, closed + 2 * n * OPEN
+                factors[closed], factors[closed + LANES] = v * (z / z_same), 0.0
+                factors[here], factors[here + LANES] = v * (shut * above), -w * (z / shut + given)
+                factors[through], factors[through + LANES] = v * (factor * above), w * ((1.0 - z) / factor - given)
 
 
 @compiled
 def _path_values(
-    splits: Splits, value: Array, edges: Edges, trees: Trees, factors: Factors, rows: Array, out: Array
+    steps: Array,
+    start: Array,
+    n_nodes: Array,
+    place: Array,
+    factors: Array,
+    tables: Array,
+    sets: Array,
+    rows: Array,
+    out: Array,
 ) -> None:
     """Add the values of each row, some rows and one tree at a time: down for the products, up for the sums."""
     most = 0
-    for tree in range(len(trees.n_nodes)):
-        most = max(most, 2 * (trees.start[tree + 1] - trees.start[tree]))
-    buffers = Buffers(
-        np.zeros((rows.shape[1], ROWS_AT_ONCE)), np.empty((most, ROWS_AT_ONCE), np.uint8), np.empty(most, np.uint64),
-        np.ones(LANES * (most + 1)), np.empty(LANES * most),
-    )  # fmt: skip
-    above = np.empty(most, np.uint64)
+    for tree in range(len(n_nodes)):
+        most = max(most, 2 * (start[tree + 1] - start[tree]))
+    columns = np.empty((ROWS_AT_ONCE, 2 * rows.shape[1] + len(sets)))
+    is_open, places, sums = np.ones(most + 1, np.uint64), np.empty(most, np.uint64), np.ones(LANES * (most + 1))
     for begin in range(0, len(rows), ROWS_AT_ONCE):
-        n_rows = min(ROWS_AT_ONCE, len(rows) - begin)
-        for i in range(n_rows):
-            for j in range(rows.shape[1]):
-                buffers.columns[j, i] = rows[begin + i, j]
-        for tree in range(len(trees.n_nodes)):
-            first, last, n_nodes = trees.start[tree], trees.start[tree + 1], trees.n_nodes[tree]
-            for at in range(first, last):
-                above[at - first] = LANES * (edges.into[at] - 2 * first if at > first else most)
-            _meet(splits, edges.same, first, last, buffers.columns, n_rows, buffers.meets)
-            for i in range(n_rows):
-                for edge in range(2 * (last - first)):
-                    buffers.place[edge] = trees.place[tree] + n_nodes * (3 * edge + buffers.meets[edge, i])
-                for lane in range(0, n_nodes, LANES):
-                    _walk_down(above, last - first, factors.ratio, lane, buffers)
-                    _sum_up(splits, value, first, last, factors.gift, lane, buffers, out, begin + i)
+        end = min(begin + ROWS_AT_ONCE, len(rows))
+        for i in range(begin, end):
+            _read_row(rows, i, tables, sets, columns, i - begin)
+        for tree in range(len(n_nodes)):
+            first, last = INDEX(start[tree]), INDEX(start[tree + 1])
+            for i in range(begin, end):
+                _meet(steps, first, last, columns, INDEX(i - begin), place[tree], n_nodes[tree], is_open, places)
+                for line in range(0, 2 * n_nodes[tree], CACHE_LINE):
+                    _walk_down(steps, first, last, factors, INDEX(line), places, sums)
+                    _sum_up(steps, first, last, factors, INDEX(line + LANES), places, sums, out, INDEX(i))
 
 
-@compiled_part
-def _meet(splits: Splits, same: Array, first: int, last: int, columns: Array, n_rows: int, meets: Array) -> None:
-    """Write what rows meet at the edges of a tree, without a branch that could be guessed wrong for each row.
+@inlined_part
+def _read_row(rows: Array, i: int, tables: Array, sets: Array, columns_out: Array, to: int) -> None:
+    """Write each feature twice, as splits that send what is missing right and left have it; then 0 or 1 of each set."""
+    for j in range(rows.shape[1]):
+        x = rows[i, j]
+        columns_out[to, 2 * j], columns_out[to, 2 * j + 1] = x, -np.inf if x != x else x
+    for k in range(len(sets)):
+        columns_out[to, 2 * rows.shape[1] + k] = 0.0 if tables[k, code_of(rows[i, sets[k]])] else 1.0
 
-    Slow line: ``meets[edge] = SHUT_ABOVE if shut above else OPEN if the row goes there else SHUT_HERE``.
+
+@inlined_part
+def _meet(
+    steps: Array,
+    first: int,
+    last: int,
+    columns: Array,
+    row: int,
+    start: int,
+    n_nodes: int,
+    is_open: Array,
+    places_out: Array,
+) -> None:
+    """Write where the factors of a tree's edges stand, by what a row meets there, without a guess at where it goes.
+
+    Slow line: ``meets[edge] = SHUT_ABOVE if shut above else OPEN if the row goes there else SHUT_HERE``; `is_open` takes
+    whether an edge and the same feature's edges above let the row through, and begins with a 1.
     """
+    size, place, edge = INDEX(2 * n_nodes), INDEX(start), INDEX(0)
     for at in range(first, last):
-        own, threshold, missing_left = splits.feature[at], splits.threshold[at], splits.missing_left[at]
-        edge, above = 2 * (at - first), same[2 * at] - 2 * first
-        if splits.set_of[at] >= 0:
-            for i in range(n_rows):
-                meets[edge, i] = SHUT_HERE + goes_left(splits, at, columns[own, i])
-        else:
-            for i in range(n_rows):
-                x = columns[own, i]
-                meets[edge, i] = SHUT_HERE + ((x <= threshold) | ((x != x) & missing_left))
-        for i in range(n_rows):
-            through = 1 if above < 0 else np.int64(meets[max(above, 0), i] == OPEN)
-            left = meets[edge, i]
-            meets[edge, i], meets[edge + 1, i] = left * through, (SHUT_HERE + OPEN - left) * through
+        left = INDEX(columns[row, steps[at].column] <= steps[at].threshold)
+        through = is_open[steps[at].same]
+        is_open[edge + ONE], is_open[edge + TWO] = through & left, through & (left ^ ONE)
+        places_out[edge] = place + size * (through << left)
+        places_out[edge + ONE] = place + size * (THREE + (through << (left ^ ONE)))
+        edge, place = edge + TWO, place + size * (THREE + THREE)
 
 
-@compiled_part
-def _walk_down(above: Array, n_splits: int, ratio: Array, lane: int, buffers: Buffers) -> None:
-    """Fill the products of the factors down to each edge, of four nodes."""
-    product, place, start, edge = buffers.product, buffers.place, np.uint64(lane), np.uint64(0)
-    for split in range(n_splits):
-        p = above[split]
-        p0, p1, p2, p3 = product[p], product[p + ONE], product[p + TWO], product[p + THREE]
+@inlined_part
+def _walk_down(steps: Array, first: int, last: int, factors: Array, line: int, places: Array, sums: Array) -> None:
+    """Fill the products of the factors down to each edge, of four nodes, after a product of 1."""
+    sums[0] = sums[1] = sums[2] = sums[3] = 1.0
+    edge = INDEX(0)
+    for at in range(first, last):
+        p = steps[at].into << TWO
+        p0, p1, p2, p3 = sums[p], sums[p + ONE], sums[p + TWO], sums[p + THREE]
         for _ in range(2):
-            q, to = place[edge] + start, edge << TWO
-            q0, q1, q2, q3 = ratio[q], ratio[q + ONE], ratio[q + TWO], ratio[q + THREE]
-            product[to], product[to + ONE], product[to + TWO], product[to + THREE] = p0 * q0, p1 * q1, p2 * q2, p3 * q3
+            q, to = places[edge] + line, (edge + ONE) << TWO
+            q0, q1, q2, q3 = factors[q], factors[q + ONE], factors[q + TWO], factors[q + THREE]
+            sums[to], sums[to + ONE], sums[to + TWO], sums[to + THREE] = p0 * q0, p1 * q1, p2 * q2, p3 * q3
             edge += ONE
 
 
-@compiled_part
+@inlined_part
 def _sum_up(
-    splits: Splits,
-    value: Array,
-    first: int,
-    last: int,
-    gift: Array,
-    lane: int,
-    buffers: Buffers,
-    out: Array,
-    i: int,
+    steps: Array, first: int, last: int, factors: Array, line: int, places: Array, sums: Array, out: Array, i: int
 ) -> None:
-    """Sum value times product over the leaves below each split, and give each feature its part of the sums."""
-    product, total, start = buffers.product, buffers.total, np.uint64(lane)
-    for at in range(last - 1, first - 1, -1):
-        a0 = a1 = a2 = a3 = g0 = g1 = g2 = g3 = 0.0
-        for side in range(2):
-            edge, below = 2 * (at - first) + side, splits.child[at, side]
-            if below >= 0:
-                own = np.uint64(LANES * (below - first))
-                s0, s1, s2, s3 = total[own], total[own + ONE], total[own + TWO], total[own + THREE]
-            else:
-                v, own = value[~below], np.uint64(LANES * edge)
-                s0, s1 = v * product[own], v * product[own + ONE]
-                s2, s3 = v * product[own + TWO], v * product[own + THREE]
-            part = buffers.place[edge] + start
-            a0, a1, a2, a3 = a0 + s0, a1 + s1, a2 + s2, a3 + s3
-            g0, g1 = g0 + s0 * gift[part], g1 + s1 * gift[part + ONE]
-            g2, g3 = g2 + s2 * gift[part + TWO], g3 + s3 * gift[part + THREE]
-        own = np.uint64(LANES * (at - first))
-        total[own], total[own + ONE], total[own + TWO], total[own + THREE] = a0, a1, a2, a3
-        out[i, splits.feature[at]] += (g0 + g1) + (g2 + g3)
+    """Sum up over the leaves below each edge, in the place of its product, and give each feature its part of the sums."""
+    at, edge = last, (last - first) << ONE
+    while at > first:
+        at, edge = at - ONE, edge - TWO
+        one, other = (edge + ONE) << TWO, (edge + TWO) << TWO
+        s0, s1, s2, s3 = sums[one], sums[one + ONE], sums[one + TWO], sums[one + THREE]
+        r0, r1, r2, r3 = sums[other], sums[other + ONE], sums[other + TWO], sums[other + THREE]
+        g, h, to = places[edge] + line, places[edge + ONE] + line, steps[at].into << TWO
+        sums[to], sums[to + ONE], sums[to + TWO], sums[to + THREE] = s0 + r0, s1 + r1, s2 + r2, s3 + r3
+        t0, t1 = s0 * factors[g] + r0 * factors[h], s1 * factors[g + ONE] + r1 * factors[h + ONE]
+        t2, t3 = s2 * factors[g + TWO] + r2 * factors[h + TWO], s3 * factors[g + THREE] + r3 * factors[h + THREE]
+        out[i, steps[at].feature] += (t0 + t1) + (t2 + t3)
