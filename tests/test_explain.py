@@ -8,7 +8,6 @@ import scipy.sparse as sp
 import podium
 from peers import peer
 from podium import MART, AdaBoostOR, LambdaMART, PodiumError, PreferenceRegression, RankBoost, import_model
-from podium.explain import path_shapley
 from podium.explain.explanation import MAX_LISTED
 from podium.explain.tree_shapley import TreeShapley
 from podium.export.ensemble import leaf_tree
@@ -224,12 +223,11 @@ def test_masks_and_the_walk_of_larger_trees_give_the_same(n_leaves):
     trees = TreeShapley([*model.trees_, leaf_tree(0.5)], 6)
     assert (trees._by_masks is None) == (n_leaves == 70)
     for a, b in ((0, 1), (7, 250), (9, 9)):
-        walked, found = trees._walked_pair(X[a], X[b]), trees.of_pair(X[a], X[b])
-        np.testing.assert_allclose(found.values, walked.values, rtol=0, atol=1e-13)
-        assert found.values.sum() == pytest.approx(model.predict(X[[a]])[0] - model.predict(X[[b]])[0], abs=1e-12)
-        if found.tree_sums is not None:
-            sums = [sum(tree.predict(X[[i]])[0] for tree in model.trees_) + 0.5 for i in (a, b)]
-            assert found.tree_sums.tolist() == sums
+        (walked, _), (found, sums) = trees._walked_pair(X[a], X[b]), trees.of_pair(X[a], X[b])
+        np.testing.assert_allclose(found, walked, rtol=0, atol=1e-13)
+        assert found.sum() == pytest.approx(model.predict(X[[a]])[0] - model.predict(X[[b]])[0], abs=1e-12)
+        if sums is not None:
+            assert sums.tolist() == [sum(tree.predict(X[[i]])[0] for tree in model.trees_) + 0.5 for i in (a, b)]
 
 
 def test_explanations_follow_a_model_that_learns_anew():
@@ -253,16 +251,12 @@ def test_scores_of_a_model_that_goes_on_from_another_ranker_are_its_own():
     assert trees(X, y)._scores_of_sums(np.zeros(2)).tolist() == [0.0, 0.0]
 
 
-def test_factors_of_paths_may_come_in_parts(monkeypatch):
+def test_paths_of_many_rows_and_threads_are_those_of_each_row():
     X, y = rows_of(3, n_rows=100)
-    model = trees(X, y, n_estimators=12)
-    whole = model.explain_query(X)
-    monkeypatch.setattr(path_shapley, "MOST_FACTORS", 700)
-    parts = TreeShapley(model.trees_, 5)._by_paths
-    assert len(list(parts._batches())) > 3
+    parts = TreeShapley(trees(X, y, n_estimators=12).trees_, 5)
     found = parts.of_rows(X)
-    np.testing.assert_array_equal(found - found.mean(axis=0), whole.contributions)
-    np.testing.assert_array_equal(parts.of_rows(X), found)
+    np.testing.assert_array_equal(np.concatenate([parts.of_rows(X[[i]]) for i in range(100)]), found)
+    np.testing.assert_array_equal(parts.of_rows(X, n_threads=3), found)
 
 
 def grid(values):

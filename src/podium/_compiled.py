@@ -17,12 +17,13 @@ import numpy as np
 from numba import config, njit, types
 from numba.extending import intrinsic
 
-from podium._linked_parts import linking_options
+from podium._linked_parts import joining_options, linking_options
 from podium._notice import announce_compiling
 from podium._sources import stamped
 from podium._validation import PodiumError
 
 Result = TypeVar("Result")
+Kernel = TypeVar("Kernel", bound=Callable[..., object])
 
 SCORE = np.float64
 """Scores, labels and weights: sums over millions of rows must not drift."""
@@ -51,6 +52,12 @@ def compiled(kernel: Callable[..., Any]) -> Any:
     compilation a kernel, and its default threading layer must not be entered from several threads.
     """
     return _jit(kernel, no_cfunc_wrapper=True)
+
+
+def compiled_side_by_side(kernel: Kernel) -> Kernel:
+    """Compile a kernel that Python calls, neighbouring statements done side by side; compiling takes longer."""
+    made: Kernel = _jit(kernel, no_cfunc_wrapper=True, **joining_options())
+    return made
 
 
 def compiled_part(kernel: Callable[..., Any]) -> Any:

@@ -8,10 +8,10 @@ What a row misses on the way to a leaf is then an "and" of words, and a feature 
 - row a alone, if only b goes astray at a split on it; to row b alone, if only a does;
 - neither, if both do: no mix of the two rows reaches the leaf.
 
-With |U| features of a and |V| of b on the way, a leaf gives each of the first (|U| - 1)! |V|!/(|U| + |V|)! of its value
-and takes |U|! (|V| - 1)!/(|U| + |V|)! from each of the second, as in `tree_shapley`. All leaves below a split that parts
-the rows have its feature in common, and leaves stand from left to right, so that sums of a run of leaves, each the
-difference of two running sums, give all parts: no way through a tree is ever walked, and nothing is guessed wrong.
+With |U| features of a and |V| of b on the way, a leaf gives each of the first (|U| - 1)! |V|!/(|U| + |V|)! of its
+value and takes |U|! (|V| - 1)!/(|U| + |V|)! from each of the second, as in `tree_shapley`. All leaves below a split
+that parts the rows have its feature in common, and leaves stand from left to right, so that sums of a run of leaves,
+each the difference of two running sums, give all parts: no tree is walked, and no branch is guessed wrong.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from podium._compiled import INDEX, ROW, SCORE, compiled, compiled_part, inlined_part
+from podium._compiled import INDEX, JIT_DISABLED, ROW, SCORE, compiled, inlined_part
 from podium._validation import Array
 from podium.explain.pair_parts import PairParts, share_table
 from podium.explain.split_sides import Splits
@@ -40,7 +40,10 @@ COLUMN = np.dtype([("feature", ROW), ("missing_left", ROW), ("set_of", ROW), ("s
 """What decides splits: a feature and the side of what is missing, by thresholds; or a set of categories, else -1."""
 STRIKE = np.dtype([("tree", np.uint64), ("bit", np.uint64)])
 """A split, sorted by column and threshold: its tree, and its bit in the word of that tree."""
-SPLIT = np.dtype([("above", np.uint64), ("feature", np.uint64), ("start", np.uint8), ("middle", np.uint8), ("end", np.uint8)], align=True)
+SPLIT = np.dtype(
+    [("above", np.uint64), ("feature", np.uint64), ("start", np.uint8), ("middle", np.uint8), ("end", np.uint8)],
+    align=True,
+)
 """A split, by tree and bit: splits above on the same feature; its leaves, those on the left ending in the middle."""
 TREE = np.dtype([("tops", np.uint64), ("split", ROW), ("leaf", ROW)])
 """The last bit of each feature of a tree; its first split and first leaf."""
@@ -129,7 +132,7 @@ def _masks(splits: Splits, value: Array, n_leaves: Array) -> Masks:
     bit[order] = ONE << (np.arange(len(owner)) - trees["split"][owner]).astype(np.uint64)
     masks = Masks(
         columns, splits.threshold[by_column], splits.tables, _records(len(owner), STRIKE), _records(len(owner), SPLIT),
-        trees, *np.zeros((2, filled.sum()), np.uint64), np.zeros(filled.sum(), SCORE),
+        trees, np.zeros(filled.sum(), np.uint64), np.zeros(filled.sum(), np.uint64), np.zeros(filled.sum(), SCORE),
     )  # fmt: skip
     masks.value[place] = value
     masks.strikes["tree"], masks.strikes["bit"] = owner[by_column], bit[by_column]
@@ -151,8 +154,9 @@ def _fill_splits(splits: Splits, order: Array, owner: Array, bit: Array, way: Ar
 
 
 def _records(size: int, kind: np.dtype[np.void]) -> Array:
-    """Return records of zeros, whose fields Python reads by name too."""
-    return np.zeros(size, kind).view(np.recarray)
+    """Return records of zeros; plain Python reads fields by name in a class that Numba takes 10 µs to tell."""
+    records = np.zeros(size, kind)
+    return records.view(np.recarray) if JIT_DISABLED else records
 
 
 def _weights(size: int) -> Array:
@@ -235,8 +239,9 @@ def _decide(
     """Write the splits of each tree where row a goes right, and those where the rows part."""
     for number in range(len(columns) - 1):
         column, end = columns[number], columns[number + 1].start
-        one = _first_left(column, end, thresholds, tables, a[column.feature])
-        other = _first_left(column, end, thresholds, tables, b[column.feature])
+        start, set_of, missing_left = column.start, column.set_of, column.missing_left
+        one = _first_left(set_of, missing_left, start, end, thresholds, tables, a[column.feature])
+        other = _first_left(set_of, missing_left, start, end, thresholds, tables, b[column.feature])
         for at in range(INDEX(column.start), INDEX(one)):
             words_out[strikes[at].tree] |= strikes[at].bit
         for at in range(INDEX(min(one, other)), INDEX(max(one, other))):
@@ -244,13 +249,12 @@ def _decide(
 
 
 @inlined_part
-def _first_left(column: np.void, end: int, thresholds: Array, tables: Array, x: float) -> int:
-    """Return the first split of a column where a row goes left; slow line: ``start + sum(thresholds < x)``."""
-    low, high = column.start, end
-    if column.set_of >= 0:
-        low = low if tables[column.set_of, code_of(x)] else high
+def _first_left(set_of: int, missing_left: int, low: int, high: int, thresholds: Array, tables: Array, x: float) -> int:
+    """Return the first split of a column where a row goes left; slow line: ``low + sum(thresholds[low:high] < x)``."""
+    if set_of >= 0:
+        low = low if tables[set_of, code_of(x)] else high
     elif x != x:
-        low = low if column.missing_left else high
+        low = low if missing_left else high
     else:
         while low < high:
             middle = (low + high) >> 1
@@ -263,8 +267,15 @@ def _first_left(column: np.void, end: int, thresholds: Array, tables: Array, x: 
 
 @inlined_part
 def _count_owners(
-    way: Array, right: Array, tops: int, first: int, last: int, word_a: int, word_b: int, counts_out: Array
-) -> tuple[int, int]:
+    way: Array,
+    right: Array,
+    tops: np.uint64,
+    first: int,
+    last: int,
+    word_a: np.uint64,
+    word_b: np.uint64,
+    counts_out: Array,
+) -> tuple[np.uint64, np.uint64]:
     """Write 64 |U| + |V| of each leaf, 0 where no mix of the rows comes; return the leaves of both rows.
 
     A sum carries into the last bit of a feature where any bit of it is set.
@@ -282,7 +293,7 @@ def _count_owners(
 
 
 @inlined_part
-def _bit_count(word: int) -> int:
+def _bit_count(word: np.uint64) -> np.uint64:
     """Return the bits of a word that are set, by a sum of bytes, for which processors have one instruction."""
     word = word - ((word >> ONE) & PAIRS)
     word = (word & QUADS) + ((word >> TWO) & QUADS)
@@ -304,7 +315,7 @@ def _sum_leaves(
 
 @inlined_part
 def _give_splits(
-    splits: Array, first: int, word_a: int, differ: int, given: Array, taken: Array, out: Array
+    splits: Array, first: int, word_a: np.uint64, differ: np.uint64, given: Array, taken: Array, out: Array
 ) -> None:
     """Give the feature of each split that parts the rows, and did not above, what the leaves on both sides say."""
     left = differ

@@ -3,47 +3,53 @@
 That a feature is not there means that a split on it is followed on both sides, by their shares of the training rows
 (Lundberg et al. 2020, "From local explanations to global understanding with explainable AI for trees"). With z_j the
 share that the splits on feature j let through on the way to a leaf of value v, and o_j 1 or 0 for whether they let the
-row through, feature i gets v (o_i - z_i) ∫ Π_{j≠i} (o_j t + z_j (1 - t)) dt over t from 0 to 1. For d features on the
-way the product is a polynomial of degree d - 1, so that Gauss's quadrature with d/2 nodes, rounded up, is exact.
-Products are handed down and sums up the tree edge by edge (the idea of Linear TreeSHAP, Yu et al. 2022, by values at
-nodes in place of coefficients).
+row through, feature i gets v (o_i - z_i) ∫ Π_{j≠i} f_j(t) dt over t from 0 to 1, with f_j(t) = o_j t + z_j (1 - t). For
+d features on the way the product is a polynomial of degree d - 1, so that Gauss's quadrature with d/2 nodes, rounded
+up, is exact. Products are handed down and sums up the tree edge by edge (the idea of Linear TreeSHAP, Yu et al. 2022,
+by values at nodes in place of coefficients).
 
-An edge has a feature, whose nearest edge above on the way, if any, is called the same. What an edge does to products
-and sums depends on the row in three ways alone: the feature shut the row out above already, shuts it out here, or lets
-it through. So the factors of all three are made once for each tree, and a row costs three operations for each node and
-edge. Nodes are taken four at a time, side by side.
+An edge has a feature, whose nearest edge above on the way, if any, is called the same. Going down the edge, the product
+is multiplied by f and divided by the same edge's f; the feature gets (o - z)/f of the sum below, less what the same
+edge gives for these leaves. Nodes are taken four at a time, side by side; nothing is kept but the shares, since to read
+what is made once for all rows takes longer than to make it again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from podium._compiled import INDEX, ROW, SCORE, compiled, even_ranges, inlined_part, run_threads
+from podium._compiled import (
+    INDEX,
+    ROW,
+    SCORE,
+    compiled,
+    compiled_side_by_side,
+    even_ranges,
+    inlined_part,
+    run_threads,
+)
 from podium._validation import Array
 from podium.explain.split_sides import Splits
 from podium.trees import code_of
 
-SHUT_ABOVE, SHUT_HERE, OPEN = 0, 1, 2
-"""What a row meets at an edge: its feature shut the row out above, shuts it out here, or lets it through."""
 ROWS_AT_ONCE = 64
-"""Rows that are led down a tree one after the other: its factors stay in the cache."""
-MOST_FACTORS = 2**23
-"""Factors made at a time, and kept for the next call where they are no more: 64 MB."""
-CACHE_LINE = 8
-"""Numbers that memory is read in; four nodes of an edge, with what they multiply and what they give, are such a line."""
+"""Rows that are led down a tree one after the other, which stays in the cache."""
 LANES = 4
 """Nodes of the quadrature that are computed together."""
 ONE, TWO, THREE = np.uint64(1), np.uint64(2), np.uint64(3)
 """Unsigned: the sum with a signed integer would be a float."""
 STEP = np.dtype(
-    [("threshold", SCORE), ("column", np.uint64), ("same", np.uint64), ("into", np.uint64), ("feature", np.uint64)]
-)
+    [
+        ("threshold", SCORE), ("column", np.uint64), ("same", np.uint64), ("into", np.uint64), ("feature", np.uint64),
+        ("left_share", SCORE), ("right_share", SCORE), ("left_value", SCORE), ("right_value", SCORE),
+    ]
+)  # fmt: skip
 """A split: what a row has in a column is compared with the threshold; the place among the edges of its tree, counted
-from 1, of the same feature's nearest edge above and of the edge that leads to it, 0 where there is none."""
+from 1, of the same feature's nearest edge above and of the edge that leads to it, 0 where there is none; z of both
+sides, and their leaves' values, 1 where there is none."""
 SET_THRESHOLD = 0.5
 """Between the 0 of a row that a set of categories sends left and the 1 of another."""
 
@@ -69,22 +75,25 @@ class Edges(NamedTuple):
     n_features: Array
 
 
-class Trees(NamedTuple):
-    """Which trees are walked, and where their factors stand.
+class Lanes(NamedTuple):
+    """What four nodes of each edge have, edge after edge, behind that of no edge; reused by all rows and trees.
 
     Attributes
     ----------
-    start : ndarray of int64
-        First split of each tree, and past the last.
-    n_nodes : ndarray of int64
-        Nodes of the quadrature of each tree, a multiple of four.
-    place : ndarray of int64
-        Where the factors of each tree begin.
+    product : ndarray of float64
+        Of the factors down to the edge, and the leaf's value; on the way up the sum of all leaves below.
+    inverse : ndarray of float64
+        1/f.
+    own : ndarray of float64
+        (o - z)/f.
+    gift : ndarray of float64
+        What the feature gets of the sum below.
     """
 
-    start: Array
-    n_nodes: Array
-    place: Array
+    product: Array
+    inverse: Array
+    own: Array
+    gift: Array
 
 
 class PathShapley:
@@ -105,7 +114,6 @@ class PathShapley:
     def __init__(self, splits: Splits, value: Array, root: Array, covers: Array, n_features: int) -> None:
         self.splits, self.value, self.covers, self.n_features = splits, value, covers, n_features
         self.starts = np.append(root[root >= 0], len(splits.feature)).astype(ROW)
-        self._kept: tuple[Trees, Array] | None = None
 
     @cached_property
     def edges(self) -> Edges:
@@ -126,6 +134,10 @@ class PathShapley:
         steps["column"] = np.where(by_set, 2 * self.n_features + splits.set_of, by_value)
         for name, edge in (("same", self.edges.same[::2]), ("into", self.edges.into)):
             steps[name] = np.where(edge >= 0, edge - 2 * first + 1, 0)
+        for side, name in enumerate(("left", "right")):
+            below = splits.child[:, side]
+            steps[f"{name}_share"] = self.edges.hidden[side::2]
+            steps[f"{name}_value"] = np.where(below >= 0, 1.0, self.value[~np.minimum(below, -1)])
         return steps
 
     @cached_property
@@ -136,45 +148,24 @@ class PathShapley:
         return nodes
 
     @cached_property
-    def quadratures(self) -> tuple[Array, Array]:
-        """Nodes and weights of Gauss's quadrature over 0 to 1 with 4, 8, … nodes, one row for each number."""
-        most = int(self.n_nodes.max())
-        nodes, weights = np.empty((most // LANES, most)), np.empty((most // LANES, most))
-        for number in range(most // LANES):
+    def quadratures(self) -> Array:
+        """Gauss's quadrature over 0 to 1 with 4, 8, … nodes: t, 1 - t, 1/(1 - t) and the weight, by four nodes."""
+        most = int(self.n_nodes.max()) // LANES
+        found = np.zeros((most, most, 4, LANES))
+        for number in range(most):
             places, shares = np.polynomial.legendre.leggauss(LANES * (number + 1))
-            nodes[number, : len(places)], weights[number, : len(places)] = (places + 1.0) / 2.0, shares / 2.0
-        return nodes, weights
+            t = ((places + 1.0) / 2.0).reshape(-1, LANES)
+            found[number, : number + 1] = np.stack([t, 1 - t, 1 / (1 - t), shares.reshape(-1, LANES) / 2.0], axis=1)
+        return found
 
     def of_rows(self, rows: Array, n_threads: int = 1) -> Array:
         """Return the value of each feature in the score of each row."""
         out, sets = np.zeros((len(rows), self.n_features), SCORE), self.splits.feature[self.splits.set_of >= 0]
-        for trees, factors in [self._kept] if self._kept is not None else self._batches():
-            given = self.steps, *trees, factors, self.splits.tables, sets
+        if len(self.starts) > 1:
+            given = self.steps, self.starts, self.n_nodes, self.quadratures, self.splits.tables, sets
             calls = [(*given, rows[first:last], out[first:last]) for first, last in even_ranges(len(rows), n_threads)]
             run_threads(_path_values, calls, n_threads)
         return out
-
-    def _batches(self) -> Iterator[tuple[Trees, Array]]:
-        """Yield trees and their factors, as many at a time as memory allows; where that is all, they are kept."""
-        if len(self.starts) == 1:
-            return
-        sizes = 12 * np.diff(self.starts) * self.n_nodes
-        batch = (np.cumsum(sizes) - 1) // MOST_FACTORS
-        for one in np.unique(batch).tolist():
-            first, last = np.searchsorted(batch, [one, one + 1]).tolist()
-            place = np.cumsum(sizes[first:last]) - sizes[first:last]
-            trees = Trees(self.starts[first : last + 1], self.n_nodes[first:last], place.astype(ROW))
-            factors = self._factors(trees, int(sizes[first:last].sum()))
-            self._kept = (trees, factors) if last - first == len(sizes) else None
-            yield trees, factors
-
-    def _factors(self, trees: Trees, size: int) -> Array:
-        """Return the factors of some trees, from the start of a cache line on."""
-        buffer = np.empty(size + CACHE_LINE)
-        start = -(buffer.ctypes.data // buffer.itemsize) % CACHE_LINE
-        factors = buffer[start : start + size]
-        _fill_factors(self.edges, self.splits.child, self.value, *trees, *self.quadratures, factors)
-        return factors
 
 
 @compiled
@@ -200,72 +191,28 @@ def _fill_edges(splits: Splits, leaf_covers: Array, start: Array, covers: Array,
                 edges.into[below] = edge
 
 
-@compiled
-def _fill_factors(
-    edges: Edges,
-    child: Array,
-    value: Array,
-    start: Array,
-    n_nodes: Array,
-    place: Array,
-    nodes: Array,
-    weights: Array,
-    factors: Array,
-) -> None:
-    """Write the factors of the edges of some trees: by edge, by what a row meets there, and by four nodes.
-
-    Of four nodes first stands the ratio, by which products are multiplied on the way down: the factor f(t) = o t + z
-    (1 - t) of the feature at this edge, over that at the same feature's edge above; times the value of the leaf, where
-    the edge leads to one. Then what the feature gets of the sum below: w (o - z)/f, less what the same feature's edge
-    above gives for these leaves. Where a feature shuts the row out, f = z (1 - t) and (o - z)/f = -1/(1 - t), whichever
-    of its edges one is at: below the one that does so first nothing more is given, and products only take their share
-    of rows.
-    """
-    for tree in range(len(n_nodes)):
-        first, last, n = start[tree], start[tree + 1], n_nodes[tree]
-        for edge in range(2 * first, 2 * last):
-            z, same, below = edges.hidden[edge], edges.same[edge], child[edge >> 1, edge & 1]
-            z_same, v = edges.hidden[same] if same >= 0 else 1.0, 1.0 if below >= 0 else value[~below]
-            for k in range(n):
-                t, w = nodes[n // LANES - 1, k], weights[n // LANES - 1, k]
-                factor, shut, above = t + z * (1.0 - t), z * (1.0 - t), 1.0 / (t + z_same * (1.0 - t))
-                given = (1.0 - z_same) * above
-                closed = place[tree] + 6 * n * (edge - 2 * first) + 2 * k - k % LANES
-                here, through = closed + 2 * n * SHUT_HERE, closed + 2 * n * OPEN
-                factors[closed], factors[closed + LANES] = v * (z / z_same), 0.0
-                factors[here], factors[here + LANES] = v * (shut * above), -w * (z / shut + given)
-                factors[through], factors[through + LANES] = v * (factor * above), w * ((1.0 - z) / factor - given)
-
-
-@compiled
+@compiled_side_by_side
 def _path_values(
-    steps: Array,
-    start: Array,
-    n_nodes: Array,
-    place: Array,
-    factors: Array,
-    tables: Array,
-    sets: Array,
-    rows: Array,
-    out: Array,
+    steps: Array, start: Array, n_nodes: Array, quadratures: Array, tables: Array, sets: Array, rows: Array, out: Array
 ) -> None:
     """Add the values of each row, some rows and one tree at a time: down for the products, up for the sums."""
     most = 0
     for tree in range(len(n_nodes)):
-        most = max(most, 2 * (start[tree + 1] - start[tree]))
-    columns = np.empty((ROWS_AT_ONCE, 2 * rows.shape[1] + len(sets)))
-    is_open, places, sums = np.ones(most + 1, np.uint64), np.empty(most, np.uint64), np.ones(LANES * (most + 1))
+        most = max(most, 1 + 2 * (start[tree + 1] - start[tree]))
+    columns, is_open = np.empty((ROWS_AT_ONCE, 2 * rows.shape[1] + len(sets))), np.ones(most)
+    size = LANES * most
+    lanes = Lanes(np.ones(size), np.ones(size), np.zeros(size), np.zeros(size))
     for begin in range(0, len(rows), ROWS_AT_ONCE):
         end = min(begin + ROWS_AT_ONCE, len(rows))
         for i in range(begin, end):
             _read_row(rows, i, tables, sets, columns, i - begin)
         for tree in range(len(n_nodes)):
-            first, last = INDEX(start[tree]), INDEX(start[tree + 1])
+            first, last, n_fours = INDEX(start[tree]), INDEX(start[tree + 1]), n_nodes[tree] // LANES
             for i in range(begin, end):
-                _meet(steps, first, last, columns, INDEX(i - begin), place[tree], n_nodes[tree], is_open, places)
-                for line in range(0, 2 * n_nodes[tree], CACHE_LINE):
-                    _walk_down(steps, first, last, factors, INDEX(line), places, sums)
-                    _sum_up(steps, first, last, factors, INDEX(line + LANES), places, sums, out, INDEX(i))
+                for four in range(n_fours):
+                    nodes = quadratures[n_fours - 1, four]
+                    _walk_down(steps, first, last, nodes, columns, INDEX(i - begin), is_open, lanes)
+                    _sum_up(steps, first, last, lanes.product, lanes.gift, out, INDEX(i))
 
 
 @inlined_part
@@ -279,60 +226,66 @@ def _read_row(rows: Array, i: int, tables: Array, sets: Array, columns_out: Arra
 
 
 @inlined_part
-def _meet(
-    steps: Array,
-    first: int,
-    last: int,
-    columns: Array,
-    row: int,
-    start: int,
-    n_nodes: int,
-    is_open: Array,
-    places_out: Array,
+def _walk_down(
+    steps: Array, first: int, last: int, nodes: Array, columns: Array, row: int, is_open: Array, lanes: Lanes
 ) -> None:
-    """Write where the factors of a tree's edges stand, by what a row meets there, without a guess at where it goes.
+    """Fill the lanes of all edges of a tree, of four nodes, without a guess at where the row goes.
 
-    Slow line: ``meets[edge] = SHUT_ABOVE if shut above else OPEN if the row goes there else SHUT_HERE``; `is_open` takes
-    whether an edge and the same feature's edges above let the row through, and begins with a 1.
+    Slow line: ``f = o * t + z * (1 - t)`` for both sides of a split, o being 0 for the one where the row does not go,
+    and for both below an edge of the same feature where it does not; `is_open` takes o, and begins with a 1.
     """
-    size, place, edge = INDEX(2 * n_nodes), INDEX(start), INDEX(0)
+    product, inverse, own, gift = lanes.product, lanes.inverse, lanes.own, lanes.gift
+    t0, t1, t2, t3 = nodes[0, 0], nodes[0, 1], nodes[0, 2], nodes[0, 3]
+    m0, m1, m2, m3 = nodes[1, 0], nodes[1, 1], nodes[1, 2], nodes[1, 3]
+    d0, d1, d2, d3 = nodes[2, 0], nodes[2, 1], nodes[2, 2], nodes[2, 3]
+    w0, w1, w2, w3 = nodes[3, 0], nodes[3, 1], nodes[3, 2], nodes[3, 3]
+    product[0] = product[1] = product[2] = product[3] = 1.0
+    edge = ONE
     for at in range(first, last):
-        left = INDEX(columns[row, steps[at].column] <= steps[at].threshold)
-        through = is_open[steps[at].same]
-        is_open[edge + ONE], is_open[edge + TWO] = through & left, through & (left ^ ONE)
-        places_out[edge] = place + size * (through << left)
-        places_out[edge + ONE] = place + size * (THREE + (through << (left ^ ONE)))
-        edge, place = edge + TWO, place + size * (THREE + THREE)
-
-
-@inlined_part
-def _walk_down(steps: Array, first: int, last: int, factors: Array, line: int, places: Array, sums: Array) -> None:
-    """Fill the products of the factors down to each edge, of four nodes, after a product of 1."""
-    sums[0] = sums[1] = sums[2] = sums[3] = 1.0
-    edge = INDEX(0)
-    for at in range(first, last):
-        p = steps[at].into << TWO
-        p0, p1, p2, p3 = sums[p], sums[p + ONE], sums[p + TWO], sums[p + THREE]
-        for _ in range(2):
-            q, to = places[edge] + line, (edge + ONE) << TWO
-            q0, q1, q2, q3 = factors[q], factors[q + ONE], factors[q + TWO], factors[q + THREE]
-            sums[to], sums[to + ONE], sums[to + TWO], sums[to + THREE] = p0 * q0, p1 * q1, p2 * q2, p3 * q3
-            edge += ONE
+        step = steps[at]
+        left, o = columns[row, step.column] <= step.threshold, is_open[step.same]
+        z, shut_z = (step.left_share, step.right_share) if left else (step.right_share, step.left_share)
+        v, shut_v = (step.left_value, step.right_value) if left else (step.right_value, step.left_value)
+        to, shut_to = (edge, edge + ONE) if left else (edge + ONE, edge)
+        is_open[to], is_open[shut_to] = o, 0.0
+        k = step.same << TWO
+        g0, g1, g2, g3 = own[k], own[k + ONE], own[k + TWO], own[k + THREE]
+        p0, p1, p2, p3 = inverse[k], inverse[k + ONE], inverse[k + TWO], inverse[k + THREE]
+        k = step.into << TWO
+        p0, p1, p2, p3 = p0 * product[k], p1 * product[k + ONE], p2 * product[k + TWO], p3 * product[k + THREE]
+        k, c, r = shut_to << TWO, shut_z * shut_v, 1.0 / shut_z
+        product[k], product[k + ONE] = p0 * (c * m0), p1 * (c * m1)
+        product[k + TWO], product[k + THREE] = p2 * (c * m2), p3 * (c * m3)
+        inverse[k], inverse[k + ONE], inverse[k + TWO], inverse[k + THREE] = r * d0, r * d1, r * d2, r * d3
+        own[k], own[k + ONE], own[k + TWO], own[k + THREE] = -d0, -d1, -d2, -d3
+        gift[k], gift[k + ONE] = w0 * (-d0 - g0), w1 * (-d1 - g1)
+        gift[k + TWO], gift[k + THREE] = w2 * (-d2 - g2), w3 * (-d3 - g3)
+        k = to << TWO
+        f0, f1, f2, f3 = o * t0 + z * m0, o * t1 + z * m1, o * t2 + z * m2, o * t3 + z * m3
+        product[k], product[k + ONE] = p0 * (v * f0), p1 * (v * f1)
+        product[k + TWO], product[k + THREE] = p2 * (v * f2), p3 * (v * f3)
+        f0, f1, f2, f3 = 1.0 / f0, 1.0 / f1, 1.0 / f2, 1.0 / f3
+        inverse[k], inverse[k + ONE], inverse[k + TWO], inverse[k + THREE] = f0, f1, f2, f3
+        c = o - z
+        f0, f1, f2, f3 = c * f0, c * f1, c * f2, c * f3
+        own[k], own[k + ONE], own[k + TWO], own[k + THREE] = f0, f1, f2, f3
+        gift[k], gift[k + ONE] = w0 * (f0 - g0), w1 * (f1 - g1)
+        gift[k + TWO], gift[k + THREE] = w2 * (f2 - g2), w3 * (f3 - g3)
+        edge += TWO
 
 
 @inlined_part
 def _sum_up(
-    steps: Array, first: int, last: int, factors: Array, line: int, places: Array, sums: Array, out: Array, i: int
+    steps: Array, first: np.uint64, last: np.uint64, product: Array, gift: Array, out: Array, i: np.uint64
 ) -> None:
-    """Sum up over the leaves below each edge, in the place of its product, and give each feature its part of the sums."""
-    at, edge = last, (last - first) << ONE
+    """Sum up the leaves below each edge, in the place of its product, and give each feature its part of the sums."""
+    at, edge = last, ((last - first) << ONE) + ONE
     while at > first:
         at, edge = at - ONE, edge - TWO
-        one, other = (edge + ONE) << TWO, (edge + TWO) << TWO
-        s0, s1, s2, s3 = sums[one], sums[one + ONE], sums[one + TWO], sums[one + THREE]
-        r0, r1, r2, r3 = sums[other], sums[other + ONE], sums[other + TWO], sums[other + THREE]
-        g, h, to = places[edge] + line, places[edge + ONE] + line, steps[at].into << TWO
-        sums[to], sums[to + ONE], sums[to + TWO], sums[to + THREE] = s0 + r0, s1 + r1, s2 + r2, s3 + r3
-        t0, t1 = s0 * factors[g] + r0 * factors[h], s1 * factors[g + ONE] + r1 * factors[h + ONE]
-        t2, t3 = s2 * factors[g + TWO] + r2 * factors[h + TWO], s3 * factors[g + THREE] + r3 * factors[h + THREE]
+        j, k, to = edge << TWO, (edge + ONE) << TWO, steps[at].into << TWO
+        s0, s1, s2, s3 = product[j], product[j + ONE], product[j + TWO], product[j + THREE]
+        r0, r1, r2, r3 = product[k], product[k + ONE], product[k + TWO], product[k + THREE]
+        product[to], product[to + ONE], product[to + TWO], product[to + THREE] = s0 + r0, s1 + r1, s2 + r2, s3 + r3
+        t0, t1 = s0 * gift[j] + r0 * gift[k], s1 * gift[j + ONE] + r1 * gift[k + ONE]
+        t2, t3 = s2 * gift[j + TWO] + r2 * gift[k + TWO], s3 * gift[j + THREE] + r3 * gift[k + THREE]
         out[i, steps[at].feature] += (t0 + t1) + (t2 + t3)
