@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 
 from parts import run_parts
+from podium._exact import DIGITS, rounded, settled
 from podium._exchange import ALONE
 from podium.binning import bin_features, cuts, shared_bins
 from podium.data import Queries
-from podium.trees.grower import Growing, TreeGrower
+from podium.trees import grower, shared_growth
+from podium.trees.grower import TreeGrower
 from podium.trees.split import Limits
 from podium.trees.tree_boosting import Sampler
 
@@ -59,6 +61,26 @@ def test_parts_grow_the_trees_of_one_part(n_parts, exact):
         assert_same(found, expected)
 
 
+@pytest.mark.parametrize("share", [1e-9, 0.8, np.inf])
+def test_divisions_before_they_are_due_change_no_tree_and_save_exchanges(monkeypatch, share):
+    monkeypatch.setattr(shared_growth, "LIKELY_SHARE", share)
+    own, exchanges = grow(n_trees=3, seed=4), []
+
+    def counted(rows, exchange):
+        sums, scatter_sum = [], exchange.scatter_sum
+        exchange.scatter_sum = lambda wanted: (sums.append(len(wanted[0])), scatter_sum(wanted))[1]
+        trees = own(rows, exchange)
+        exchanges.append(sums)
+        return trees
+
+    expected = own(np.arange(400), ALONE)
+    for found in run_parts(counted, partition(400, 2, 3)):
+        assert_same(found, expected)
+    n_due = sum(tree.n_leaves - 1 for tree in expected)  # the last division has no search, the root has one
+    assert sum(exchanges[0]) == n_due if share == np.inf else n_due < sum(exchanges[0]) <= 1.6 * n_due
+    assert len(exchanges[0]) == n_due if share == np.inf else len(exchanges[0]) <= n_due - 4
+
+
 @pytest.mark.parametrize("options", [{"monotone": [1] * 10 + [-1] * 10}, {"max_depth": 3}])
 @pytest.mark.parametrize("weight", [False, True])
 def test_limits_hold_for_all_parts_together(options, weight):
@@ -84,14 +106,13 @@ def test_more_parts_than_words_of_features_grow_the_same_tree():
 
 
 def test_with_naive_sums_of_leaves_the_trees_would_differ(monkeypatch):
-    def naive(self, order):
-        own = [self.rows[leaf.start : leaf.stop] for leaf in self.tree.leaves[order]]
-        sums = [[column[rows].sum() for rows in own] for column in (self.data.gradient, self.data.curvature)]
-        return self.grower.exchange.gather(np.array(sums)).sum(axis=0)
+    def naive(digits, exchange):
+        own = rounded(settled(digits).reshape(-1, DIGITS)).reshape(-1, 2).T
+        return exchange.gather(own).sum(axis=0)
 
     own = grow(n_trees=8)
     expected = own(np.arange(400), ALONE)
-    monkeypatch.setattr(Growing, "_leaf_sums", naive)
+    monkeypatch.setattr(grower, "leaf_sums", naive)
     found = run_parts(own, partition(400, 3, 4))[0]
     for one, other in zip(expected, found, strict=True):
         np.testing.assert_array_equal(one.feature, other.feature)

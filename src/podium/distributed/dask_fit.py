@@ -84,7 +84,8 @@ def fit(
     ranker._check_boosting(evals, init_model)
     seed = check_seed(ranker.random_state)
     own = clone(ranker).set_params(random_state=seed, checkpoint=None, verbose=0)
-    team = Team(_client(client), source, evals, own, init_model, regroup)
+    measures = dict.fromkeys(parse_measure(name).name for name in (ranker._monitor_measures() if evals else []))
+    team = Team(_client(client), source, evals, own, init_model, regroup, list(measures))
     try:
         _learn(ranker, team, team.again(lambda: [team.start()])[0], init_model)
     finally:
@@ -148,8 +149,7 @@ def _learn(ranker: TreeRanker, team: Team, begun: BeginReport, init_model: InitM
     """Go through the rounds on the driver, and keep what was learned."""
     data = RemoteData.of(team, begun)
     measures = [parse_measure(name) for name in ranker._monitor_measures()]
-    names = [measure.name for measure in measures]
-    sets = [TeamEvaluation(team, number, names) for number in range(len(team.sources) - 1)]
+    sets = [TeamEvaluation(team, number) for number in range(len(team.sources) - 1)]
     start = team._start(begun)
     why_nothing = partial(ranker._why_nothing_was_learned, begun.n_rows, lambda: begun.flat_reason)
     before = ranker._rounds_before(init_model)
@@ -181,21 +181,18 @@ class TeamBoosting:
 class TeamEvaluation:
     """An evaluation set on the workers of a cluster."""
 
-    def __init__(self, team: Team, number: int, names: Sequence[str]) -> None:
-        self.team, self.number, self.names, self.name = team, number, names, f"validation_{number}"
+    def __init__(self, team: Team, number: int) -> None:
+        self.team, self.number, self.name = team, number, f"validation_{number}"
 
     def add(self, round_: TreeRound) -> dict[str, float]:
         """Return the mean of each measure over all queries, from exact sums, after a round that the team has taken."""
-        found = self.team.measure(self.number, self.names)
-        return {name: _mean([one[name] for one in found]) for name in self.names}
+        return dict(zip(self.team.measures, map(_mean, self.team.measure(self.number)), strict=True))
 
 
-def _mean(digits: Sequence[tuple[Array, Array]]) -> float:
+def _mean(digits: Array) -> float:
     """Return Σ value · weight over Σ weight, NaN where nothing weighs."""
-    if not digits:
-        return float("nan")
-    total, weight = rounded(np.sum(np.array(digits), axis=0)).tolist()
-    return total / weight if weight > 0 else float("nan")
+    total, weight = rounded(digits).tolist()
+    return float(total / weight) if weight > 0 else float("nan")
 
 
 class RemoteData(RankingData):

@@ -5,24 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from podium._compiled import ROW, SCORE, compiled, compiled_part, run_threads
+from podium._compiled import ROW, SCORE, compiled, run_threads
 from podium._sparse import dense_rows, is_sparse
 from podium._types import Features
 from podium._validation import Array
-from podium.trees.category_walk import ROWS_PER_WALK, tables_of, walk_codes_and_sets, walk_values_and_sets
-from podium.trees.tree_shape import join_children, left_sides, tree_depths, tree_roots
+from podium.trees.category_walk import tables_of, walk_codes_and_sets, walk_values_and_sets
+from podium.trees.node_walk import Nodes, add_nodes, pack_nodes
+from podium.trees.tree_shape import join_children, tree_depths, tree_roots
 
 ROWS_PER_TASK = 4096
 """Rows scored in one task."""
+<<<<<<< HEAD
 FEW_ROWS = 8
 """Rows up to which all trees are walked at once, row by row: 20 ns a row and tree, where a group of 32 takes 150."""
 DE_BRUIJN = np.uint32(0x077CB531)
 """Times a power of two, its five upper bits are another number for each power: the place of a bit in a table."""
+=======
+>>>>>>> main
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,13 +127,14 @@ class Forest:
     child : ndarray of int32, shape (n_splits, 2)
         Left and right child of each split: a number among all splits, or ``~i`` for leaf i of `value`.
     value : ndarray of float64
-    masks : Masks
     set_of : ndarray of int32
         Row of `tables` of each split, -1 for a split by a threshold.
     tables : ndarray of bool, shape (n_sets, 256)
         Which codes of a categorical column go left.
     root : ndarray of int64
         Root of each tree, negative for a tree of one leaf.
+    n_leaves : ndarray of int64
+        Leaves of each tree.
     """
 
     feature: Array
@@ -138,10 +142,10 @@ class Forest:
     missing_left: Array
     child: Array
     value: Array
-    masks: Masks
     set_of: Array
     tables: Array
     root: Array
+    n_leaves: Array
 
     @classmethod
     def of(cls, trees: Sequence[RegressionTree]) -> Forest:
@@ -156,15 +160,30 @@ class Forest:
         set_of = joined("set_of", np.int32)
         return cls(
             joined("feature", np.int32), joined("threshold", SCORE), joined("missing_left", np.bool_),
-            child.astype(np.int32), joined("value", SCORE), make_masks(child, n_leaves),
+            child.astype(np.int32), joined("value", SCORE),
             np.where(set_of >= 0, np.cumsum(set_of >= 0) - 1, -1).astype(np.int32),
             np.concatenate([np.empty((0, 256), np.bool_), *(tree.tables for tree in trees)]), tree_roots(n_leaves),
+            n_leaves,
         )  # fmt: skip
 
     @cached_property
     def threshold32(self) -> Array:
         """The thresholds for features of float32."""
         return rounded_down(self.threshold)
+
+    @cached_property
+    def nodes32(self) -> Nodes:
+        """The trees as nodes for features of float32."""
+        return self._nodes(self.threshold32)
+
+    @cached_property
+    def nodes64(self) -> Nodes:
+        """The trees as nodes for features of float64."""
+        return self._nodes(self.threshold)
+
+    def _nodes(self, threshold: Array) -> Nodes:
+        """Return the trees as nodes for features of the thresholds' kind."""
+        return pack_nodes(self.feature, threshold, self.missing_left, self.child, self.value, self.n_leaves)
 
     def score(self, features: Features, n_threads: int = 1, start: float | np.floating = 0.0) -> Array:
         """Return the sum of all trees for each row of a checked matrix.
@@ -190,69 +209,15 @@ def _add_trees(forest: Forest, features: Features, n_threads: int, scores: Array
 def _score_rows(forest: Forest, rows: Array | sp.csr_array, scores_out: Array) -> None:
     """Score the rows of one task."""
     dense = dense_rows(rows)
-    thresholds = forest.threshold32 if dense.dtype == np.float32 else forest.threshold
-    splits = (forest.feature, thresholds, forest.missing_left, forest.child, forest.value)
+    single = dense.dtype == np.float32
     if len(forest.tables):
+        thresholds = forest.threshold32 if single else forest.threshold
+        splits = (forest.feature, thresholds, forest.missing_left, forest.child, forest.value)
         walk_values_and_sets(*splits, forest.root, forest.set_of, forest.tables, dense, scores_out)
     elif len(dense) <= FEW_ROWS:
         _walk_trees(*splits, forest.root, dense, scores_out)
     else:
-        _apply_masks(*splits, *forest.masks, dense, scores_out)
-
-
-class Masks(NamedTuple):
-    """The first splits of each tree, parents before children, as `_apply_masks` asks for them.
-
-    Attributes
-    ----------
-    start, stop : ndarray of int64
-        Number of each tree's first split, and past the last of the at most 31 that are asked for together.
-    mask : ndarray of uint32
-        Exits that stay, as bits, when a row goes right at a split: all but those on its left.
-    exits : ndarray of int32, shape (n_trees, 32)
-        Where exit i leads, the split ``exit`` or the leaf ``~exit``, at the place ``DE_BRUIJN << i >> 27``.
-    """
-
-    start: Array
-    stop: Array
-    mask: Array
-    exits: Array
-
-
-def make_masks(child: Array, n_leaves: Array) -> Masks:
-    """Return the masks of joined trees.
-
-    An exit is a child, of a split asked for together, that is a leaf or a later split. Leaves are numbered from left
-    to right, so exits sorted by the first leaf below them have their numbers; the exits on the left of a split begin
-    at its first leaf and end where its right side begins.
-
-    Parameters
-    ----------
-    child : ndarray of int, shape (n_splits, 2)
-        Children of all splits.
-    n_leaves : ndarray of int64
-        Leaves of each tree.
-    """
-    sizes = n_leaves - 1
-    start = np.cumsum(sizes) - sizes
-    stop = start + np.minimum(sizes, 31)
-    first, end = left_sides(child[:, 0], child[:, 1])
-    together = np.arange(len(child)) < np.repeat(stop, sizes)
-    is_split = child >= 0
-    split = child * is_split
-    leaf = np.where(is_split, first[split], ~child)  # the first one below each child
-    exit_at = np.flatnonzero(together[:, None] & ~(is_split & together[split]))
-    exit_at = exit_at[np.argsort(leaf.flat[exit_at])]
-    tree = np.repeat(np.arange(len(sizes)), sizes)[exit_at // 2]
-    number = np.arange(len(exit_at)) - np.searchsorted(tree, tree)
-    number_of = np.zeros(int(n_leaves.sum()), np.uint64)
-    number_of[leaf.flat[exit_at]] = number
-    left = (np.uint64(1) << number_of[end]) - (np.uint64(1) << number_of[first])
-    mask = np.where(together, 2**32 - 1 - left, 2**32 - 1).astype(np.uint32)
-    exits = np.zeros((len(sizes), 32), np.int32)
-    exits[tree, (DE_BRUIJN << number.astype(np.uint32)) >> np.uint32(27)] = child.flat[exit_at]
-    exits[sizes == 0, 0] = tree_roots(n_leaves)[sizes == 0]
-    return Masks(start, stop, mask, exits)
+        add_nodes(forest.nodes32 if single else forest.nodes64, dense, scores_out)
 
 
 def rounded_down(thresholds: Array) -> Array:
@@ -271,6 +236,7 @@ def staged_scores(trees: Sequence[RegressionTree], features: Features, start: Ar
 
 
 @compiled
+<<<<<<< HEAD
 def _apply_masks(
     feature: Array,
     threshold: Array,
@@ -395,6 +361,8 @@ def _table_places(stays: Array, places_out: Array) -> None:
 
 
 @compiled
+=======
+>>>>>>> main
 def _leaves_of_codes(
     feature: Array,
     cut: Array,
