@@ -7,9 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podium import MART
-from podium.export.ensemble import leaf_tree
-from podium.trees.regression_tree import FEW_ROWS, Forest
 from podium.trees.tree_shape import is_shape_of_trees, join_children, left_sides, tree_depths, tree_roots
 from profiles import examples
 from reference import trees as twin
@@ -86,15 +83,3 @@ def test_a_tree_may_be_as_deep_as_it_has_splits():
     n_leaves = np.array([n_splits + 1])
     assert is_shape_of_trees(left, right, n_leaves)
     assert tree_depths(left, right, n_leaves).tolist() == [n_splits]
-
-
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_few_rows_score_as_in_company(dtype):
-    rng = np.random.default_rng(3)
-    X = rng.normal(size=(60, 4)).round(1).astype(dtype)
-    X[rng.random(X.shape) < 0.2] = np.nan
-    model = MART(5, max_leaves=7, min_child_samples=2).fit(X, np.nan_to_num(X).sum(axis=1))
-    forest = Forest.of([*model.trees_, leaf_tree(0.25)])
-    together = forest.score(X)
-    np.testing.assert_array_equal(np.concatenate([forest.score(X[i : i + 3]) for i in range(0, 60, 3)]), together)
-    assert len(X) > FEW_ROWS >= 3

@@ -65,17 +65,12 @@ def compiled(kernel: Kernel) -> Kernel:
     return _jit(kernel, no_cfunc_wrapper=True)
 
 
-<<<<<<< HEAD
 def compiled_side_by_side(kernel: Kernel) -> Kernel:
     """Compile a kernel that Python calls, neighbouring statements done side by side; compiling takes longer."""
-    made: Kernel = _jit(kernel, no_cfunc_wrapper=True, **joining_options())
-    return made
+    return _jit(kernel, no_cfunc_wrapper=True, **joining_options())
 
 
-def compiled_part(kernel: Callable[..., Any]) -> Any:
-=======
 def compiled_part(kernel: Kernel) -> Kernel:
->>>>>>> main
     """Compile a kernel that only other kernels call; ways in that nobody takes are a quarter of all compiling."""
     return _jit(kernel, no_cfunc_wrapper=True, no_cpython_wrapper=True)
 

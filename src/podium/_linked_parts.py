@@ -110,13 +110,9 @@ if _AS_EXPECTED:
     class _PartCompiler(CompilerBase):
         """Numba's own pipeline with that library."""
 
-<<<<<<< HEAD
         _pass: type[FunctionPass] = _UsePartLibrary
 
-        def define_pipelines(self) -> list[Any]:
-=======
         def define_pipelines(self) -> list[PassManager]:
->>>>>>> main
             """Return the passes."""
             passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
             passes.add_pass_after(self._pass, NoPythonSupportedFeatureValidation)

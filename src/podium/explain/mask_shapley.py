@@ -270,8 +270,8 @@ def _count_owners(
     way: Array,
     right: Array,
     tops: np.uint64,
-    first: int,
-    last: int,
+    first: np.uint64,
+    last: np.uint64,
     word_a: np.uint64,
     word_b: np.uint64,
     counts_out: Array,
@@ -302,7 +302,7 @@ def _bit_count(word: np.uint64) -> np.uint64:
 
 @inlined_part
 def _sum_leaves(
-    value: Array, weights: Array, first: int, last: int, counts: Array, given_out: Array, taken_out: Array
+    value: Array, weights: Array, first: np.uint64, last: np.uint64, counts: Array, given_out: Array, taken_out: Array
 ) -> None:
     """Write the running sums of what leaves give and take; the first sum, of none, is 0."""
     given = taken = 0.0
@@ -315,7 +315,7 @@ def _sum_leaves(
 
 @inlined_part
 def _give_splits(
-    splits: Array, first: int, word_a: np.uint64, differ: np.uint64, given: Array, taken: Array, out: Array
+    splits: Array, first: np.uint64, word_a: np.uint64, differ: np.uint64, given: Array, taken: Array, out: Array
 ) -> None:
     """Give the feature of each split that parts the rows, and did not above, what the leaves on both sides say."""
     left = differ

@@ -227,7 +227,14 @@ def _read_row(rows: Array, i: int, tables: Array, sets: Array, columns_out: Arra
 
 @inlined_part
 def _walk_down(
-    steps: Array, first: int, last: int, nodes: Array, columns: Array, row: int, is_open: Array, lanes: Lanes
+    steps: Array,
+    first: np.uint64,
+    last: np.uint64,
+    nodes: Array,
+    columns: Array,
+    row: np.uint64,
+    is_open: Array,
+    lanes: Lanes,
 ) -> None:
     """Fill the lanes of all edges of a tree, of four nodes, without a guess at where the row goes.
 

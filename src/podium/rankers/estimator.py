@@ -119,11 +119,7 @@ class Estimator(Explained, BaseEstimator, ABC):
 
     def _check_rows(self, X: MatrixLike) -> Features:
         """Return a matrix to be scored, with the columns that the fit had."""
-<<<<<<< HEAD
-        if "n_features_in_" not in vars(self):  # asked first: the tags that scikit-learn asks for take 7 µs
-=======
         if not hasattr(self, "n_features_in_"):  # scikit-learn's check takes as long as a hundred trees of one row
->>>>>>> main
             check_is_fitted(self)
         features, names = read_features(X, self._categories)
         known = getattr(self, "feature_names_in_", None)

@@ -19,13 +19,6 @@ from podium.trees.tree_shape import join_children, tree_depths, tree_roots
 
 ROWS_PER_TASK = 4096
 """Rows scored in one task."""
-<<<<<<< HEAD
-FEW_ROWS = 8
-"""Rows up to which all trees are walked at once, row by row: 20 ns a row and tree, where a group of 32 takes 150."""
-DE_BRUIJN = np.uint32(0x077CB531)
-"""Times a power of two, its five upper bits are another number for each power: the place of a bit in a table."""
-=======
->>>>>>> main
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,8 +207,6 @@ def _score_rows(forest: Forest, rows: Array | sp.csr_array, scores_out: Array) -
         thresholds = forest.threshold32 if single else forest.threshold
         splits = (forest.feature, thresholds, forest.missing_left, forest.child, forest.value)
         walk_values_and_sets(*splits, forest.root, forest.set_of, forest.tables, dense, scores_out)
-    elif len(dense) <= FEW_ROWS:
-        _walk_trees(*splits, forest.root, dense, scores_out)
     else:
         add_nodes(forest.nodes32 if single else forest.nodes64, dense, scores_out)
 
@@ -236,133 +227,6 @@ def staged_scores(trees: Sequence[RegressionTree], features: Features, start: Ar
 
 
 @compiled
-<<<<<<< HEAD
-def _apply_masks(
-    feature: Array,
-    threshold: Array,
-    missing_left: Array,
-    child: Array,
-    value: Array,
-    start: Array,
-    stop: Array,
-    mask: Array,
-    exits: Array,
-    X: Array,
-    scores_out: Array,
-) -> None:
-    """Add every tree's value of each row; slow line: ``scores += tree.predict(X) for tree in trees``.
-
-    The first 31 splits of a tree are asked for a group of rows at once, without a branch: where a row goes right,
-    the exits on the left are struck out, and the leftmost exit that stays is the row's (Lucchese et al. 2015,
-    QuickScorer). A tree of 31 leaves takes 5 ns a row, where going down step by step takes 25. From an exit that
-    is no leaf each row goes on step by step.
-    """
-    columns, stays = np.zeros((X.shape[1], ROWS_PER_WALK), X.dtype), np.empty(ROWS_PER_WALK, np.uint32)
-    places, node, under_way = (
-        np.empty(ROWS_PER_WALK, np.uint32),
-        np.empty(ROWS_PER_WALK, np.int32),
-        np.empty(ROWS_PER_WALK, ROW),
-    )
-    for first in range(0, len(X), ROWS_PER_WALK):
-        size = min(ROWS_PER_WALK, len(X) - first)
-        for k in range(size):
-            for f in range(X.shape[1]):
-                columns[f, k] = X[first + k, f]
-        for tree in range(len(start)):
-            stays[:] = np.uint32(0xFFFFFFFF)
-            for split in range(start[tree], stop[tree]):
-                _strike_out(columns[feature[split]], threshold[split], missing_left[split], mask[split], stays)
-            _table_places(stays, places)
-            for k in range(size):
-                node[k] = exits[tree, places[k]]
-            _walk_on(feature, threshold, missing_left, child, columns, size, under_way, node)
-            for k in range(size):
-                scores_out[first + k] += value[~node[k]]
-
-
-@compiled
-def _walk_trees(
-    feature: Array,
-    threshold: Array,
-    missing_left: Array,
-    child: Array,
-    value: Array,
-    root: Array,
-    X: Array,
-    scores_out: Array,
-) -> None:
-    """Add every tree's value of few rows; a step of all trees under way, then the next, without a branch."""
-    node, under_way = np.empty(len(root), np.int32), np.empty(len(root), np.int64)
-    for i in range(len(X)):
-        n_left = 0
-        for tree in range(len(root)):
-            node[tree], under_way[n_left] = root[tree], tree
-            n_left += root[tree] >= 0
-        while n_left > 0:
-            n, n_left = n_left, 0
-            for k in range(n):
-                tree = under_way[k]
-                at = node[tree]
-                x = X[i, feature[at]]
-                is_above = (x > threshold[at]) | ((x != x) & (not missing_left[at]))
-                at = child[at, np.int64(is_above)]
-                node[tree], under_way[n_left] = at, tree
-                n_left += at >= 0
-        for tree in range(len(root)):
-            scores_out[i] += value[~node[tree]]
-
-
-@compiled_part
-def _walk_on(
-    feature: Array,
-    threshold: Array,
-    missing_left: Array,
-    child: Array,
-    columns: Array,
-    size: int,
-    under_way: Array,
-    node: Array,
-) -> None:
-    """Take each row from its split down to a leaf: a step of all rows under way, then the next, without a branch."""
-    n_left = 0
-    for k in range(size):
-        under_way[n_left] = k
-        n_left += node[k] >= 0
-    while n_left > 0:
-        n, n_left = n_left, 0
-        for i in range(n):
-            k = under_way[i]
-            at = node[k]
-            x = columns[feature[at], k]
-            goes_right = (x > threshold[at]) | ((x != x) & (not missing_left[at]))
-            at = child[at, np.int64(goes_right)]
-            node[k] = at
-            under_way[n_left] = k
-            n_left += at >= 0
-
-
-@compiled_part
-def _strike_out(column: Array, threshold: float, missing_left: bool, mask: int, stays: Array) -> None:
-    """Do ``stays[goes right] &= mask``; NaN is neither above the threshold nor below it."""
-    if missing_left:
-        for k in range(len(stays)):
-            stays[k] = np.uint32(stays[k] & mask) if column[k] > threshold else stays[k]
-    else:
-        for k in range(len(stays)):
-            stays[k] = stays[k] if column[k] <= threshold else np.uint32(stays[k] & mask)
-
-
-@compiled_part
-def _table_places(stays: Array, places_out: Array) -> None:
-    """Write ``DE_BRUIJN * (lowest bit) >> 27`` in 32 bits."""
-    for k in range(len(stays)):
-        word = np.int32(stays[k])
-        places_out[k] = np.uint32(np.uint32(word & -word) * DE_BRUIJN) >> np.uint32(27)
-
-
-@compiled
-=======
->>>>>>> main
 def _leaves_of_codes(
     feature: Array,
     cut: Array,
