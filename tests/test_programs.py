@@ -154,6 +154,11 @@ SMALL = {
         ["race", "--rows", 400, "--trees", 2, "--leaves", 4, "--repeat", 1],
         ["local, 2 threads # ms a tree", "workers of one thread # ms a tree", "ratio #, set-up # s, same model: True"],
     ),
+    "dask_model.py": (["table", "--workers", 10], ["| 1e+08 | 10 | # | # (#) | # (#) | # (#) | # (#) |"]),
+    "out_of_core.py": (
+        ["--rows", 400, "--features", 3, "--trees", 2, "--times", 0.00001, "--threads", 1],
+        ["in memory # s, # MB at most", "ratio #, same model: True"],
+    ),
     "explain.py": (
         ["--trees", 3, "--leaves", 4, "--docs", 12, "--repeat", 1],
         [
