@@ -11,19 +11,22 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from podium._exact import rounded
+from podium._types import PairsLike
 from podium._validation import Array, PodiumError, check_seed
 from podium.boosting import Stop
 from podium.data import Queries, RankingData
 from podium.distributed.dask_blocks import INSTALL, Source, as_sets
+from podium.distributed.held_boosting import DaskRanker, DaskRound
 from podium.distributed.held_part import BeginReport
 from podium.distributed.team import Team
 from podium.measures import parse_measure
+from podium.rankers.boosted import why_no_ranking
 from podium.rankers.boosted_trees import TreeRanker
 from podium.rankers.estimator import Estimator
+from podium.rankers.rankboost import RankBoost
 from podium.rankers.score_start import InitModel
-from podium.trees import TreeRound
 
-AnyRanker = TypeVar("AnyRanker", bound=TreeRanker)
+AnyRanker = TypeVar("AnyRanker", bound=DaskRanker)
 
 
 def fit(
@@ -32,6 +35,7 @@ def fit(
     y: object = None,
     *,
     qid: object = None,
+    pairs: PairsLike | None = None,
     sample_weight: object = None,
     query_weight: object = None,
     eval_set: Sequence[tuple[object, object]] | None = None,
@@ -40,18 +44,21 @@ def fit(
     regroup: bool = True,
     client: Any = None,
 ) -> AnyRanker:
-    """Train a ranker of boosted trees on the workers of a Dask cluster.
+    """Train boosted trees, or stumps by RankBoost, on the workers of a Dask cluster.
 
     The model is, bit for bit, the one that ``ranker.fit`` gives on the same rows in memory, whatever the partitioning
     and the number of workers, and whether or not workers are lost on the way.
 
     Parameters
     ----------
-    ranker : LambdaMART or MART
+    ranker : LambdaMART, MART or RankBoost
     X : Dask array or dataframe, path or list of paths of Parquet files
         Features; NaN means that a feature is missing.
     y, qid : Dask array or series, or str
         Label and query of each row; a string names a column of X, which is then no feature.
+    pairs : tuple, list or frame, optional
+        For RankBoost: what should stand above what, in memory, as its own fit takes them; rows are numbered through
+        all parts of X, in their order. Both rows of a pair must be of one query. Labels may then be left out.
     sample_weight : Dask array or series, or str, optional
         Weight of each row.
     query_weight : Dask array or series, str, or mapping, optional
@@ -72,25 +79,46 @@ def fit(
     ranker
         The one given, fitted.
     """
-    if not isinstance(ranker, TreeRanker):
-        raise PodiumError(f"Only LambdaMART and MART can be trained on Dask; got {type(ranker).__name__}.")
+    _check_ranker(ranker, pairs)
     ranker._check_parameters()
-    if ranker.categorical_features not in ("from_dtype", None):
-        raise PodiumError("categorical_features cannot be named in a fit on Dask, which takes numbers alone.")
     if not isinstance(query_weight, Mapping | str | None) and not hasattr(query_weight, "to_delayed"):
         raise PodiumError("query_weight must be a Dask collection, the name of a column, or a mapping from ids.")
-    source = Source.of(X, y, qid, sample_weight, query_weight)
+    if y is None and not (sample_weight is None and query_weight is None):
+        raise PodiumError("sample_weight and query_weight weigh labels; with pairs alone give weights to the pairs.")
+    source = Source.of(X, y, qid, sample_weight, query_weight, unlabelled=pairs is not None)
     evals = _evaluation_sources(eval_set, eval_qid)
     ranker._check_boosting(evals, init_model)
-    seed = check_seed(ranker.random_state)
-    own = clone(ranker).set_params(random_state=seed, checkpoint=None, verbose=0)
-    team = Team(_client(client), source, evals, own, init_model, regroup)
+    client = _client(client)
+    if pairs is not None:
+        source = source.with_pairs(pairs, client)
+    own = clone(ranker).set_params(checkpoint=None, verbose=0)
+    if isinstance(own, TreeRanker):
+        own.set_params(random_state=check_seed(own.random_state))
+    team = Team(client, source, evals, own, init_model, regroup)
     try:
         _learn(ranker, team, team.again(lambda: [team.start()])[0], init_model)
     finally:
         team.close()
-    ranker.seed_ = seed
+    if isinstance(own, TreeRanker):
+        ranker.seed_ = own.random_state
     return ranker
+
+
+def _check_ranker(ranker: object, pairs: PairsLike | None) -> None:
+    """Refuse rankers, and parameters of theirs, that need all rows in one place."""
+    if not isinstance(ranker, DaskRanker):
+        raise PodiumError(f"Only LambdaMART, MART and RankBoost can be trained on Dask; got {type(ranker).__name__}.")
+    if isinstance(ranker, TreeRanker):
+        if ranker.categorical_features not in ("from_dtype", None):
+            raise PodiumError("categorical_features cannot be named in a fit on Dask, which takes numbers alone.")
+        if pairs is not None:
+            raise PodiumError(f"pairs can be fitted on Dask by RankBoost alone; got {type(ranker).__name__}.")
+        return
+    ranker._check_weak()
+    needed = {"weak": ranker.weak == "stump", "max_bins": ranker.max_bins is not None}
+    needed["thresholds"] = ranker.thresholds is None
+    for name in (name for name, fits in needed.items() if not fits):
+        raise PodiumError(f"{name} must be left at its default in a fit on Dask; got {getattr(ranker, name)!r}.")
 
 
 def predict(ranker: Estimator, X: Any) -> Any:
@@ -144,35 +172,39 @@ def _evaluation_sources(eval_set: object, eval_qid: Sequence[object] | None) -> 
     ]
 
 
-def _learn(ranker: TreeRanker, team: Team, begun: BeginReport, init_model: InitModel) -> None:
+def _learn(ranker: DaskRanker, team: Team, begun: BeginReport, init_model: InitModel) -> None:
     """Go through the rounds on the driver, and keep what was learned."""
     data = RemoteData.of(team, begun)
     measures = [parse_measure(name) for name in ranker._monitor_measures()]
     names = [measure.name for measure in measures]
     sets = [TeamEvaluation(team, number, names) for number in range(len(team.sources) - 1)]
-    start = team._start(begun)
-    why_nothing = partial(ranker._why_nothing_was_learned, begun.n_rows, lambda: begun.flat_reason)
     before = ranker._rounds_before(init_model)
-    ranker._boost(TeamBoosting(team), sets, measures, before, data, why_nothing, start.content)
-    ranker.base_model_, ranker.base_score_ = start
+    if isinstance(ranker, RankBoost):
+        why_nothing = partial(why_no_ranking, None)
+        ranker._boost(TeamBoosting(team), sets, measures, before, data, why_nothing)
+    else:
+        start = team._start(begun)
+        why_nothing = partial(ranker._why_nothing_was_learned, begun.n_rows, lambda: begun.flat_reason)
+        ranker._boost(TeamBoosting(team), sets, measures, before, data, why_nothing, start.content)
+        ranker.base_model_, ranker.base_score_ = start
     ranker._describe(data)
-    ranker.training_summary_ |= {"rows": begun.n_rows, "queries": begun.n_queries}
+    ranker.training_summary_ |= {"rows": begun.n_rows, "queries": begun.n_queries, "pairs": begun.n_pairs}
 
 
 class TeamBoosting:
-    """The rounds of boosted trees on the workers of a cluster."""
+    """The rounds of a fit on the workers of a cluster."""
 
     def __init__(self, team: Team) -> None:
         self.team = team
 
-    def step(self, number: int) -> TreeRound | Stop:
+    def step(self, number: int) -> DaskRound | Stop:
         """Let the workers learn the next round."""
-        found: TreeRound | Stop = self.team.step(number)
-        if isinstance(found, TreeRound):
+        found: DaskRound | Stop = self.team.step(number)
+        if isinstance(found, DaskRound):
             self.team.rounds.append(found)
         return found
 
-    def replay(self, round_: TreeRound) -> None:
+    def replay(self, round_: DaskRound) -> None:
         """Let the workers take an earlier round."""
         self.team.rounds.append(round_)
         self.team.take(round_)
@@ -184,7 +216,7 @@ class TeamEvaluation:
     def __init__(self, team: Team, number: int, names: Sequence[str]) -> None:
         self.team, self.number, self.names, self.name = team, number, names, f"validation_{number}"
 
-    def add(self, round_: TreeRound) -> dict[str, float]:
+    def add(self, round_: DaskRound) -> dict[str, float]:
         """Return the mean of each measure over all queries, from exact sums, after a round that the team has taken."""
         found = self.team.measure(self.number, self.names)
         return {name: _mean([one[name] for one in found]) for name in self.names}

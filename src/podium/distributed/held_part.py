@@ -12,18 +12,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from podium._exact import digits_of
-from podium._exchange import Exchange
-from podium._validation import Array, NoPairsError, PodiumError, check_seed
+from podium._validation import Array, PodiumError
 from podium._version import __version__
 from podium.boosting import StagedScores, Stop
 from podium.data import RankingData
+from podium.distributed.held_boosting import DaskBoosting, DaskRanker, DaskRound, make_ready, round_bytes
 from podium.distributed.part_table import Block, PartTable, ranking_data, read_blocks
 from podium.distributed.socket_exchange import Endpoint, SocketExchange, listen
-from podium.losses import Loss
 from podium.measures import measure_many, parse_measure
-from podium.rankers.boosted_trees import TreeRanker
 from podium.rankers.score_start import InitModel, Start
-from podium.trees import TreeBoosting, TreeRound
 
 
 class LoadReport(NamedTuple):
@@ -59,6 +56,7 @@ class BeginReport(NamedTuple):
     start: float
     n_rows: int
     n_queries: int
+    n_pairs: int
     labels: Array
     digest: int
     flat_reason: str | None
@@ -71,7 +69,7 @@ class HeldPart:
     table: PartTable | None
     server: socket | None
     exchange: SocketExchange | None = None
-    boosting: TreeBoosting | None = None
+    boosting: DaskBoosting | None = None
     start: Start | None = None
     evals: dict[int, HeldEvaluation] = field(default_factory=dict)
 
@@ -139,7 +137,7 @@ def begin(
     rank: int,
     endpoints: Sequence[Endpoint],
     token: bytes,
-    ranker: TreeRanker,
+    ranker: DaskRanker,
     init_model: InitModel,
     threads: int,
 ) -> BeginReport:
@@ -149,15 +147,14 @@ def begin(
         raise PodiumError("A worker without rows takes no part in a fit.")
     held.exchange = exchange = SocketExchange(held.server, rank, endpoints, token)
     try:
-        data, seed = ranking_data(held.table, exchange), check_seed(ranker.random_state)
-        loss = _make_loss(ranker, data, threads, seed, exchange)
-        held.start = start = ranker._start_after(init_model, loss)
-        held.boosting = ranker._make_boosting(data, loss, start, threads, seed, exchange)
+        data = ranking_data(held.table, exchange)
+        held.boosting, held.start, flat_reason = make_ready(ranker, data, init_model, threads, exchange)
         labels = np.zeros(0) if data.labels is None else np.unique(data.labels)
         digest = exchange.sum(np.array([data.queries.place_keys().sum()], np.uint64))
         return BeginReport(
-            float(start.score), exchange.count(len(data.queries.rows)), exchange.count(len(data.queries)),
-            np.unique(exchange.gather_rows(labels)), int(digest[0]), loss.flat_reason(),
+            float(held.start.score), exchange.count(len(data.queries.rows)), exchange.count(len(data.queries)),
+            exchange.count(0 if data.pairs is None else len(data.pairs.better)),
+            np.unique(exchange.gather_rows(labels)), int(digest[0]), flat_reason,
         )  # fmt: skip
     except BaseException:
         held.close()
@@ -166,17 +163,7 @@ def begin(
         held.table = None
 
 
-def _make_loss(ranker: TreeRanker, data: RankingData, threads: int, seed: int, exchange: Exchange) -> Loss:
-    """Return the loss of a part; what is said where no part has a pair is said of all."""
-    try:
-        return ranker._make_loss(data, threads, seed, exchange)
-    except NoPairsError:
-        raise NoPairsError(
-            "There is nothing to rank: in no query of any part two rows that count have different labels."
-        ) from None
-
-
-def step(name: str, place: int, number: int) -> tuple[TreeRound | Stop | None, str]:
+def step(name: str, place: int, number: int) -> tuple[DaskRound | Stop | None, str]:
     """Do one round together with the other workers; return it, from the first worker alone, and its digest."""
     held = _held(name, place)
     try:
@@ -184,12 +171,11 @@ def step(name: str, place: int, number: int) -> tuple[TreeRound | Stop | None, s
     except BaseException:
         held.close()
         raise
-    found = result.reason.encode() if isinstance(result, Stop) else _tree_bytes(result)
     first = held.exchange is not None and held.exchange.rank == 0
-    return (result if first else None), hashlib.sha256(found).hexdigest()
+    return (result if first else None), hashlib.sha256(round_bytes(result)).hexdigest()
 
 
-def catch_up(name: str, place: int, rounds: Sequence[TreeRound]) -> None:
+def catch_up(name: str, place: int, rounds: Sequence[DaskRound]) -> None:
     """Take earlier rounds into the scores of training and evaluation rows."""
     held = _HELD.get((name, place), HeldPart(None, None))
     for round_ in rounds:
@@ -206,7 +192,7 @@ def start_evaluation(name: str, place: int, start: Start) -> None:
 
 
 def measure(
-    name: str, place: int, number: int, n_rounds: int, round_: TreeRound, names: Sequence[str]
+    name: str, place: int, number: int, n_rounds: int, round_: DaskRound, names: Sequence[str]
 ) -> dict[str, tuple[Array, Array]] | None:
     """Take a round into the scores of an evaluation set, unless it is there, and measure the queries held here.
 
@@ -248,7 +234,7 @@ def _held(name: str, place: int) -> HeldPart:
     return _HELD[name, place]
 
 
-def _boosting(held: HeldPart) -> TreeBoosting:
+def _boosting(held: HeldPart) -> DaskBoosting:
     """Return the rounds that were made ready."""
     if held.boosting is None:
         raise PodiumError("A worker is asked for a round before the fit has begun.")
@@ -261,10 +247,3 @@ def _staged(held: HeldPart, one: HeldEvaluation) -> StagedScores:
         start: Any = 0.0 if held.start is None else held.start.scores(one.data.features)
         one.staged = StagedScores(one.data.features, start)
     return one.staged
-
-
-def _tree_bytes(round_: TreeRound) -> bytes:
-    """Return all that a tree is."""
-    tree = round_.ranking
-    columns = (tree.feature, tree.threshold, tree.missing_left, tree.left, tree.right, tree.value, tree.count)
-    return b"".join(np.ascontiguousarray(column).tobytes() for column in columns)

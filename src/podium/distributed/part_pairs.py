@@ -10,6 +10,8 @@ import numpy as np
 from podium._pair_gate import PairArrays
 from podium._validation import Array, PodiumError
 
+__all__ = ["PairArrays", "joined_pairs", "pairs_of_blocks", "renumbered", "take_pairs"]
+
 
 def take_pairs(pairs: PairArrays, chosen: Array) -> PairArrays:
     """Return some of the pairs."""

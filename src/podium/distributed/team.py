@@ -20,11 +20,11 @@ import numpy as np
 from podium._validation import Array, PodiumError
 from podium.distributed import held_part
 from podium.distributed.dask_blocks import Source, split_queries
+from podium.distributed.held_boosting import DaskRanker, DaskRound
 from podium.distributed.held_part import BeginReport, LoadReport
 from podium.distributed.socket_exchange import TOKEN_BYTES
 from podium.rankers.boosted_trees import TreeRanker
 from podium.rankers.score_start import InitModel, Start
-from podium.trees import TreeRound
 
 POLL_SECONDS = 0.5
 """How often the driver looks whether the workers that it waits for are still there."""
@@ -50,7 +50,7 @@ class Team:
         The training rows.
     evals : sequence of Source
         Evaluation sets.
-    ranker : TreeRanker
+    ranker : LambdaMART, MART or RankBoost
         Not fitted; workers get a copy.
     init_model : ranker or None
     regroup : bool
@@ -62,13 +62,13 @@ class Team:
         client: Any,
         source: Source,
         evals: Sequence[Source],
-        ranker: TreeRanker,
+        ranker: DaskRanker,
         init_model: InitModel,
         regroup: bool,
     ) -> None:
         self.client, self.sources = client, [source, *evals]
         self.ranker, self.init_model, self.regroup = ranker, init_model, regroup
-        self.rounds: list[TreeRound] = []
+        self.rounds: list[DaskRound] = []
         self.n_losses = 0
         self._name, self._workers, self._ranks = "", [""], [0]
 
@@ -104,12 +104,12 @@ class Team:
         found = self.again(lambda: self._ask(held_part.step, [(place, number) for place in self._ranks]))
         if len({digest for _, digest in found}) != 1:
             raise PodiumError(
-                "The workers have grown different trees, which must not be: their processors or libraries compute "
+                "The workers have found different rounds, which must not be: their processors or libraries compute "
                 "differently; run all workers on machines of one kind."
             )
         return found[0][0]
 
-    def take(self, round_: TreeRound) -> None:
+    def take(self, round_: DaskRound) -> None:
         """Let all workers take an earlier round, the last of the team's."""
         calls = [(place, [round_]) for place in range(len(self._workers))]
         before = self.n_losses
