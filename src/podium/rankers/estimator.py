@@ -119,7 +119,8 @@ class Estimator(Explained, BaseEstimator, ABC):
 
     def _check_rows(self, X: MatrixLike) -> Features:
         """Return a matrix to be scored, with the columns that the fit had."""
-        check_is_fitted(self)
+        if not hasattr(self, "n_features_in_"):  # scikit-learn's check takes as long as a hundred trees of one row
+            check_is_fitted(self)
         features, names = read_features(X, self._categories)
         known = getattr(self, "feature_names_in_", None)
         if known is not None and names is not None and list(names) != known.tolist():

@@ -5,24 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from podium._compiled import ROW, SCORE, compiled, compiled_part, run_threads
+from podium._compiled import ROW, SCORE, compiled, run_threads
 from podium._sparse import dense_rows, is_sparse
 from podium._types import Features
 from podium._validation import Array
-from podium.trees.category_walk import ROWS_PER_WALK, tables_of, walk_codes_and_sets, walk_values_and_sets
-from podium.trees.tree_shape import join_children, left_sides, tree_depths, tree_roots
+from podium.trees.category_walk import tables_of, walk_codes_and_sets, walk_values_and_sets
+from podium.trees.node_walk import Nodes, add_nodes, pack_nodes
+from podium.trees.tree_shape import join_children, tree_depths, tree_roots
 
 ROWS_PER_TASK = 4096
 """Rows scored in one task."""
-
-
-DE_BRUIJN = np.uint32(0x077CB531)
-"""Times a power of two, its five upper bits are another number for each power: the place of a bit in a table."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,13 +120,14 @@ class Forest:
     child : ndarray of int32, shape (n_splits, 2)
         Left and right child of each split: a number among all splits, or ``~i`` for leaf i of `value`.
     value : ndarray of float64
-    masks : Masks
     set_of : ndarray of int32
         Row of `tables` of each split, -1 for a split by a threshold.
     tables : ndarray of bool, shape (n_sets, 256)
         Which codes of a categorical column go left.
     root : ndarray of int64
         Root of each tree, negative for a tree of one leaf.
+    n_leaves : ndarray of int64
+        Leaves of each tree.
     """
 
     feature: Array
@@ -138,10 +135,10 @@ class Forest:
     missing_left: Array
     child: Array
     value: Array
-    masks: Masks
     set_of: Array
     tables: Array
     root: Array
+    n_leaves: Array
 
     @classmethod
     def of(cls, trees: Sequence[RegressionTree]) -> Forest:
@@ -156,15 +153,30 @@ class Forest:
         set_of = joined("set_of", np.int32)
         return cls(
             joined("feature", np.int32), joined("threshold", SCORE), joined("missing_left", np.bool_),
-            child.astype(np.int32), joined("value", SCORE), make_masks(child, n_leaves),
+            child.astype(np.int32), joined("value", SCORE),
             np.where(set_of >= 0, np.cumsum(set_of >= 0) - 1, -1).astype(np.int32),
             np.concatenate([np.empty((0, 256), np.bool_), *(tree.tables for tree in trees)]), tree_roots(n_leaves),
+            n_leaves,
         )  # fmt: skip
 
     @cached_property
     def threshold32(self) -> Array:
         """The thresholds for features of float32."""
         return rounded_down(self.threshold)
+
+    @cached_property
+    def nodes32(self) -> Nodes:
+        """The trees as nodes for features of float32."""
+        return self._nodes(self.threshold32)
+
+    @cached_property
+    def nodes64(self) -> Nodes:
+        """The trees as nodes for features of float64."""
+        return self._nodes(self.threshold)
+
+    def _nodes(self, threshold: Array) -> Nodes:
+        """Return the trees as nodes for features of the thresholds' kind."""
+        return pack_nodes(self.feature, threshold, self.missing_left, self.child, self.value, self.n_leaves)
 
     def score(self, features: Features, n_threads: int = 1, start: float | np.floating = 0.0) -> Array:
         """Return the sum of all trees for each row of a checked matrix.
@@ -190,67 +202,13 @@ def _add_trees(forest: Forest, features: Features, n_threads: int, scores: Array
 def _score_rows(forest: Forest, rows: Array | sp.csr_array, scores_out: Array) -> None:
     """Score the rows of one task."""
     dense = dense_rows(rows)
-    thresholds = forest.threshold32 if dense.dtype == np.float32 else forest.threshold
-    splits = (forest.feature, thresholds, forest.missing_left, forest.child, forest.value)
+    single = dense.dtype == np.float32
     if len(forest.tables):
+        thresholds = forest.threshold32 if single else forest.threshold
+        splits = (forest.feature, thresholds, forest.missing_left, forest.child, forest.value)
         walk_values_and_sets(*splits, forest.root, forest.set_of, forest.tables, dense, scores_out)
     else:
-        _apply_masks(*splits, *forest.masks, dense, scores_out)
-
-
-class Masks(NamedTuple):
-    """The first splits of each tree, parents before children, as `_apply_masks` asks for them.
-
-    Attributes
-    ----------
-    start, stop : ndarray of int64
-        Number of each tree's first split, and past the last of the at most 31 that are asked for together.
-    mask : ndarray of uint32
-        Exits that stay, as bits, when a row goes right at a split: all but those on its left.
-    exits : ndarray of int32, shape (n_trees, 32)
-        Where exit i leads, the split ``exit`` or the leaf ``~exit``, at the place ``DE_BRUIJN << i >> 27``.
-    """
-
-    start: Array
-    stop: Array
-    mask: Array
-    exits: Array
-
-
-def make_masks(child: Array, n_leaves: Array) -> Masks:
-    """Return the masks of joined trees.
-
-    An exit is a child, of a split asked for together, that is a leaf or a later split. Leaves are numbered from left
-    to right, so exits sorted by the first leaf below them have their numbers; the exits on the left of a split begin
-    at its first leaf and end where its right side begins.
-
-    Parameters
-    ----------
-    child : ndarray of int, shape (n_splits, 2)
-        Children of all splits.
-    n_leaves : ndarray of int64
-        Leaves of each tree.
-    """
-    sizes = n_leaves - 1
-    start = np.cumsum(sizes) - sizes
-    stop = start + np.minimum(sizes, 31)
-    first, end = left_sides(child[:, 0], child[:, 1])
-    together = np.arange(len(child)) < np.repeat(stop, sizes)
-    is_split = child >= 0
-    split = child * is_split
-    leaf = np.where(is_split, first[split], ~child)  # the first one below each child
-    exit_at = np.flatnonzero(together[:, None] & ~(is_split & together[split]))
-    exit_at = exit_at[np.argsort(leaf.flat[exit_at])]
-    tree = np.repeat(np.arange(len(sizes)), sizes)[exit_at // 2]
-    number = np.arange(len(exit_at)) - np.searchsorted(tree, tree)
-    number_of = np.zeros(int(n_leaves.sum()), np.uint64)
-    number_of[leaf.flat[exit_at]] = number
-    left = (np.uint64(1) << number_of[end]) - (np.uint64(1) << number_of[first])
-    mask = np.where(together, 2**32 - 1 - left, 2**32 - 1).astype(np.uint32)
-    exits = np.zeros((len(sizes), 32), np.int32)
-    exits[tree, (DE_BRUIJN << number.astype(np.uint32)) >> np.uint32(27)] = child.flat[exit_at]
-    exits[sizes == 0, 0] = tree_roots(n_leaves)[sizes == 0]
-    return Masks(start, stop, mask, exits)
+        add_nodes(forest.nodes32 if single else forest.nodes64, dense, scores_out)
 
 
 def rounded_down(thresholds: Array) -> Array:
@@ -266,98 +224,6 @@ def staged_scores(trees: Sequence[RegressionTree], features: Features, start: Ar
     for tree in trees:
         scores = scores + tree.predict(features)
         yield scores
-
-
-@compiled
-def _apply_masks(
-    feature: Array,
-    threshold: Array,
-    missing_left: Array,
-    child: Array,
-    value: Array,
-    start: Array,
-    stop: Array,
-    mask: Array,
-    exits: Array,
-    X: Array,
-    scores_out: Array,
-) -> None:
-    """Add every tree's value of each row; slow line: ``scores += tree.predict(X) for tree in trees``.
-
-    The first 31 splits of a tree are asked for a group of rows at once, without a branch: where a row goes right,
-    the exits on the left are struck out, and the leftmost exit that stays is the row's (Lucchese et al. 2015,
-    QuickScorer). A tree of 31 leaves takes 5 ns a row, where going down step by step takes 25. From an exit that
-    is no leaf each row goes on step by step.
-    """
-    columns, stays = np.zeros((X.shape[1], ROWS_PER_WALK), X.dtype), np.empty(ROWS_PER_WALK, np.uint32)
-    places, node, under_way = (
-        np.empty(ROWS_PER_WALK, np.uint32),
-        np.empty(ROWS_PER_WALK, np.int32),
-        np.empty(ROWS_PER_WALK, ROW),
-    )
-    for first in range(0, len(X), ROWS_PER_WALK):
-        size = min(ROWS_PER_WALK, len(X) - first)
-        for k in range(size):
-            for f in range(X.shape[1]):
-                columns[f, k] = X[first + k, f]
-        for tree in range(len(start)):
-            stays[:] = np.uint32(0xFFFFFFFF)
-            for split in range(start[tree], stop[tree]):
-                _strike_out(columns[feature[split]], threshold[split], missing_left[split], mask[split], stays)
-            _table_places(stays, places)
-            for k in range(size):
-                node[k] = exits[tree, places[k]]
-            _walk_on(feature, threshold, missing_left, child, columns, size, under_way, node)
-            for k in range(size):
-                scores_out[first + k] += value[~node[k]]
-
-
-@compiled_part
-def _walk_on(
-    feature: Array,
-    threshold: Array,
-    missing_left: Array,
-    child: Array,
-    columns: Array,
-    size: int,
-    under_way: Array,
-    node: Array,
-) -> None:
-    """Take each row from its split down to a leaf: a step of all rows under way, then the next, without a branch."""
-    n_left = 0
-    for k in range(size):
-        under_way[n_left] = k
-        n_left += node[k] >= 0
-    while n_left > 0:
-        n, n_left = n_left, 0
-        for i in range(n):
-            k = under_way[i]
-            at = node[k]
-            x = columns[feature[at], k]
-            goes_right = (x > threshold[at]) | ((x != x) & (not missing_left[at]))
-            at = child[at, np.int64(goes_right)]
-            node[k] = at
-            under_way[n_left] = k
-            n_left += at >= 0
-
-
-@compiled_part
-def _strike_out(column: Array, threshold: float, missing_left: bool, mask: int, stays: Array) -> None:
-    """Do ``stays[goes right] &= mask``; NaN is neither above the threshold nor below it."""
-    if missing_left:
-        for k in range(len(stays)):
-            stays[k] = np.uint32(stays[k] & mask) if column[k] > threshold else stays[k]
-    else:
-        for k in range(len(stays)):
-            stays[k] = stays[k] if column[k] <= threshold else np.uint32(stays[k] & mask)
-
-
-@compiled_part
-def _table_places(stays: Array, places_out: Array) -> None:
-    """Write ``DE_BRUIJN * (lowest bit) >> 27`` in 32 bits."""
-    for k in range(len(stays)):
-        word = np.int32(stays[k])
-        places_out[k] = np.uint32(np.uint32(word & -word) * DE_BRUIJN) >> np.uint32(27)
 
 
 @compiled
