@@ -10,8 +10,8 @@ import pytest
 
 from podium import MART, LambdaMART, PodiumError, make_search
 from podium.distributed import fit, predict
-from podium.distributed.dask_fit import TeamBoosting
 from podium.distributed.held_part import _HELD
+from podium.distributed.team_learning import TeamBoosting
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),

@@ -177,7 +177,8 @@ def _share(block: Block, owner: Array, number: int) -> Block:
     if block.pairs is None or block.row is None:
         return Block(block.number, *taken)
     first = block.row[:1].sum()  # 0 where there is no row
-    return Block(block.number, *taken, take_pairs(block.pairs, owner[block.pairs.better - first] == number))
+    pairs = take_pairs(block.pairs, owner[block.pairs.better - first] == number)
+    return Block(block.number, *taken)._replace(pairs=pairs)
 
 
 def _rows(values: Any, rows: Array) -> Any:
@@ -191,7 +192,7 @@ def _join(number: int, *shares: Block) -> Block:
     """Put rows together that go to one block."""
     columns = zip(*(share[1:-1] for share in shares), strict=True)
     pairs = joined_pairs([share.pairs for share in shares])
-    return Block(number, *(_concatenated(list(column)) for column in columns), pairs)
+    return Block(number, *(_concatenated(list(column)) for column in columns))._replace(pairs=pairs)
 
 
 def _concatenated(pieces: list[Any]) -> Any:

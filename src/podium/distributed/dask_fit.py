@@ -1,29 +1,22 @@
-"""Fits and predictions on Dask: the driver's side, with the lifecycle of every fit."""
+"""Fits and predictions on Dask: what is given, checked before any work."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from podium._exact import rounded
 from podium._types import PairsLike
 from podium._validation import Array, PodiumError, check_seed
-from podium.boosting import Stop
-from podium.data import Queries, RankingData
 from podium.distributed.dask_blocks import INSTALL, Source, as_sets
-from podium.distributed.held_boosting import DaskRanker, DaskRound
-from podium.distributed.held_part import BeginReport
+from podium.distributed.held_boosting import DaskRanker
 from podium.distributed.team import Team
-from podium.measures import parse_measure
-from podium.rankers.boosted import why_no_ranking
+from podium.distributed.team_learning import learn
 from podium.rankers.boosted_trees import TreeRanker
 from podium.rankers.estimator import Estimator
-from podium.rankers.rankboost import RankBoost
 from podium.rankers.score_start import InitModel
 
 AnyRanker = TypeVar("AnyRanker", bound=DaskRanker)
@@ -96,7 +89,7 @@ def fit(
         own.set_params(random_state=check_seed(own.random_state))
     team = Team(client, source, evals, own, init_model, regroup)
     try:
-        _learn(ranker, team, team.again(lambda: [team.start()])[0], init_model)
+        learn(ranker, team, team.again(lambda: [team.start()])[0], init_model)
     finally:
         team.close()
     if isinstance(own, TreeRanker):
@@ -170,82 +163,3 @@ def _evaluation_sources(eval_set: object, eval_qid: Sequence[object] | None) -> 
         Source.of(X, y, qid, name=f"eval_set[{number}]")
         for number, ((X, y), qid) in enumerate(zip(sets, ids, strict=True))
     ]
-
-
-def _learn(ranker: DaskRanker, team: Team, begun: BeginReport, init_model: InitModel) -> None:
-    """Go through the rounds on the driver, and keep what was learned."""
-    data = RemoteData.of(team, begun)
-    measures = [parse_measure(name) for name in ranker._monitor_measures()]
-    names = [measure.name for measure in measures]
-    sets = [TeamEvaluation(team, number, names) for number in range(len(team.sources) - 1)]
-    before = ranker._rounds_before(init_model)
-    if isinstance(ranker, RankBoost):
-        why_nothing = partial(why_no_ranking, None)
-        ranker._boost(TeamBoosting(team), sets, measures, before, data, why_nothing)
-    else:
-        start = team._start(begun)
-        why_nothing = partial(ranker._why_nothing_was_learned, begun.n_rows, lambda: begun.flat_reason)
-        ranker._boost(TeamBoosting(team), sets, measures, before, data, why_nothing, start.content)
-        ranker.base_model_, ranker.base_score_ = start
-    ranker._describe(data)
-    ranker.training_summary_ |= {"rows": begun.n_rows, "queries": begun.n_queries, "pairs": begun.n_pairs}
-
-
-class TeamBoosting:
-    """The rounds of a fit on the workers of a cluster."""
-
-    def __init__(self, team: Team) -> None:
-        self.team = team
-
-    def step(self, number: int) -> DaskRound | Stop:
-        """Let the workers learn the next round."""
-        found: DaskRound | Stop = self.team.step(number)
-        if isinstance(found, DaskRound):
-            self.team.rounds.append(found)
-        return found
-
-    def replay(self, round_: DaskRound) -> None:
-        """Let the workers take an earlier round."""
-        self.team.rounds.append(round_)
-        self.team.take(round_)
-
-
-class TeamEvaluation:
-    """An evaluation set on the workers of a cluster."""
-
-    def __init__(self, team: Team, number: int, names: Sequence[str]) -> None:
-        self.team, self.number, self.names, self.name = team, number, names, f"validation_{number}"
-
-    def add(self, round_: DaskRound) -> dict[str, float]:
-        """Return the mean of each measure over all queries, from exact sums, after a round that the team has taken."""
-        found = self.team.measure(self.number, self.names)
-        return {name: _mean([one[name] for one in found]) for name in self.names}
-
-
-def _mean(digits: Sequence[tuple[Array, Array]]) -> float:
-    """Return Σ value · weight over Σ weight, NaN where nothing weighs."""
-    if not digits:
-        return float("nan")
-    total, weight = rounded(np.sum(np.array(digits), axis=0)).tolist()
-    return total / weight if weight > 0 else float("nan")
-
-
-class RemoteData(RankingData):
-    """What the driver knows of rows that lie on workers: columns, labels, and a digest that no order changes."""
-
-    digest: int
-
-    @classmethod
-    def of(cls, team: Team, begun: BeginReport) -> RemoteData:
-        """Return what workers have told."""
-        nothing = np.empty(0)
-        data = cls(
-            np.empty((0, team.n_features)), team.names, Queries(nothing, nothing, nothing), begun.labels, nothing,
-            nothing, None,
-        )  # fmt: skip
-        object.__setattr__(data, "digest", begun.digest)
-        return data
-
-    def columns(self) -> tuple[Array | None, ...]:
-        """Return what another data set differs in."""
-        return (np.array([self.digest], np.uint64),)

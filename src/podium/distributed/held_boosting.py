@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from podium._exchange import Exchange
 from podium._validation import NoPairsError, check_seed
-from podium.boosting import Stop
+from podium.boosting import Boosting, Stop
 from podium.data import RankingData
 from podium.losses import Loss
-from podium.pairs import PairBoosting, Round
+from podium.pairs import Round
 from podium.rankers.boosted_trees import TreeRanker
 from podium.rankers.rankboost import RankBoost
 from podium.rankers.score_start import InitModel, Start
-from podium.trees import TreeBoosting, TreeRound
+from podium.trees import TreeRound
 
 DaskRanker: TypeAlias = TreeRanker | RankBoost
 """What can be trained on Dask."""
 DaskRound: TypeAlias = TreeRound | Round
-DaskBoosting: TypeAlias = TreeBoosting | PairBoosting
+DaskBoosting: TypeAlias = Boosting[Any]
+"""Rounds of one of these kinds."""
 NOTHING = "There is nothing to rank: in no query of any part two rows that count have different labels."
 
 
