@@ -1,11 +1,13 @@
 """Training on Dask beside the local fit: seconds a tree, bytes sent, and fits that lose workers.
 
-    python benchmarks/dask_training.py race  [--rows 100000] [--trees 10] [--leaves 31] [--workers 2] [--repeat 2]
+    python benchmarks/dask_training.py race  [--rows 100000] [--features 136] [--trees 10] [--leaves 31] [--workers 2]
+                                             [--repeat 2] [--peer]
     python benchmarks/dask_training.py kills [--rows 100000] [--trees 10] [--workers 2] [--times 30] [--latest 4]
 
 `race` times a tree of LambdaMART on worker processes of one thread each against the local fit on as many threads; they
-take turns, and set-up counts apart. `kills` ends a worker process at a random moment of each fit and compares the model
-with the local one, bit for bit; the command fails where one differs.
+take turns, and set-up counts apart. With `--peer` LightGBM's Dask ranker takes its turn too: seconds a tree are the
+difference between fits of many and of few trees. `kills` ends a worker process, or stops it, by turns, at a random
+moment of each fit and compares the model with the local one, bit for bit; the command fails where one differs.
 """
 
 import argparse
@@ -20,7 +22,7 @@ import numpy as np
 
 from podium import LambdaMART, make_search
 from podium.distributed import fit
-from podium.distributed.dask_fit import TeamBoosting
+from podium.distributed.team_learning import TeamBoosting
 from podium.trees import TreeBoosting
 
 
@@ -33,9 +35,9 @@ def cluster(workers):
         yield client
 
 
-def made_rows(rows):
+def made_rows(rows, features=30):
     """Search data, with weights that are no powers of two."""
-    data = make_search(n_queries=max(2, rows // 50), random_state=0)
+    data = make_search(n_queries=max(2, rows // 50), n_features=features, random_state=0)
     weight = np.random.default_rng(1).random(len(data.y)) + 0.1
     return np.asarray(data.X, np.float32), np.asarray(data.y), np.asarray(data.qid), weight
 
@@ -62,50 +64,88 @@ def timed_steps(kind, run):
     return model, starts[0] - begun, (time.perf_counter() - starts[1]) / (len(starts) - 1)
 
 
+def peer_seconds(client, rows, args):
+    """Seconds a tree of LightGBM's Dask ranker, whose blocks must have whole queries."""
+    import dask.array as da
+    from lightgbm import DaskLGBMRanker
+
+    X, y, qid, weight = rows
+    sizes = np.unique(qid, return_counts=True)[1]
+    parts = np.array_split(sizes, 2 * args.workers)
+    heights = tuple(int(part.sum()) for part in parts)
+    columns = [da.from_array(one, chunks=(heights, *one.shape[1:])) for one in (X, y.astype(np.int32), weight)]
+    group = da.from_array(sizes, chunks=(tuple(map(len, parts)),))
+    seconds = {}
+    for trees in (args.trees, 4 * args.trees):
+        ranker = DaskLGBMRanker(client=client, n_estimators=trees, num_leaves=args.leaves, verbose=-1)
+        start = time.perf_counter()
+        ranker.fit(columns[0], columns[1], group=group, sample_weight=columns[2])
+        seconds[trees] = time.perf_counter() - start
+    return (seconds[4 * args.trees] - seconds[args.trees]) / (3 * args.trees)
+
+
 def race(args):
-    rows = made_rows(args.rows)
-    best = {"local": np.inf, "workers": np.inf}
+    rows = made_rows(args.rows, args.features)
+    local, workers, peer, before = [], [], [], []
+    options = {"n_estimators": args.trees, "max_leaves": args.leaves}
     with cluster(args.workers) as client:
+        X, y, qid, weight = chunked(rows, 4 * args.workers)
         for _ in range(args.repeat):
-            options = {"n_estimators": args.trees, "max_leaves": args.leaves}
-            ranker = LambdaMART(**options, n_jobs=args.workers)
-            local, _, seconds = timed_steps(
+            here, _, seconds = timed_steps(
                 TreeBoosting,
-                lambda: ranker.fit(rows[0], rows[1], qid=rows[2], sample_weight=rows[3]),  # noqa: B023
+                lambda: LambdaMART(**options, n_jobs=args.workers).fit(*rows[:2], qid=rows[2], sample_weight=rows[3]),
             )
-            best["local"] = min(best["local"], seconds)
-            X, y, qid, weight = chunked(rows, 4 * args.workers)
-            model, before, seconds = timed_steps(
+            local.append(seconds)
+            there, setup, seconds = timed_steps(
                 TeamBoosting,
-                lambda: fit(LambdaMART(**options), X, y, qid=qid, sample_weight=weight, client=client),  # noqa: B023
+                lambda: fit(LambdaMART(**options), X, y, qid=qid, sample_weight=weight, client=client),
             )
-            best["workers"] = min(best["workers"], seconds)
-    same = bool(np.all(model.predict(rows[0]) == local.predict(rows[0])))
+            workers.append(seconds)
+            before.append(setup)
+            if args.peer:
+                peer.append(peer_seconds(client, rows, args))
+    same = bool(np.all(there.predict(rows[0][:100_000]) == here.predict(rows[0][:100_000])))
     print(f"{len(rows[1])} rows x {rows[0].shape[1]} features, {args.leaves} leaves, {args.workers} workers")
-    print(f"local, {args.workers} threads    {1e3 * best['local']:.1f} ms a tree")
-    print(f"workers of one thread  {1e3 * best['workers']:.1f} ms a tree")
-    print(f"ratio {best['workers'] / best['local']:.2f}, set-up {before:.2f} s, same model: {same}")
+    print(f"local, {args.workers} threads       {1e3 * min(local):.1f} ms a tree")
+    print(f"workers of one thread  {1e3 * min(workers):.1f} ms a tree")
+    if peer:
+        print(f"LightGBM on Dask       {1e3 * min(peer):.1f} ms a tree")
+    ratios = ", ".join(f"{one / other:.2f}" for one, other in zip(workers, local, strict=True))
+    print(f"ratio {min(workers) / min(local):.2f} (by turns {ratios}), set-up {min(before):.2f} s, same model: {same}")
     return 0 if same else 1
+
+
+def harm_later(pid, how, seconds):
+    """Return a started timer that ends or stops a process."""
+    timer = threading.Timer(seconds, os.kill, (pid, how))
+    timer.start()
+    return timer
 
 
 def kills(args):
     rows = made_rows(args.rows)
     X, y, qid, weight = rows
     local = LambdaMART(args.trees).fit(X, y, qid=qid, sample_weight=weight)
-    rng, different, seconds = np.random.default_rng(0), 0, []
-    for _ in range(args.times):
-        with cluster(args.workers) as client:  # a new one: Dask does not always replace a killed worker
+    rng, different, seconds = np.random.default_rng(args.seed), 0, {signal.SIGKILL: [], signal.SIGSTOP: []}
+    with cluster(args.workers) as client:
+        for number in range(args.times):
+            client.wait_for_workers(args.workers, timeout=120)
             pids = sorted(client.run(os.getpid).values())
-            victim = pids[int(rng.integers(len(pids)))]
-            timer = threading.Timer(float(rng.uniform(0.05, args.latest)), os.kill, (victim, signal.SIGKILL))
-            timer.start()
-            start, lazy = time.perf_counter(), chunked(rows, 2 * args.workers)
+            victim, how = pids[int(rng.integers(len(pids)))], list(seconds)[number % len(seconds)]
+            moment = float(rng.uniform(0.05, args.latest))
+            timer, start, lazy = harm_later(victim, how, moment), time.perf_counter(), chunked(rows, 2 * args.workers)
             model = fit(LambdaMART(args.trees), *lazy[:2], qid=lazy[2], sample_weight=lazy[3], client=client)
-            seconds.append(time.perf_counter() - start)
+            seconds[how].append(time.perf_counter() - start)
             timer.join()
             different += not np.all(model.predict(X) == local.predict(X))
+            print(f"{how.name} after {moment:.2f} s: {seconds[how][-1]:.1f} s, {different} different", flush=True)
+            if how is signal.SIGSTOP:
+                os.kill(victim, signal.SIGKILL)  # so that Dask starts another
+                time.sleep(1.0)
     print(f"{args.times} fits that lose a worker: {different} differ from the local model")
-    print(f"seconds: median {np.median(seconds):.1f}, longest {max(seconds):.1f}")
+    for how, found in seconds.items():
+        if found:
+            print(f"{how.name}: median {np.median(found):.1f} s, longest {max(found):.1f} s")
     return 1 if different else 0
 
 
@@ -113,6 +153,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=["race", "kills"])
     parser.add_argument("--rows", type=int, default=100_000)
+    parser.add_argument("--features", type=int, default=136, help="of the race")
+    parser.add_argument("--peer", action="store_true")
+    parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--trees", type=int, default=10)
     parser.add_argument("--leaves", type=int, default=31)
     parser.add_argument("--workers", type=int, default=2)

@@ -7,6 +7,7 @@ from parts import run_parts
 from podium._exchange import ALONE
 from podium.binning import bin_features, cuts, shared_bins
 from podium.data import Queries
+from podium.trees import shared_growth
 from podium.trees.grower import Growing, TreeGrower
 from podium.trees.split import Limits
 from podium.trees.tree_boosting import Sampler
@@ -57,6 +58,26 @@ def test_parts_grow_the_trees_of_one_part(n_parts, exact):
     assert expected[0].n_leaves == 12
     for found in run_parts(own, partition(400, n_parts, n_parts)):
         assert_same(found, expected)
+
+
+@pytest.mark.parametrize("share", [1e-9, 0.8, np.inf])
+def test_divisions_before_they_are_due_change_no_tree_and_save_exchanges(monkeypatch, share):
+    monkeypatch.setattr(shared_growth, "LIKELY_SHARE", share)
+    own, exchanges = grow(n_trees=3, seed=4), []
+
+    def counted(rows, exchange):
+        sums, scatter_sum = [], exchange.scatter_sum
+        exchange.scatter_sum = lambda wanted: (sums.append(len(wanted[0])), scatter_sum(wanted))[1]
+        trees = own(rows, exchange)
+        exchanges.append(sums)
+        return trees
+
+    expected = own(np.arange(400), ALONE)
+    for found in run_parts(counted, partition(400, 2, 3)):
+        assert_same(found, expected)
+    n_due = sum(tree.n_leaves - 1 for tree in expected)  # the last division has no search, the root has one
+    assert sum(exchanges[0]) == n_due if share == np.inf else n_due < sum(exchanges[0]) <= 1.6 * n_due
+    assert len(exchanges[0]) == n_due if share == np.inf else len(exchanges[0]) <= n_due - 4
 
 
 @pytest.mark.parametrize("options", [{"monotone": [1] * 10 + [-1] * 10}, {"max_depth": 3}])

@@ -87,7 +87,8 @@ def fit(
     own = clone(ranker).set_params(checkpoint=None, verbose=0)
     if isinstance(own, TreeRanker):
         own.set_params(random_state=check_seed(own.random_state))
-    team = Team(client, source, evals, own, init_model, regroup)
+    measures = dict.fromkeys(one.name for one in (ranker._evaluation_sets([], 1)[1] if evals else []))
+    team = Team(client, source, evals, own, init_model, regroup, list(measures))
     try:
         learn(ranker, team, team.again(lambda: [team.start()])[0], init_model)
     finally:

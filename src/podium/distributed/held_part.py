@@ -7,19 +7,20 @@ import platform
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from socket import socket
-from typing import Any, NamedTuple
+from threading import Condition
+from typing import NamedTuple
 
 import numpy as np
 
-from podium._exact import digits_of
+from podium._exchange import Exchange
 from podium._validation import Array, PodiumError
 from podium._version import __version__
-from podium.boosting import StagedScores, Stop
+from podium.boosting import Stop
 from podium.data import RankingData
 from podium.distributed.held_boosting import DaskBoosting, DaskRanker, DaskRound, make_ready, round_bytes
+from podium.distributed.held_evaluation import HeldEvaluation, measure_together
 from podium.distributed.part_table import Block, PartTable, ranking_data, read_blocks
-from podium.distributed.socket_exchange import Endpoint, SocketExchange, listen
-from podium.measures import measure_many, parse_measure
+from podium.distributed.socket_exchange import SILENCE_SECONDS, Endpoint, SocketExchange, hang_up, listen
 from podium.rankers.score_start import InitModel, Start
 
 
@@ -62,9 +63,35 @@ class BeginReport(NamedTuple):
     flat_reason: str | None
 
 
+class StepReport(NamedTuple):
+    """What all workers together have found in a round.
+
+    Attributes
+    ----------
+    result : DaskRound or Stop
+    measured : int64[n_sets, n_measures, 2, DIGITS]
+        See `measure_together`; nothing after a stop.
+    """
+
+    result: DaskRound | Stop
+    measured: Array
+
+
 @dataclass(eq=False)
 class HeldPart:
-    """What one worker holds of one fit."""
+    """What one worker holds of one fit.
+
+    Attributes
+    ----------
+    n_rounds : int
+        Rounds that are in the scores of the training rows.
+    stop : Stop, optional
+        Why there are no more.
+    turn : Condition
+        Rounds are asked for before they can begin; each waits for its turn.
+    under_way, closed : bool
+        Whether a round is, and whether there will be none any more.
+    """
 
     table: PartTable | None
     server: socket | None
@@ -72,21 +99,39 @@ class HeldPart:
     boosting: DaskBoosting | None = None
     start: Start | None = None
     evals: dict[int, HeldEvaluation] = field(default_factory=dict)
+    n_rounds: int = 0
+    stop: Stop | None = None
+    turn: Condition = field(default_factory=Condition)
+    under_way: bool = False
+    closed: bool = False
+
+    def begin_round(self, number: int) -> None:
+        """Wait until all rounds before are done; raise where they will not be."""
+        with self.turn:
+            while not self.closed and self.stop is None and self.n_rounds < number - 1:
+                if not self.turn.wait(SILENCE_SECONDS) and not self.under_way:
+                    raise ConnectionError("a round before this one was not asked for")
+            if self.closed:
+                raise ConnectionError("a worker has lost its part of the fit")
+            self.under_way = True
+
+    def end_round(self, result: DaskRound | Stop | None) -> None:
+        """Let the next round begin, or none after a stop or a failure."""
+        with self.turn:
+            self.under_way = False
+            self.n_rounds += not isinstance(result, Stop | None)
+            self.stop = result if isinstance(result, Stop) else None
+            self.turn.notify_all()
 
     def close(self) -> None:
         """Let the other workers know that this one has left."""
-        for one in (self.exchange, self.server):
-            if one is not None:
-                one.close()
-
-
-@dataclass(eq=False)
-class HeldEvaluation:
-    """The part of an evaluation set that a worker holds, and how many rounds are in its scores."""
-
-    data: RankingData
-    staged: StagedScores | None = None
-    n_rounds: int = 0
+        with self.turn:
+            self.closed = True
+            self.turn.notify_all()
+        if self.exchange is not None:
+            self.exchange.close()
+        if self.server is not None:
+            hang_up(self.server)
 
 
 _HELD: dict[tuple[str, int], HeldPart] = {}
@@ -163,16 +208,43 @@ def begin(
         held.table = None
 
 
-def step(name: str, place: int, number: int) -> tuple[DaskRound | Stop | None, str]:
-    """Do one round together with the other workers; return it, from the first worker alone, and its digest."""
+def step(name: str, place: int, number: int, n_sets: int, names: Sequence[str]) -> StepReport | None:
+    """Do one round together with the other workers, and measure the evaluation sets; the first worker reports.
+
+    1. Wait for the rounds before, which were asked for earlier.
+    2. Learn the round, and see that all workers have found the same.
+    3. Take it into the scores of the evaluation sets and measure these.
+    """
     held = _held(name, place)
+    held.begin_round(number)  # 1
+    result = None
     try:
-        result = _boosting(held).step(number)
+        result = _boosting(held).step(number) if held.stop is None else held.stop  # 2
+        if held.exchange is None:
+            raise ConnectionError("a worker has lost its part of the fit")
+        _check_same(result, held.exchange)
+        if not isinstance(result, Stop):  # 3
+            for one in held.evals.values():
+                one.add(result, held.start)
+        measured = measure_together(
+            held.evals, 0 if isinstance(result, Stop) else n_sets, names, held.exchange
+        )  # fmt: skip
     except BaseException:
         held.close()
         raise
-    first = held.exchange is not None and held.exchange.rank == 0
-    return (result if first else None), hashlib.sha256(round_bytes(result)).hexdigest()
+    finally:
+        held.end_round(result)
+    return StepReport(result, measured) if held.exchange.rank == 0 else None
+
+
+def _check_same(result: DaskRound | Stop, exchange: Exchange) -> None:
+    """Refuse workers that have found different rounds."""
+    digests = exchange.gather(np.frombuffer(hashlib.sha256(round_bytes(result)).digest(), np.uint8))
+    if (digests != digests[0]).any():
+        raise PodiumError(
+            "The workers have found different rounds, which must not be: their processors or libraries compute "
+            "differently; run all workers on machines of one kind."
+        )
 
 
 def catch_up(name: str, place: int, rounds: Sequence[DaskRound]) -> None:
@@ -182,8 +254,8 @@ def catch_up(name: str, place: int, rounds: Sequence[DaskRound]) -> None:
         if held.boosting is not None:
             held.boosting.replay(round_)
         for one in held.evals.values():
-            _staged(held, one).add(round_)
-            one.n_rounds += 1
+            one.add(round_, held.start)
+    held.n_rounds += len(rounds)
 
 
 def start_evaluation(name: str, place: int, start: Start) -> None:
@@ -191,40 +263,21 @@ def start_evaluation(name: str, place: int, start: Start) -> None:
     _held(name, place).start = start
 
 
-def measure(
-    name: str, place: int, number: int, n_rounds: int, round_: DaskRound, names: Sequence[str]
-) -> dict[str, tuple[Array, Array]] | None:
-    """Take a round into the scores of an evaluation set, unless it is there, and measure the queries held here.
-
-    Returns the digits of Σ value · weight and of Σ weight for each measure, over the queries that have a value; None
-    where no row is held.
-    """
-    held = _HELD.get((name, place))
-    one = None if held is None else held.evals.get(number)
-    if held is None or one is None:
-        return None
-    staged = _staged(held, one)
+def measure(name: str, place: int, number: int, n_rounds: int, round_: DaskRound, names: Sequence[str]) -> Array:
+    """Take a round into the scores of an evaluation set, unless it is there, and measure the queries held here."""
+    held = _held(name, place)
+    one = held.evals[number]
     if one.n_rounds < n_rounds:
-        staged.add(round_)
-        one.n_rounds = n_rounds
-    queries, measures = one.data.queries, [parse_measure(name) for name in names]
-    if one.data.labels is None:
-        return None
-    found = measure_many(measures, one.data.labels, staged.scores[queries.rows], queries.offsets)
-    return {key: _weighted_digits(values.values, values.weights) for key, values in found.items()}
+        one.add(round_, held.start)
+    return one.measured(names)
 
 
-def _weighted_digits(values: Array, weights: Array) -> tuple[Array, Array]:
-    """Return what `weighted_mean` divides, as digits."""
-    known = ~np.isnan(values)
-    return digits_of(values[known] * weights[known]), digits_of(weights[known])
-
-
-def drop(name: str, place: int) -> None:
-    """Forget a fit."""
-    held = _HELD.pop((name, place), None)
-    if held is not None:
-        held.close()
+def drop(name: str, place: int | None = None) -> None:
+    """Forget a fit, or what one place holds of it; whatever waits for other workers ends."""
+    for key in [one for one in list(_HELD) if one[0] == name and place in (None, one[1])]:
+        held = _HELD.pop(key, None)
+        if held is not None:
+            held.close()
 
 
 def _held(name: str, place: int) -> HeldPart:
@@ -239,11 +292,3 @@ def _boosting(held: HeldPart) -> DaskBoosting:
     if held.boosting is None:
         raise PodiumError("A worker is asked for a round before the fit has begun.")
     return held.boosting
-
-
-def _staged(held: HeldPart, one: HeldEvaluation) -> StagedScores:
-    """Return the scores of an evaluation set."""
-    if one.staged is None:
-        start: Any = 0.0 if held.start is None else held.start.scores(one.data.features)
-        one.staged = StagedScores(one.data.features, start)
-    return one.staged

@@ -7,6 +7,7 @@ once, and one that falls silent is given up after `SILENCE_SECONDS`. What is sen
 
 from __future__ import annotations
 
+import contextlib
 import hmac
 import selectors
 import socket
@@ -164,9 +165,16 @@ class SocketExchange(Exchange):
             selector.unregister(peer)
 
     def close(self) -> None:
-        """Close all connections, which makes the other workers give up what they wait for."""
+        """Close all connections, which makes the other workers, and a thread that waits here, give up."""
         for peer in self._peers.values():
-            peer.close()
+            hang_up(peer)
+
+
+def hang_up(connection: socket.socket) -> None:
+    """Close a socket so that a thread that waits for it notices."""
+    with contextlib.suppress(OSError):
+        connection.shutdown(socket.SHUT_RDWR)
+    connection.close()
 
 
 def _bytes_of(array: Array) -> list[memoryview]:

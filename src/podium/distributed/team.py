@@ -3,7 +3,8 @@
 The driver owns the rounds. When a worker is lost, all others give up what they are at; blocks are then shared out among
 the workers that are there, read again from their source, and the rounds so far are replayed. Since no partitioning
 changes a bit, the fit goes on as if nothing had happened. Nothing is waited for that cannot come: while it waits, the
-driver looks whether every worker it has asked is still there.
+driver looks whether every worker it has asked is still there and has been heard of. Workers that come are taken in
+where that saves more time than it takes.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import contextlib
 import secrets
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -20,18 +22,26 @@ import numpy as np
 from podium._validation import Array, PodiumError
 from podium.distributed import held_part
 from podium.distributed.dask_blocks import Source, split_queries
+from podium.distributed.heartbeats import Heartbeats
 from podium.distributed.held_boosting import DaskRanker, DaskRound
-from podium.distributed.held_part import BeginReport, LoadReport
+from podium.distributed.held_part import BeginReport, LoadReport, StepReport
+from podium.distributed.load_reports import check_reports
 from podium.distributed.socket_exchange import TOKEN_BYTES
 from podium.rankers.boosted_trees import TreeRanker
 from podium.rankers.score_start import InitModel, Start
 
 POLL_SECONDS = 0.5
 """How often the driver looks whether the workers that it waits for are still there."""
-PING_SECONDS = 30.0
-"""How long a worker may take to answer before a new attempt leaves it out."""
-NEW_WORKER_SECONDS = 30.0
+HEARD_SECONDS = 5.0
+"""How long a worker may be silent before a new attempt leaves it out."""
+NEW_WORKER_SECONDS = 60.0
 """How long the driver waits for a worker where none is left."""
+DROP_SECONDS = 5.0
+"""How long the driver waits for workers to give up what they are at."""
+NEWCOMER_SECONDS = 5.0
+"""How often the driver looks whether workers have come."""
+ROUNDS_AHEAD = 2
+"""Rounds that are asked for before the last one is there, so that workers wait neither for the driver nor for Dask."""
 MOST_ATTEMPTS = 5
 """Attempts without a new round after which a fit is given up."""
 
@@ -55,6 +65,8 @@ class Team:
     init_model : ranker or None
     regroup : bool
         Whether queries that several blocks have are put together, or refused.
+    measures : sequence of str
+        What evaluation sets are measured by.
     """
 
     def __init__(
@@ -65,12 +77,17 @@ class Team:
         ranker: DaskRanker,
         init_model: InitModel,
         regroup: bool,
+        measures: Sequence[str],
     ) -> None:
         self.client, self.sources = client, [source, *evals]
-        self.ranker, self.init_model, self.regroup = ranker, init_model, regroup
+        self.ranker, self.init_model, self.regroup, self.measures = ranker, init_model, regroup, list(measures)
         self.rounds: list[DaskRound] = []
         self.n_losses = 0
         self._name, self._workers, self._ranks = "", [""], [0]
+        self._heartbeats, self._clock = Heartbeats(client), StartClock()
+        self._holders: list[list[int]] = []
+        self._ahead: dict[int, list[Any]] = {}
+        self._measured: tuple[str, int, Array] = "", 0, np.zeros(0)
 
     def start(self) -> BeginReport:
         """Share out blocks among the workers that are there, and make ready for the next round.
@@ -80,19 +97,23 @@ class Team:
         3. All take the rounds so far.
         """
         self.close()
-        self._name, self._workers = f"podium-{secrets.token_hex(8)}", self._answering()
+        self._clock.start()
+        self._name, self._workers = f"podium-{secrets.token_hex(8)}", self._present()
         reports = [self._load(number) for number in range(len(self.sources))]  # 1
-        _check_reports([one for of_set in reports for one in of_set])
+        check_reports([one for of_set in reports for one in of_set])
         self._ranks = [place for place, one in enumerate(reports[0]) if one.n_rows]
         if not self._ranks:
             raise PodiumError("X must have at least one row; every part is empty.")
         self.n_features, self.names = reports[0][self._ranks[0]].n_features, reports[0][self._ranks[0]].names
+        self._holders = [[place for place, one in enumerate(of_set) if one.n_rows] for of_set in reports]
+        holders = sorted(set().union(*self._holders))
         begun = self._begin([reports[0][place] for place in self._ranks])  # 2
         if len(self.sources) > 1:
             start = self._start(begun)
-            self._ask(held_part.start_evaluation, [(place, start) for place in self._holders(reports)])
+            self._ask(held_part.start_evaluation, [(place, start) for place in holders])
         if self.rounds:  # 3
-            self._ask(held_part.catch_up, [(place, self.rounds) for place in self._holders(reports)])
+            self._ask(held_part.catch_up, [(place, self.rounds) for place in holders])
+        self._clock.begin(len(self.rounds))
         return begun
 
     def _start(self, begun: BeginReport) -> Start:
@@ -101,13 +122,27 @@ class Team:
 
     def step(self, number: int) -> Any:
         """Return the next round, found by all workers together, or why there is none."""
-        found = self.again(lambda: self._ask(held_part.step, [(place, number) for place in self._ranks]))
-        if len({digest for _, digest in found}) != 1:
-            raise PodiumError(
-                "The workers have found different rounds, which must not be: their processors or libraries compute "
-                "differently; run all workers on machines of one kind."
-            )
-        return found[0][0]
+        if self._clock.is_due() and self._newcomers_help():
+            self.again(lambda: [self.start()])
+        report: StepReport = self.again(lambda: self._round(number))[0]
+        self._measured = self._name, number, report.measured
+        return report.result
+
+    def _round(self, number: int) -> list[Any]:
+        """Ask for a round, unless it was asked for, and for some after it; return what the first worker reports."""
+        asked, names = len(self.sources) - 1, self.measures
+        for one in range(number, min(number + ROUNDS_AHEAD, self.ranker.n_estimators) + 1):
+            if one not in self._ahead:
+                calls = [(place, one, asked, names) for place in self._ranks]
+                self._ahead[one] = self._asked(held_part.step, calls, priority=-one)
+        return self._wait(self._ahead.pop(number), n_results=1)
+
+    def _newcomers_help(self) -> bool:
+        """Say whether a start with the workers that have come saves more time than it takes."""
+        present = len(self._heartbeats.ages().keys() - self._heartbeats.silent())
+        useful = min(present, len(self.sources[0].blocks))
+        saved = 1.0 - len(self._workers) / useful if useful > len(self._workers) else 0.0
+        return self._clock.repays(saved, len(self.rounds), self.ranker.n_estimators)
 
     def take(self, round_: DaskRound) -> None:
         """Let all workers take an earlier round, the last of the team's."""
@@ -115,15 +150,18 @@ class Team:
         before = self.n_losses
         self.again(lambda: [] if self.n_losses > before else self._ask(held_part.catch_up, calls))
 
-    def measure(self, number: int, names: Sequence[str]) -> list[dict[str, tuple[Array, Array]]]:
-        """Return what each worker has measured of an evaluation set after the last round."""
-        found = self.again(
-            lambda: self._ask(
-                held_part.measure,
-                [(place, number, len(self.rounds), self.rounds[-1], names) for place in range(len(self._workers))],
-            )
-        )
-        return [one for one in found if one is not None]
+    def measure(self, number: int) -> Array:
+        """Return the digits of an evaluation set's measures after the last round: int64[n_measures, 2, DIGITS]."""
+        found: Array = np.sum(self.again(lambda: self._measure(number)), axis=0)
+        return found
+
+    def _measure(self, number: int) -> list[Array]:
+        """Ask the workers that hold rows of the set; those that have learned the round have measured it with it."""
+        n_rounds, holders, known = len(self.rounds), self._holders[number + 1], []
+        if self._measured[:2] == (self._name, n_rounds):
+            known, holders = [self._measured[2][number]], [one for one in holders if one not in self._ranks]
+        calls = [(place, number, n_rounds, self.rounds[-1], self.measures) for place in holders]
+        return known + (self._ask(held_part.measure, calls) if calls else [])
 
     def again(self, work: Callable[[], list[Any]]) -> list[Any]:
         """Do some work, and after the loss of a worker start anew and do it again."""
@@ -138,17 +176,15 @@ class Team:
         raise PodiumError(f"The fit was given up after {MOST_ATTEMPTS} attempts in which workers were lost: {lost}.")
 
     def close(self) -> None:
-        """Let workers forget the fit; those that do not answer have forgotten it, or will with their process."""
-        if not self._name:
-            return
-        from distributed import fire_and_forget
-
-        alive = set(self._alive())
-        for place, worker in enumerate(self._workers):
-            if worker in alive:
-                with contextlib.suppress(Exception):
-                    fire_and_forget(self._submit(held_part.drop, worker, self._name, place))
-        self._name = ""
+        """Let workers forget the fit, and give up what they are at; those that are silent are not waited for."""
+        self._ahead = {}  # Dask forgets what nobody wants
+        name, self._name = self._name, ""
+        with contextlib.suppress(Exception):
+            if name and (
+                there := sorted(set(self._workers) & self._heartbeats.ages().keys() - self._heartbeats.silent())
+            ):
+                run = partial(self.client._run, held_part.drop, name, workers=there, on_error="ignore")
+                self.client.sync(run, callback_timeout=DROP_SECONDS)
 
     def _load(self, number: int) -> list[LoadReport]:
         """Let workers read their blocks of a set of rows."""
@@ -168,9 +204,9 @@ class Team:
         return self._read(number)
 
     def _read(self, number: int) -> list[LoadReport]:
-        """Let workers hold blocks; any may read them, for a task that only a lost worker may do is never done."""
+        """Let workers hold blocks; any of them may read them, for a task that only a lost one may do is never done."""
         shares = np.array_split(np.arange(len(self.sources[number].blocks)), len(self._workers))
-        blocks = self.client.compute(list(self.sources[number].blocks))
+        blocks = self.client.compute(list(self.sources[number].blocks), workers=self._workers)
         futures = []
         for place, (worker, own) in enumerate(zip(self._workers, shares, strict=True)):
             known = (self._name, place, _host(worker)) if number == 0 else (self._name, place, number - 1)
@@ -181,10 +217,10 @@ class Team:
     def _begin(self, reports: Sequence[LoadReport]) -> BeginReport:
         """Let the workers that have training rows meet and make ready."""
         token, endpoints = secrets.token_bytes(TOKEN_BYTES), [one.endpoint for one in reports]
-        known = self.client.scheduler_info()["workers"]
+        known = self._heartbeats.threads()
         if not known.keys() >= set(self._workers):
             raise WorkerLost("a worker has gone before the first round")
-        threads = [int(known[self._workers[place]]["nthreads"]) for place in self._ranks]
+        threads = [known[self._workers[place]] for place in self._ranks]
         calls = [
             (place, rank, endpoints, token, self.ranker, self.init_model, threads[rank])
             for rank, place in enumerate(self._ranks)
@@ -193,25 +229,22 @@ class Team:
         reasons = [one.flat_reason for one in found]
         return found[0]._replace(flat_reason=reasons[0] if None not in reasons else None)
 
-    def _holders(self, reports: Sequence[Sequence[LoadReport]]) -> list[int]:
-        """Return the places that hold rows of any set."""
-        return [place for place in range(len(self._workers)) if any(of_set[place].n_rows for of_set in reports)]
-
     def _ask(self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> list[Any]:
         """Call a function on workers, all at once; each call begins with the worker's place."""
-        return self._wait(
-            [self._submit(function, self._workers[call[0]], self._name, *call) for call in calls]
-        )  # fmt: skip
+        return self._wait(self._asked(function, calls))
 
-    def _submit(self, function: Callable[..., Any], worker: str, *arguments: Any) -> Any:
+    def _asked(self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]], priority: int = 0) -> list[Any]:
+        """Submit such calls; of those that a worker has not begun, it does the ones of higher priority first."""
+        return [self._submit(function, self._workers[call[0]], self._name, *call, priority=priority) for call in calls]
+
+    def _submit(self, function: Callable[..., Any], worker: str, *arguments: Any, priority: int = 0) -> Any:
         """Submit a task to one worker and no other."""
         key = f"podium_{function.__name__}-{secrets.token_hex(8)}"
-        return self.client.submit(
-            function, *arguments, key=key, workers=[worker], allow_other_workers=False, pure=False
-        )  # fmt: skip
+        options = {"workers": [worker], "allow_other_workers": False, "pure": False, "priority": priority}
+        return self.client.submit(function, *arguments, key=key, **options)
 
-    def _wait(self, futures: Sequence[Any]) -> list[Any]:
-        """Return the results of tasks that run together; leave where one fails or its worker goes."""
+    def _wait(self, futures: Sequence[Any], n_results: int | None = None) -> list[Any]:
+        """Return the results of tasks that run together, or of the first; leave where one fails or its worker goes."""
         pending = set(futures)
         while pending:
             pending = {one for one in pending if one.status == "pending"}
@@ -220,7 +253,7 @@ class Team:
                 raise _failure(list(self._errors(futures)))
             if pending:
                 self._pause(pending)
-        return [self._result(one) for one in futures]
+        return [self._result(one) for one in futures[:n_results]]
 
     def _result(self, future: Any) -> Any:
         """Return the result of a task that has ended; it is lost with its worker, and would be waited for for ever."""
@@ -244,10 +277,10 @@ class Team:
             self._check_workers()
 
     def _check_workers(self) -> None:
-        """Raise where a worker of the team has gone."""
-        gone = set(self._workers) - set(self._alive())
-        if gone:
-            raise WorkerLost(f"worker {min(gone)} has gone")
+        """Raise where a worker of the team has gone, or is silent."""
+        there = self._heartbeats.ages().keys() - self._heartbeats.silent()
+        if gone := set(self._workers) - there:
+            raise WorkerLost(f"worker {min(gone)} has gone or is silent")
 
     def _errors(self, futures: Sequence[Any]) -> Iterator[BaseException]:
         """Yield the errors of tasks, after a moment in which the others end too: the first is not always the cause."""
@@ -260,25 +293,44 @@ class Team:
             elif one.status != "finished":
                 yield WorkerLost(f"a task was {one.status}")
 
-    def _alive(self) -> list[str]:
-        """Return the addresses of the workers that the scheduler knows."""
-        return sorted(self.client.scheduler_info()["workers"])
-
-    def _answering(self) -> list[str]:
-        """Return the workers that answer, after a while in which new ones may come where there are none."""
-        end = time.monotonic() + (NEW_WORKER_SECONDS if self.rounds else 0.0)
+    def _present(self) -> list[str]:
+        """Return the workers that there are; after a loss those that are heard of, where none is, after a while."""
+        end = time.monotonic() + (NEW_WORKER_SECONDS if self.n_losses else 0.0)
         while True:
-            alive = self._alive()
-            asked = {worker: self._submit(int, worker) for worker in alive}
-            until = time.monotonic() + PING_SECONDS
-            while time.monotonic() < until and any(one.status == "pending" for one in asked.values()):
-                time.sleep(0.01)
-            found = [worker for worker, one in asked.items() if one.status == "finished"]
+            found = self._heartbeats.heard(HEARD_SECONDS) if self.n_losses else sorted(self._heartbeats.ages())
             if found:
                 return found
             if time.monotonic() > end:
                 raise PodiumError("The client has no workers; start some, such as by dask.distributed.LocalCluster.")
             time.sleep(POLL_SECONDS)
+
+
+class StartClock:
+    """How long a start of the workers and a round take, and when to look for newcomers."""
+
+    def __init__(self) -> None:
+        self._started = self._begun = self._looked = time.monotonic()
+        self._n_before = 0
+
+    def start(self) -> None:
+        """Note that workers start."""
+        self._started = time.monotonic()
+
+    def begin(self, n_rounds: int) -> None:
+        """Note that they are ready, after so many rounds."""
+        self._begun = self._looked = time.monotonic()
+        self._n_before = n_rounds
+
+    def is_due(self) -> bool:
+        """Say, once in a while, that it is time to look for newcomers."""
+        due = time.monotonic() - self._looked > NEWCOMER_SECONDS
+        self._looked = time.monotonic() if due else self._looked
+        return due
+
+    def repays(self, saved: float, n_rounds: int, n_estimators: int) -> bool:
+        """Say whether to save such a share of the rounds that are left is worth a start."""
+        a_round = (time.monotonic() - self._begun) / max(n_rounds - self._n_before, 1)
+        return saved * a_round * (n_estimators - n_rounds) > self._begun - self._started
 
 
 def _host(worker: str) -> str:
@@ -305,26 +357,3 @@ def _failure(errors: Sequence[BaseException]) -> BaseException:
             if isinstance(error, kind) and not isinstance(error, lost):
                 return error
     return WorkerLost(str(errors[0]) if errors else "a task was cancelled")
-
-
-def _check_reports(reports: Sequence[LoadReport]) -> None:
-    """Refuse workers that would compute different bits, and columns that differ."""
-    for one in reports[1:]:
-        if one.machine != reports[0].machine:
-            raise PodiumError(
-                f"All workers must have the same libraries and kind of processor; one has {reports[0].machine}, "
-                f"another {one.machine}."
-            )
-    shapes = [(one.n_features, one.names, one.dtype, min(one.ids_of_blocks)) for one in reports if one.n_rows]
-    for shape in shapes[1:]:
-        if shape[:3] != shapes[0][:3]:
-            raise PodiumError(
-                f"All parts must have the same columns; part {shapes[0][3]} has {_text(shapes[0])}, part {shape[3]} "
-                f"has {_text(shape)}."
-            )
-
-
-def _text(shape: tuple[int, tuple[str, ...] | None, str, int]) -> str:
-    """Say which columns a part has."""
-    names = "" if shape[1] is None else f" ({', '.join(shape[1][:5])}, …)"
-    return f"{shape[0]} columns of {shape[2]}{names}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from typing import Generic, TypeVar
 
@@ -12,7 +11,7 @@ from podium._exact import rounded
 from podium._validation import Array
 from podium.boosting import Stop
 from podium.data import Queries, RankingData
-from podium.distributed.held_boosting import DaskRanker, DaskRound
+from podium.distributed.held_boosting import DaskRanker
 from podium.distributed.held_part import BeginReport
 from podium.distributed.team import Team
 from podium.pairs import Round
@@ -28,8 +27,7 @@ def learn(ranker: DaskRanker, team: Team, begun: BeginReport, init_model: InitMo
     """Go through the rounds on the driver, and keep what was learned."""
     data = RemoteData.of(team, begun)
     measures = ranker._evaluation_sets([], 1)[1]
-    names = [measure.name for measure in measures]
-    sets = [TeamEvaluation(team, number, names) for number in range(len(team.sources) - 1)]
+    sets = [TeamEvaluation(team, number) for number in range(len(team.sources) - 1)]
     if isinstance(ranker, RankBoost):
         pair_rounds, why = TeamBoosting[Round](team), partial(why_no_ranking, None)
         ranker._boost(pair_rounds, sets, measures, ranker._rounds_before(init_model), data, why)
@@ -64,21 +62,18 @@ class TeamBoosting(Generic[AnyRound]):
 class TeamEvaluation:
     """An evaluation set on the workers of a cluster."""
 
-    def __init__(self, team: Team, number: int, names: Sequence[str]) -> None:
-        self.team, self.number, self.names, self.name = team, number, names, f"validation_{number}"
+    def __init__(self, team: Team, number: int) -> None:
+        self.team, self.number, self.name = team, number, f"validation_{number}"
 
-    def add(self, round_: DaskRound) -> dict[str, float]:
+    def add(self, round_: object) -> dict[str, float]:
         """Return the mean of each measure over all queries, from exact sums, after a round that the team has taken."""
-        found = self.team.measure(self.number, self.names)
-        return {name: _mean([one[name] for one in found]) for name in self.names}
+        return dict(zip(self.team.measures, map(_mean, self.team.measure(self.number)), strict=True))
 
 
-def _mean(digits: Sequence[tuple[Array, Array]]) -> float:
+def _mean(digits: Array) -> float:
     """Return Σ value · weight over Σ weight, NaN where nothing weighs."""
-    if not digits:
-        return float("nan")
-    total, weight = rounded(np.sum(np.array(digits), axis=0)).tolist()
-    return total / weight if weight > 0 else float("nan")
+    total, weight = rounded(digits).tolist()
+    return float(total / weight) if weight > 0 else float("nan")
 
 
 class RemoteData(RankingData):

@@ -23,15 +23,15 @@ Tasks of a division, in this order (`_next_task`): PARTITION the rows of the lea
 the gradients of the smaller child, by chunks; SEARCH the best splits of both children, by ranges of features. When no
 leaf is left to divide: VALUES, by leaves.
 
-Where several parts grow a tree together, each on its rows, SEARCH is three: FILL the histograms of the smaller child,
-after which all leave to add them up; SEARCH the features that are this part's to search, after which all leave to
-choose the best. Every part then has the same tree, and counts of rows are those of all parts.
+Where several parts grow a tree together, each on its rows, they divide a batch of leaves (see `shared_growth`) before
+they exchange anything: of each leaf PARTITION, GATHER and FILL the histograms of the smaller child, after which all
+leave to add them up; then SEARCH, by leaves of the batch, the features that are this part's to search, after which all
+leave to choose the best. Every part then has the same tree, and counts of rows are those of all parts.
 
 Items allocate nothing: scratch is allocated before the first one. Should a helper fail even so, its item is never done;
 whoever calls it then sets over, and all leave.
 
-To add a limit on leaves see `_may_divide`, on splits `split._allowed_cuts`, on the values of leaves `LEAF` (lowest,
-highest), `Growing.finish`, `split.fill_child_bounds` and `split._bounded_gain`.
+To add a limit on leaves see `_may_divide`, on splits `split._allowed_cuts`, on values `split.fill_child_bounds`.
 
 Calls are few levels deep on purpose: what a kernel calls is compiled again with it.
 """
@@ -51,13 +51,13 @@ from podium._compiled import (
 from podium._exact import add_rows
 from podium._validation import Array
 from podium.trees.growth_state import (
-    CHOSEN,
     FILL,
     FILLED,
     FULL,
     GATHER,
     GROWN,
     NOTHING,
+    ORDERED,
     PARTITION,
     SEARCH,
     SEARCHED,
@@ -197,16 +197,22 @@ def _fill_and_search(
 ) -> None:
     """Do one range of features: one part alone does all with SEARCH; of several, each does 1 with FILL, 2 and 3 later.
 
+    With SEARCH, an item is then one leaf of the batch.
+
     1. Fill the histograms of the smaller child.
     2. Take them from the larger child's, which are still those of their parent.
     3. Search both for splits better than the best that this thread has found in lower features.
     """
     task, alone = shared.task, shared.growth.together == 0
-    rows = buffers.rows[task.start : task.stop]
-    searches, n_children = task.kind == SEARCH, 1 if task.larger < 0 else 2
-    part = data.searched[item] if searches else data.ranges[item]
-    smaller = buffers.histograms[leaves[task.smaller].histogram]
-    larger = buffers.histograms[leaves[max(task.larger, 0)].histogram]
+    rows, searches = buffers.rows[task.start : task.stop], task.kind == SEARCH
+    of_batch, at_smaller, at_larger = searches and not alone, task.smaller, task.larger
+    part = data.searched[0] if of_batch else data.ranges[item]
+    if of_batch:
+        at_smaller, at_larger = shared.batch[item].smaller, shared.batch[item].larger
+        scratch.gains[0] = scratch.gains[1] = -1.0
+    n_children = 0 if at_smaller < 0 else 1 if at_larger < 0 else 2
+    smaller = buffers.histograms[leaves[max(at_smaller, 0)].histogram]
+    larger = buffers.histograms[leaves[max(at_larger, 0)].histogram]
     for plane in range(len(data.planes)):
         if alone or not searches:
             fill_histograms(  # 1
@@ -216,7 +222,7 @@ def _fill_and_search(
         if n_children == 2 and searches:
             subtract_histograms(smaller[plane], data.used, part.word_start, part.word_stop, larger[plane])  # 2
     for child in range(n_children if searches else 0):  # 3
-        leaf, split = leaves[task.smaller if child == 0 else task.larger], shared.found[item, child]
+        leaf, split = leaves[at_smaller if child == 0 else at_larger], shared.found[item, child]
         split.gain, split.feature = scratch.gains[child], -1
         if leaf.count >= shared.growth.min_rows:
             search_splits(
@@ -239,30 +245,40 @@ def _next_task(
     5. If none of these has laid out a task: the next leaf; at the end the leaves' sums, after which all is grown.
     """
     task, growth, n_chunks = shared.task, shared.growth, len(shared.n_left)
-    n_items, leaves_now = 0, growth.together != 0 and (task.kind == FILL or task.kind == SEARCH)
+    n_items, together = 0, growth.together != 0
+    leaves_now = together and task.kind == SEARCH
     if task.kind == NOTHING and growth.n_leaves == 0:
         n_items = _plant_root(len(rows), n_chunks, task, growth, tree.leaves, tree.best)  # 1
+        _note_children(n_items, shared)
     elif task.kind == PARTITION:
         join_chunks(shared.n_left, task, rows, spare_rows)  # 2
-        n_items = _divide_leaf(context, n_chunks, task, growth, tree.leaves, tree.best, tree.splits)
-    elif task.kind == GATHER and growth.together != 0:
+        n_items = _divide_leaf(context, n_chunks, task, growth, tree)
+        _note_children(n_items, shared)
+    elif task.kind == GATHER and together:
         task.kind, n_items = FILL, len(data_ranges)  # 3
     elif task.kind == GATHER or task.kind == SUMMED:
-        task.kind, n_items = SEARCH, len(shared.found)
+        task.kind, n_items = SEARCH, growth.n_batch if together else len(shared.found)
     elif leaves_now:
-        growth.end = FILLED if task.kind == FILL else SEARCHED
-        task.kind = SUMMED if task.kind == FILL else CHOSEN
+        task.kind, growth.end = NOTHING, SEARCHED
     elif task.kind == SEARCH:
         _take_best(shared.found, np.int64(0), task.smaller, tree.best)  # 4
         if task.larger >= 0:
             _take_best(shared.found, np.int64(1), task.larger, tree.best)
     if n_items == 0 and task.kind != VALUES and not leaves_now:
-        n_items = _next_leaf(n_chunks, task, growth, tree, shared.goes_left)  # 5
+        n_items = _next_leaf(n_chunks, task, growth, tree, shared.batch, shared.goes_left)  # 5
     elif n_items == 0 and not leaves_now:
         growth.end = GROWN
     task.n_items = n_items
     task.number += 1
     return int(n_items)
+
+
+@linked_part
+def _note_children(n_items: int, shared: Shared) -> None:
+    """Write which leaves of the batch's last division are to be searched; where one part grows alone, nothing."""
+    if shared.growth.together != 0:
+        own = shared.batch[shared.growth.n_begun - 1]
+        own.smaller, own.larger = (shared.task.smaller, shared.task.larger) if n_items > 0 else (-1, -1)
 
 
 @linked_part
@@ -287,20 +303,21 @@ def _lay_out_search(smaller: int, larger: int, n_chunks: int, task: Record, grow
 
 
 @linked_part
-def _next_leaf(n_chunks: int, task: Record, growth: Record, tree: GrowingTree, goes_left_out: Array) -> int:
+def _next_leaf(
+    n_chunks: int, task: Record, growth: Record, tree: GrowingTree, batch: Records, goes_left_out: Array
+) -> int:
     """Lay out the partition of the leaf of the largest gain; if none is left, the values; 0 if it must end here."""
-    chosen, largest = -1, 0.0
-    for place in range(growth.n_leaves if growth.n_leaves < growth.max_leaves else 0):
-        if tree.best[place].gain > largest:
-            chosen, largest = place, tree.best[place].gain
+    together = growth.together != 0
+    chosen = _next_of_batch(task, growth, batch) if together else _best_leaf(growth, tree.best)
     leaf, split = tree.leaves[max(chosen, 0)], tree.best[max(chosen, 0)]
-    full = chosen >= 0 and growth.n_leaves >= growth.n_histograms and _may_divide(growth, leaf.depth)
-    if full or growth.steps_left == 0:
-        task.kind, growth.end = NOTHING, FULL if full else STOPPED
-        return 0
+    if not together:
+        full = chosen >= 0 and growth.n_leaves >= growth.n_histograms and _may_divide(growth, leaf.depth)
+        if full or growth.steps_left == 0:
+            task.kind, growth.end = NOTHING, FULL if full else STOPPED
+            return 0
     if chosen < 0:
-        task.kind = VALUES
-        return int(growth.n_leaves)
+        task.kind = SUMMED if together and growth.end == FILLED else VALUES
+        return int(growth.n_leaves) if task.kind == VALUES else 0
     growth.steps_left -= 1
     growth.divided = chosen
     task.kind, task.feature, task.start, task.stop = PARTITION, split.feature, leaf.start, leaf.stop
@@ -312,15 +329,33 @@ def _next_leaf(n_chunks: int, task: Record, growth: Record, tree: GrowingTree, g
 
 
 @linked_part
+def _best_leaf(growth: Record, best: Records) -> int:
+    """Return the leaf of the largest gain, the first of equals; -1 where none may be divided."""
+    chosen, largest = -1, 0.0
+    for place in range(growth.n_leaves if growth.n_leaves < growth.max_leaves else 0):
+        if best[place].gain > largest:
+            chosen, largest = place, best[place].gain
+    return chosen
+
+
+@linked_part
+def _next_of_batch(task: Record, growth: Record, batch: Records) -> int:
+    """Return the next leaf of the batch; -1 at its end, when histograms are to be summed up, or the tree is done."""
+    growth.end = STOPPED if task.kind == ORDERED else FILLED
+    if task.kind == ORDERED or growth.n_begun == growth.n_batch:
+        return -1
+    growth.n_begun += 1
+    return int(batch[growth.n_begun - 1].leaf)
+
+
+@linked_part
 def _may_divide(growth: Record, depth: int) -> bool:
     """Say whether the children of a leaf of such a depth may be divided."""
     return bool(growth.n_leaves + 1 < growth.max_leaves and depth + 1 < growth.max_depth)
 
 
 @linked_part
-def _divide_leaf(
-    context: SplitContext, n_chunks: int, task: Record, growth: Record, leaves: Records, best: Records, splits: Records
-) -> int:
+def _divide_leaf(context: SplitContext, n_chunks: int, task: Record, growth: Record, tree: GrowingTree) -> int:
     """Put the children of a parted leaf into the tree and lay out their search, if they may be divided.
 
     1. The split is made: it hangs where the leaf hung.
@@ -328,7 +363,9 @@ def _divide_leaf(
     3. Both have the leaf's bounds, parted where the feature is constrained.
     4. The larger child keeps the place of its parent's histograms; the smaller one gets another.
     """
+    leaves, best, splits = tree.leaves, tree.best, tree.splits
     place, number = growth.divided, growth.n_leaves - 1
+    tree.divided[number] = leaves[place]
     left, right, made = leaves[place], leaves[growth.n_leaves], splits[number]
     may_divide = _may_divide(growth, left.depth)
     splits[number] = best[place]  # 1

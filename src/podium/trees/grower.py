@@ -18,13 +18,12 @@ from podium.trees.category_split import WORDS_PER_SET, CategorySplits
 from podium.trees.category_walk import tables_of
 from podium.trees.division import help_leader, lead
 from podium.trees.growth_state import (
-    FILLED,
+    DIVISION,
     FULL,
     GROWN,
     GROWTH,
     LEAF,
     RANGE,
-    SEARCHED,
     STOPPED,
     TASK,
     WORK,
@@ -36,6 +35,7 @@ from podium.trees.growth_state import (
 from podium.trees.histogram import BINS, FEATURES_PER_WORD, WORDS_PER_LINE, Packed, as_lines, pack_gradients
 from podium.trees.leaf_values import newton_values
 from podium.trees.regression_tree import RegressionTree
+from podium.trees.shared_growth import SharedGrowth, nodes_at_most
 from podium.trees.split import COLUMN, SPLIT, UNCONSTRAINED, Limits, Record, Records, Split, SplitContext
 
 SHARED_CELLS = 100_000
@@ -116,6 +116,7 @@ class TreeGrower:
         self.n_words = -(-bins.cuts.n_features // FEATURES_PER_WORD)
         self.max_depth = max_leaves if max_depth is None else max_depth
         self.columns = self._columns()
+        self.n_rows, self.least_gain = exchange.count(bins.n_rows), np.inf
         self._spare_rows = np.empty(bins.n_rows, np.uint32)
         self._values = np.empty((0, bins.n_rows), np.int64)
         self._histograms = np.empty((0, 1, self.n_words, FEATURES_PER_WORD, BINS), np.int64)
@@ -161,7 +162,9 @@ class TreeGrower:
         )
         growing = Growing(self, packed, own, used, gradient, curvature)
         growing.run()  # 2, 3
-        return growing.finish()
+        grown = growing.finish()
+        self.least_gain = float(grown.tree.gain.min(initial=np.inf))
+        return grown
 
     def buffers(self, rows: Array, n_planes: int, n_histograms: int) -> Buffers:
         """Return buffers for so many planes and the histograms of so many leaves; what stands in them stays."""
@@ -201,7 +204,8 @@ class Growing:
         ranges = self._ranges(used, numeric)
         self.shares = even_ranges(grower.n_words, grower.exchange.size)
         searched = ranges if grower.exchange.size == 1 else self._own_range(numeric)
-        bins, n = grower.bins, grower.max_leaves
+        bins, together = grower.bins, grower.exchange.size > 1
+        n = nodes_at_most(grower.max_leaves) if together else grower.max_leaves
         self.data = TreeData(
             bins.codes, grower.words, packed.planes, gradient, curvature, used, ranges, searched,
             numeric.astype(np.int64),
@@ -210,15 +214,17 @@ class Growing:
         self.work, self.growth = _record(WORK), _record(GROWTH)
         self.growth.max_leaves, self.growth.max_depth = grower.max_leaves, grower.max_depth
         self.growth.min_rows = max(2, 2 * grower.limits.min_child_samples)
-        self.growth.min_shared_rows, self.growth.together = SHARED_ROWS, grower.exchange.size > 1
+        self.growth.min_shared_rows, self.growth.together = SHARED_ROWS, together
         self.growth.n_rows = grower.exchange.count(len(rows))
         self.shared = Shared(
             self.work, _record(TASK), self.growth, np.empty(BINS, np.bool_), np.empty(n_chunks, np.int64),
-            np.recarray((len(searched), 2), SPLIT),
+            np.recarray((n if together else len(searched), 2), SPLIT), np.recarray(n if together else 0, DIVISION),
         )  # fmt: skip
         tables = np.empty((1 if grower.categories is None else n, BINS), np.bool_)
         sums = np.zeros((n, 2, DIGITS), np.int64)
-        self.tree = GrowingTree(np.recarray(n, LEAF), np.recarray(n, SPLIT), tables, np.recarray(n, SPLIT), sums)
+        self.tree = GrowingTree(
+            np.recarray(n, LEAF), np.recarray(n, SPLIT), tables, np.recarray(n, SPLIT), np.recarray(n, LEAF), sums
+        )
         self.sets: dict[int, Array] = {}
         self.split_sets: list[Array] = []
 
@@ -249,7 +255,11 @@ class Growing:
 
     def run(self) -> None:
         """Divide leaves until the tree is grown; after each division look for sets of categories, if there are any."""
-        growth, categories = self.growth, self.grower.categories
+        growth, categories, grower = self.growth, self.grower.categories, self.grower
+        if grower.exchange.size > 1:
+            known = grower.exchange, self.shared, self.tree, self.shares, grower.least_gain
+            SharedGrowth(*known, self._lead).run()
+            return
         growth.n_histograms, growth.end = min(self.grower.max_leaves, FIRST_HISTOGRAMS), STOPPED
         while growth.end != GROWN:
             before = growth.n_leaves
@@ -257,15 +267,11 @@ class Growing:
             self._lead()
             if growth.end == FULL:
                 growth.n_histograms = min(2 * growth.n_histograms, self.grower.max_leaves)
-            elif growth.end == FILLED:
-                self._sum_histograms()
-            elif growth.end == SEARCHED:
-                self._choose_splits()
             if categories is not None and growth.n_leaves > before:
                 self._search_categories(categories)
 
-    def _lead(self) -> None:
-        """Let one thread lead and the others help it."""
+    def _lead(self) -> Array:
+        """Let one thread lead and the others help it; return the histograms."""
         buffers = self.grower.buffers(self.rows, len(self.packed.planes), self.growth.n_histograms)
         known = self.data, self.context, buffers, self.shared, self.tree
         self.work.remaining = self.work.done = self.work.over = 0
@@ -273,21 +279,7 @@ class Growing:
             partial(lead, *known, self.n_helpers), partial(_help_or_end, self.work, *known), self.n_helpers,
             self.grower.n_threads, partial(setattr, self.work, "over", 1),
         )  # fmt: skip
-
-    def _sum_histograms(self) -> None:
-        """Add up, over all parts, the smaller child's histograms of the features that are searched here."""
-        exchange = self.grower.exchange
-        smaller = self.grower._histograms[self.tree.leaves[self.shared.task.smaller].histogram]
-        summed = exchange.scatter_sum([smaller[:, start:stop] for start, stop in self.shares])
-        smaller[:, slice(*self.shares[exchange.rank])] = summed
-
-    def _choose_splits(self) -> None:
-        """Keep the best of the splits that all parts have found, of equals that of the first features."""
-        found = self.grower.exchange.gather(np.ascontiguousarray(self.shared.found[0]).view(np.uint8))
-        for splits in found.view(SPLIT):
-            for child, place in enumerate((self.shared.task.smaller, self.shared.task.larger)):
-                if place >= 0 and splits[child]["feature"] >= 0 and splits[child]["gain"] > self.tree.best[place].gain:
-                    self.tree.best[place] = splits[child]
+        return buffers.histograms
 
     def _search_categories(self, categories: CategorySplits) -> None:
         """Replace the best splits of the newest leaves by better ones of categorical features."""

@@ -14,8 +14,9 @@ from podium._compiled import ROW, SCORE
 from podium._validation import Array
 from podium.trees.split import Record, Records
 
-NOTHING, PARTITION, GATHER, FILL, SUMMED, SEARCH, CHOSEN, VALUES = range(8)
-"""Kinds of tasks; SUMMED and CHOSEN say that what was filled, or found, has been exchanged with other parts."""
+NOTHING, PARTITION, GATHER, FILL, SUMMED, SEARCH, ORDERED, VALUES = range(8)
+"""Kinds of tasks; SUMMED says that what was filled has been exchanged with other parts, ORDERED that the leaves are
+those of the tree."""
 GROWN, STOPPED, FULL, FILLED, SEARCHED = range(5)
 """How a growth ends, at last or for now: no leaf is left to divide, as many steps as allowed are done, more histograms
 are needed; and, where parts grow a tree together, histograms are to be summed up, or the best splits to be chosen."""
@@ -30,11 +31,14 @@ leaves that are searched, the larger one -1 for the root."""
 GROWTH = np.dtype(
     [(name, ROW) for name in ("n_leaves", "divided", "steps_left", "end", "n_histograms")]
     + [(name, ROW) for name in ("max_leaves", "max_depth", "min_rows", "min_shared_rows")]
-    + [(name, ROW) for name in ("n_rows", "together")]
+    + [(name, ROW) for name in ("n_rows", "together", "n_batch", "n_begun")]
 )
 """The tree so far: its leaves, the leaf that was divided last, how many steps are left, how the growth has ended, and
 leaves that there are histograms for. Then its limits: leaves, depth, rows that a leaf must have to be searched, rows
-from which threads share what is done row by row; rows of the root in all parts, and whether there are several parts."""
+from which threads share what is done row by row; rows of the root in all parts, and whether there are several parts; if
+so, the leaves of the batch that is divided before parts exchange anything, and how many of them are begun."""
+DIVISION = np.dtype([(name, ROW) for name in ("leaf", "smaller", "larger")])
+"""A leaf of a batch, and its children if they are to be searched, else -1; the root has itself, and no larger one."""
 LEAF = np.dtype(
     [(name, ROW) for name in ("start", "stop", "first", "count", "histogram", "depth", "parent", "on_left")]
     + [(name, SCORE) for name in ("lowest", "highest")]
@@ -108,8 +112,10 @@ class Shared(NamedTuple):
         Which codes of the feature to part by go left.
     n_left : int64[n_chunks]
         Rows of each chunk that go left.
-    found : SPLIT[n_ranges, 2]
-        Best splits of each range that is searched, of the smaller and the larger child.
+    found : SPLIT[n_ranges or max_leaves, 2]
+        Best splits of each range that is searched, or of each leaf of a batch, of the smaller and the larger child.
+    batch : DIVISION[max_leaves]
+        Leaves that several parts divide before they exchange anything.
     """
 
     work: Record
@@ -118,6 +124,7 @@ class Shared(NamedTuple):
     goes_left: Array
     n_left: Array
     found: Records
+    batch: Records
 
 
 class GrowingTree(NamedTuple):
@@ -132,6 +139,8 @@ class GrowingTree(NamedTuple):
         Which codes go left where the best split is by a set.
     splits : SPLIT[max_leaves]
         Splits that were made.
+    divided : LEAF[max_leaves]
+        Leaves that they have divided, as they were.
     sums : int64[max_leaves, 2, DIGITS]
         Exact sums of the gradients and of the curvatures of each leaf.
     """
@@ -140,6 +149,7 @@ class GrowingTree(NamedTuple):
     best: Records
     tables: Array
     splits: Records
+    divided: Records
     sums: Array
 
 

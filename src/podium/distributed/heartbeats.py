@@ -1,0 +1,72 @@
+"""Which workers a cluster has and when each was last heard of: a stopped process is listed for minutes."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from podium._validation import PodiumError
+
+ANSWER_SECONDS = 60.0
+"""How long the scheduler may take to answer."""
+SILENCE_SECONDS = 20.0
+"""How long a worker may be silent; it says that it is there once or twice a second, also while it computes."""
+HEARTBEATS_PER_SILENCE = 10
+"""Heartbeats that a worker of a large cluster, which has fewer of them, may miss."""
+
+
+class Heartbeats:
+    """The workers that the scheduler of a client knows, and how long each has been silent.
+
+    Ages are taken by the clock of this process, from when a heartbeat was first seen: clocks of machines differ.
+    """
+
+    def __init__(self, client: Any) -> None:
+        self.client = client
+        self._seen: dict[str, tuple[float, float]] = {}
+
+    def threads(self) -> dict[str, int]:
+        """Return the threads of each worker, by its address."""
+        return {worker: int(known["nthreads"]) for worker, known in self._workers().items()}
+
+    def ages(self) -> dict[str, float]:
+        """Return the seconds since each worker was last heard of, by its address."""
+        now, before = time.monotonic(), self._seen
+        beats = {worker: float(known["last_seen"]) for worker, known in self._workers().items()}
+        self._seen = {
+            worker: before[worker] if worker in before and before[worker][0] == beat else (beat, now)
+            for worker, beat in beats.items()
+        }
+        return {worker: now - at for worker, (_, at) in self._seen.items()}
+
+    def silence(self) -> float:
+        """Return after how many seconds a worker is given up."""
+        from distributed.scheduler import heartbeat_interval
+
+        return max(SILENCE_SECONDS, HEARTBEATS_PER_SILENCE * float(heartbeat_interval(len(self._seen))))
+
+    def silent(self) -> set[str]:
+        """Return the workers that are given up though the scheduler knows them."""
+        return {worker for worker, age in self.ages().items() if age > self.silence()}
+
+    def heard(self, seconds: float) -> list[str]:
+        """Return the workers that are heard of within some seconds from now, as soon as all but silent ones are."""
+        end, silent, before = time.monotonic() + seconds, self.silent(), dict(self._seen)
+        while True:
+            known = self.ages()
+            found = {worker for worker in known if self._seen[worker] != before.get(worker)}
+            if known.keys() <= found | silent or time.monotonic() > end:
+                return sorted(found)
+            time.sleep(0.05)
+
+    def _workers(self) -> dict[str, Any]:
+        """Ask the scheduler for its workers; it may be lost."""
+        try:
+            found = self.client.sync(self.client.scheduler.identity, n_workers=-1, callback_timeout=ANSWER_SECONDS)
+        except Exception as error:
+            raise PodiumError(
+                "The scheduler of the cluster does not answer, so that the fit has ended; with a checkpoint, a new fit "
+                "on another cluster goes on from it."
+            ) from error
+        workers: dict[str, Any] = found["workers"]
+        return workers

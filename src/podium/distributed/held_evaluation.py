@@ -1,0 +1,71 @@
+"""The rows of evaluation sets that a worker holds, and what is measured of them after each round."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from podium._exact import DIGITS, digits_of
+from podium._exchange import Exchange
+from podium._validation import Array
+from podium.boosting import ScoredRound, StagedScores
+from podium.data import RankingData
+from podium.measures import measure_many, parse_measure
+from podium.rankers.score_start import Start
+
+
+@dataclass(eq=False)
+class HeldEvaluation:
+    """The part of an evaluation set that a worker holds.
+
+    Attributes
+    ----------
+    data : RankingData
+    staged : StagedScores, optional
+        Scores of its rows; none before the first round.
+    n_rounds : int
+        Rounds that are in the scores.
+    """
+
+    data: RankingData
+    staged: StagedScores | None = None
+    n_rounds: int = 0
+
+    def add(self, round_: ScoredRound, start: Start | None) -> None:
+        """Take a round into the scores, which begin with `start`."""
+        if self.staged is None:
+            features = self.data.features
+            self.staged = StagedScores(features, 0.0 if start is None else start.scores(features))
+        self.staged.add(round_)
+        self.n_rounds += 1
+
+    def measured(self, names: Sequence[str]) -> Array:
+        """Return the digits of Σ value · weight and of Σ weight for each measure after the rounds so far.
+
+        int64[n, 2, DIGITS], over the queries that have a value.
+        """
+        queries, labels = self.data.queries, self.data.labels
+        if labels is None or self.staged is None:
+            return np.zeros((len(names), 2, DIGITS), np.int64)
+        measures = [parse_measure(name) for name in names]
+        found = measure_many(measures, labels, self.staged.scores[queries.rows], queries.offsets)
+        return np.array([_weighted_digits(one.values, one.weights) for one in map(found.__getitem__, names)])
+
+
+def measure_together(
+    evals: Mapping[int, HeldEvaluation], n_sets: int, names: Sequence[str], exchange: Exchange
+) -> Array:
+    """Return the digits of all sets over the workers that exchange sums: int64[n_sets, n, 2, DIGITS]."""
+    if n_sets == 0:
+        return np.zeros((0, len(names), 2, DIGITS), np.int64)
+    nothing = np.zeros((len(names), 2, DIGITS), np.int64)
+    own = [evals[number].measured(names) if number in evals else nothing for number in range(n_sets)]
+    return exchange.sum(np.array(own))
+
+
+def _weighted_digits(values: Array, weights: Array) -> tuple[Array, Array]:
+    """Return what `weighted_mean` divides, as digits."""
+    known = ~np.isnan(values)
+    return digits_of(values[known] * weights[known]), digits_of(weights[known])

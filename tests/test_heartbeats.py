@@ -1,0 +1,73 @@
+"""Which workers are heard of, by a scheduler that is made up: ages, silence, and that nothing waits for ever."""
+
+import time
+
+import pytest
+
+from podium import PodiumError
+from podium.distributed import heartbeats
+from podium.distributed.heartbeats import Heartbeats
+from podium.distributed.team import StartClock
+
+
+class MadeScheduler:
+    """A client and its scheduler: beats of workers by address; those of `alive` come at each look."""
+
+    def __init__(self, **beats):
+        self.beats, self.alive, self.scheduler, self.identity = beats, set(beats), self, None
+
+    def sync(self, function, n_workers, callback_timeout):
+        assert function is None
+        assert n_workers == -1
+        assert callback_timeout > 0
+        for worker in self.alive:
+            self.beats[worker] += 1.0
+        return {"workers": {worker: {"last_seen": beat, "nthreads": 3} for worker, beat in self.beats.items()}}
+
+
+def test_a_worker_is_silent_when_its_heartbeat_has_not_changed_for_long(monkeypatch):
+    monkeypatch.setattr(heartbeats, "SILENCE_SECONDS", 0.05)
+    monkeypatch.setattr(heartbeats, "HEARTBEATS_PER_SILENCE", 0)
+    client = MadeScheduler(a=1.0, b=5.0)
+    beats = Heartbeats(client)
+    assert beats.threads() == {"a": 3, "b": 3}
+    assert beats.silent() == set()
+    client.alive = {"a"}
+    beats.ages()
+    time.sleep(0.06)
+    assert beats.silent() == {"b"}
+    client.alive = {"a", "b"}
+    assert beats.silent() == set()
+
+
+def test_workers_that_are_heard_of_are_waited_for_no_longer_than_needed():
+    client = MadeScheduler(a=1.0, b=5.0)
+    beats = Heartbeats(client)
+    start = time.monotonic()
+    assert beats.heard(60.0) == ["a", "b"]
+    client.alive = {"b"}
+    assert beats.heard(0.1) == ["b"]
+    assert time.monotonic() - start < 5.0
+
+
+def test_a_lost_scheduler_is_said_and_how_to_go_on(monkeypatch):
+    client = MadeScheduler(a=1.0)
+    monkeypatch.setattr(client, "sync", lambda *arguments, **options: 1 / 0)
+    with pytest.raises(PodiumError, match=r"scheduler of the cluster does not answer.*checkpoint"):
+        Heartbeats(client).ages()
+
+
+def test_newcomers_are_taken_in_where_that_saves_more_than_a_start_takes(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    clock = StartClock()
+    clock.start()
+    now[0] = 10.0
+    clock.begin(n_rounds=5)
+    now[0] = 14.0
+    assert not clock.is_due()
+    now[0] = 16.0
+    assert clock.is_due()
+    assert not clock.is_due()
+    for saved, n_estimators, repays in ((0.5, 19, True), (0.5, 18, False), (0.0, 10_000, False)):  # two seconds a round
+        assert clock.repays(saved, n_rounds=8, n_estimators=n_estimators) is repays
