@@ -35,7 +35,7 @@ class Source:
         sample_weight: object = None,
         query_weight: object = None,
         name: str = "X",
-        unlabelled: bool = False,
+        needed: Sequence[str] = ("y", "qid"),
     ) -> Source:
         """Take collections apart: Dask arrays, Dask dataframes, or paths of Parquet files.
 
@@ -46,14 +46,14 @@ class Source:
             A string names a column of X, which is then no feature. Weights of queries may be a mapping from ids.
         name : str
             What X is called in messages.
-        unlabelled : bool
-            Whether there may be no labels, since pairs say what should stand above what.
+        needed : sequence of str
+            Which columns must be given.
         """
         columns = {"y": y, "qid": qid, "sample_weight": sample_weight, "query_weight": query_weight}
-        for needed in ("qid",) if unlabelled else ("y", "qid"):
-            if columns[needed] is None:
+        for one in needed:
+            if columns[one] is None:
                 raise PodiumError(
-                    f"{needed} must be given to train on Dask: {'the query' if needed == 'qid' else 'the label'} of "
+                    f"{one} must be given to train on Dask: {'the query' if one == 'qid' else 'the label'} of "
                     f"each row of {name}, or the name of its column."
                 )
         if _is_paths(X):

@@ -13,13 +13,17 @@ from podium._types import PairsLike
 from podium._validation import Array, PodiumError, check_seed
 from podium.distributed.dask_blocks import INSTALL, Source, as_sets
 from podium.distributed.held_boosting import DaskRanker
+from podium.distributed.held_grades import AdaBoostOR, ORStump
 from podium.distributed.team import Team
 from podium.distributed.team_learning import learn
 from podium.rankers.boosted_trees import TreeRanker
 from podium.rankers.estimator import Estimator
+from podium.rankers.rankboost import RankBoost
 from podium.rankers.score_start import InitModel
 
 AnyRanker = TypeVar("AnyRanker", bound=DaskRanker)
+NEEDED_COLUMNS = ("y", "qid")
+"""What rankers of queries learn from; those of grades from the first alone, and pairs may stand for labels."""
 
 
 def fit(
@@ -44,11 +48,12 @@ def fit(
 
     Parameters
     ----------
-    ranker : LambdaMART, MART or RankBoost
+    ranker : LambdaMART, MART, RankBoost or AdaBoostOR
     X : Dask array or dataframe, path or list of paths of Parquet files
         Features; NaN means that a feature is missing.
     y, qid : Dask array or series, or str
-        Label and query of each row; a string names a column of X, which is then no feature.
+        Label and query of each row; a string names a column of X, which is then no feature. AdaBoostOR takes labels
+        that are numbers, and no queries.
     pairs : tuple, list or frame, optional
         For RankBoost: what should stand above what, in memory, as its own fit takes them; rows are numbered through
         all parts of X, in their order. Both rows of a pair must be of one query. Labels may then be left out.
@@ -73,27 +78,30 @@ def fit(
         The one given, fitted.
     """
     _check_ranker(ranker, pairs)
+    if isinstance(ranker, AdaBoostOR) and not (qid is None and query_weight is None and eval_qid is None):
+        raise PodiumError("AdaBoostOR grades rows, which are of no query: leave qid, query_weight and eval_qid out.")
     ranker._check_parameters()
     if not isinstance(query_weight, Mapping | str | None) and not hasattr(query_weight, "to_delayed"):
         raise PodiumError("query_weight must be a Dask collection, the name of a column, or a mapping from ids.")
     if y is None and not (sample_weight is None and query_weight is None):
         raise PodiumError("sample_weight and query_weight weigh labels; with pairs alone give weights to the pairs.")
-    source = Source.of(X, y, qid, sample_weight, query_weight, unlabelled=pairs is not None)
-    evals = _evaluation_sources(eval_set, eval_qid)
+    needed = NEEDED_COLUMNS if not isinstance(ranker, AdaBoostOR) else NEEDED_COLUMNS[:1]
+    source = Source.of(X, y, qid, sample_weight, query_weight, needed=needed if pairs is None else NEEDED_COLUMNS[1:])
+    evals = _evaluation_sources(eval_set, eval_qid, needed)
     ranker._check_boosting(evals, init_model)
     client = _client(client)
     if pairs is not None:
         source = source.with_pairs(pairs, client)
     own = clone(ranker).set_params(checkpoint=None, verbose=0)
-    if isinstance(own, TreeRanker):
+    if not isinstance(own, RankBoost):
         own.set_params(random_state=check_seed(own.random_state))
-    measures = dict.fromkeys(one.name for one in (ranker._evaluation_sets([], 1)[1] if evals else []))
-    team = Team(client, source, evals, own, init_model, regroup, list(measures))
+    measures = ["cost"] if isinstance(ranker, AdaBoostOR) else [one.name for one in ranker._evaluation_sets([], 1)[1]]
+    team = Team(client, source, evals, own, init_model, regroup, list(dict.fromkeys(measures if evals else [])))
     try:
         learn(ranker, team, team.again(lambda: [team.start()])[0], init_model)
     finally:
         team.close()
-    if isinstance(own, TreeRanker):
+    if not isinstance(ranker, RankBoost):
         ranker.seed_ = own.random_state
     return ranker
 
@@ -101,12 +109,18 @@ def fit(
 def _check_ranker(ranker: object, pairs: PairsLike | None) -> None:
     """Refuse rankers, and parameters of theirs, that need all rows in one place."""
     if not isinstance(ranker, DaskRanker):
-        raise PodiumError(f"Only LambdaMART, MART and RankBoost can be trained on Dask; got {type(ranker).__name__}.")
+        raise PodiumError(
+            f"Only LambdaMART, MART, RankBoost and AdaBoostOR can be trained on Dask; got {type(ranker).__name__}."
+        )
+    if pairs is not None and not isinstance(ranker, RankBoost):
+        raise PodiumError(f"pairs can be fitted on Dask by RankBoost alone; got {type(ranker).__name__}.")
     if isinstance(ranker, TreeRanker):
         if ranker.categorical_features not in ("from_dtype", None):
             raise PodiumError("categorical_features cannot be named in a fit on Dask, which takes numbers alone.")
-        if pairs is not None:
-            raise PodiumError(f"pairs can be fitted on Dask by RankBoost alone; got {type(ranker).__name__}.")
+        return
+    if isinstance(ranker, AdaBoostOR):
+        if not (ranker.estimator is None or type(ranker.estimator) is ORStump):
+            raise PodiumError(f"estimator must be an ORStump in a fit on Dask; got {type(ranker.estimator).__name__}.")
         return
     ranker._check_weak()
     needed = {"weak": ranker.weak == "stump", "max_bins": ranker.max_bins is not None}
@@ -154,13 +168,13 @@ def _client(client: Any) -> Any:
         ) from None
 
 
-def _evaluation_sources(eval_set: object, eval_qid: Sequence[object] | None) -> list[Source]:
+def _evaluation_sources(eval_set: object, eval_qid: Sequence[object] | None, needed: Sequence[str]) -> list[Source]:
     """Return the blocks of the evaluation sets."""
     sets = as_sets(eval_set)
     ids = [None] * len(sets) if eval_qid is None else list(eval_qid)
     if len(ids) != len(sets):
         raise PodiumError(f"eval_qid must have one entry per eval_set: {len(sets)} expected, {len(ids)} given.")
     return [
-        Source.of(X, y, qid, name=f"eval_set[{number}]")
+        Source.of(X, y, qid, name=f"eval_set[{number}]", needed=needed)
         for number, ((X, y), qid) in enumerate(zip(sets, ids, strict=True))
     ]

@@ -17,9 +17,10 @@ from podium._validation import Array, PodiumError
 from podium._version import __version__
 from podium.boosting import Stop
 from podium.data import RankingData
-from podium.distributed.held_boosting import DaskBoosting, DaskRanker, DaskRound, make_ready, round_bytes
+from podium.distributed.held_boosting import BeginReport, DaskBoosting, DaskRanker, DaskRound, make_ready, round_bytes
 from podium.distributed.held_evaluation import HeldEvaluation, measure_together
-from podium.distributed.part_table import Block, PartTable, ranking_data, read_blocks
+from podium.distributed.held_grades import GradeStart
+from podium.distributed.part_table import Block, PartTable, read_blocks
 from podium.distributed.socket_exchange import SILENCE_SECONDS, Endpoint, SocketExchange, hang_up, listen
 from podium.rankers.score_start import InitModel, Start
 
@@ -49,18 +50,6 @@ class LoadReport(NamedTuple):
     ids_of_blocks: dict[int, Array]
     endpoint: Endpoint | None
     machine: tuple[str, ...]
-
-
-class BeginReport(NamedTuple):
-    """What all workers together know before the first round."""
-
-    start: float
-    n_rows: int
-    n_queries: int
-    n_pairs: int
-    labels: Array
-    digest: int
-    flat_reason: str | None
 
 
 class StepReport(NamedTuple):
@@ -97,7 +86,7 @@ class HeldPart:
     server: socket | None
     exchange: SocketExchange | None = None
     boosting: DaskBoosting | None = None
-    start: Start | None = None
+    start: Start | GradeStart | None = None
     evals: dict[int, HeldEvaluation] = field(default_factory=dict)
     n_rounds: int = 0
     stop: Stop | None = None
@@ -192,15 +181,8 @@ def begin(
         raise PodiumError("A worker without rows takes no part in a fit.")
     held.exchange = exchange = SocketExchange(held.server, rank, endpoints, token)
     try:
-        data = ranking_data(held.table, exchange)
-        held.boosting, held.start, flat_reason = make_ready(ranker, data, init_model, threads, exchange)
-        labels = np.zeros(0) if data.labels is None else np.unique(data.labels)
-        digest = exchange.sum(np.array([data.queries.place_keys().sum()], np.uint64))
-        return BeginReport(
-            float(held.start.score), exchange.count(len(data.queries.rows)), exchange.count(len(data.queries)),
-            exchange.count(0 if data.pairs is None else len(data.pairs.better)),
-            np.unique(exchange.gather_rows(labels)), int(digest[0]), flat_reason,
-        )  # fmt: skip
+        held.boosting, held.start, report = make_ready(ranker, held.table, init_model, threads, exchange)
+        return report
     except BaseException:
         held.close()
         raise
@@ -258,7 +240,7 @@ def catch_up(name: str, place: int, rounds: Sequence[DaskRound]) -> None:
     held.n_rounds += len(rounds)
 
 
-def start_evaluation(name: str, place: int, start: Start) -> None:
+def start_evaluation(name: str, place: int, start: Start | GradeStart) -> None:
     """Let the scores of evaluation rows begin where those of the training rows do."""
     _held(name, place).start = start
 
@@ -292,3 +274,9 @@ def _boosting(held: HeldPart) -> DaskBoosting:
     if held.boosting is None:
         raise PodiumError("A worker is asked for a round before the fit has begun.")
     return held.boosting
+
+
+def train_costs(name: str, place: int) -> list[float]:
+    """Return the mean cost of the votes on the training rows after each round of AdaBoost.OR."""
+    found: list[float] = _boosting(_held(name, place)).train_costs  # type: ignore[attr-defined]
+    return found

@@ -60,6 +60,8 @@ class PartTable(NamedTuple):
         The different queries of each block.
     row, pairs
         As the blocks have them.
+    whole_labels : bool
+        Whether labels were given as integers.
     """
 
     features: Array
@@ -71,6 +73,7 @@ class PartTable(NamedTuple):
     ids_of_blocks: dict[int, Array]
     row: Array | None
     pairs: PairArrays | None
+    whole_labels: bool
 
 
 def read_blocks(blocks: Sequence[Block]) -> PartTable | None:
@@ -91,6 +94,7 @@ def read_blocks(blocks: Sequence[Block]) -> PartTable | None:
         {number: ids for table in tables for number, ids in table.ids_of_blocks.items()},
         _joined([table.row for table in tables]),
         joined_pairs([table.pairs for table in tables]),
+        all(table.whole_labels for table in tables),
     )
 
 
@@ -109,14 +113,17 @@ def _read_block(block: Block) -> PartTable | None:
         _refuse_unsupported(block.X)
         features, names = check_features(block.X)
         labels = None if block.y is None and block.pairs is not None else check_labels(block.y, n_rows)
-        codes, ids = check_queries(block.qid, None, n_rows)
+        # Rows without queries, those of ordinal rankers, may lie in any part.
+        qid = np.full(n_rows, block.number) if block.qid is None else block.qid
+        codes, ids = check_queries(qid, None, n_rows)
         weight = _weights(block.sample_weight, n_rows, "sample_weight")
         per_query = _query_weights(block.query_weight, ids[codes])
     except PodiumError as error:
         raise PodiumError(f"Part {block.number}: {error}") from None
     return PartTable(
-        np.asarray(features), names, labels, ids[codes], weight, per_query, {block.number: ids}, block.row, block.pairs
-    )
+        np.asarray(features), names, labels, ids[codes], weight, per_query, {block.number: ids}, block.row, block.pairs,
+        np.asarray(block.y).dtype.kind in "iub",
+    )  # fmt: skip
 
 
 def _refuse_unsupported(X: MatrixLike) -> None:

@@ -23,8 +23,9 @@ from podium._validation import Array, PodiumError
 from podium.distributed import held_part
 from podium.distributed.dask_blocks import Source, split_queries
 from podium.distributed.heartbeats import Heartbeats
-from podium.distributed.held_boosting import DaskRanker, DaskRound
-from podium.distributed.held_part import BeginReport, LoadReport, StepReport
+from podium.distributed.held_boosting import BeginReport, DaskRanker, DaskRound
+from podium.distributed.held_grades import AdaBoostOR, GradeStart
+from podium.distributed.held_part import LoadReport, StepReport
 from podium.distributed.load_reports import check_reports
 from podium.distributed.socket_exchange import TOKEN_BYTES
 from podium.rankers.boosted_trees import TreeRanker
@@ -60,7 +61,7 @@ class Team:
         The training rows.
     evals : sequence of Source
         Evaluation sets.
-    ranker : LambdaMART, MART or RankBoost
+    ranker : LambdaMART, MART, RankBoost or AdaBoostOR
         Not fitted; workers get a copy.
     init_model : ranker or None
     regroup : bool
@@ -116,9 +117,17 @@ class Team:
         self._clock.begin(len(self.rounds))
         return begun
 
-    def _start(self, begun: BeginReport) -> Start:
-        """Return what scores begin with."""
-        return Start(None if isinstance(self.init_model, TreeRanker) else self.init_model, begun.start)
+    def _start(self, begun: BeginReport) -> Start | GradeStart:
+        """Return what scores begin with, or what votes need; rounds to go on from are replayed."""
+        if isinstance(self.ranker, AdaBoostOR):
+            return GradeStart(begun.labels, self.ranker.cost)
+        replayed = not isinstance(self.ranker, TreeRanker) or isinstance(self.init_model, TreeRanker)
+        return Start(None if replayed else self.init_model, begun.start)
+
+    def train_costs(self) -> list[float]:
+        """Return the mean training cost after each round of AdaBoost.OR."""
+        found: list[float] = self.again(lambda: self._ask(held_part.train_costs, [(self._ranks[0],)]))[0]
+        return found
 
     def step(self, number: int) -> Any:
         """Return the next round, found by all workers together, or why there is none."""
