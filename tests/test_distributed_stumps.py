@@ -78,11 +78,13 @@ def test_pairs_within_queries_are_regrouped_with_their_rows(client, rows, labell
     X, y, qid, _ = rows
     pairs, given = pairs_within(qid), y if labelled else None
     first = RankBoost(2, alpha="numeric").fit(X, given, qid=qid, pairs=pairs)
-    local = RankBoost(5, alpha="numeric").fit(X, given, qid=qid, pairs=pairs, init_model=first)
+    local = RankBoost(5, alpha="numeric").fit(
+        X, given, qid=qid, pairs=pairs, init_model=first, eval_set=[(X, y)], eval_qid=[qid]
+    )
     chunks = in_chunks(170, X, y, qid)
     found = fit(
         RankBoost(5, alpha="numeric"), chunks[0], chunks[1] if labelled else None, qid=chunks[2], pairs=pairs,
-        init_model=first, client=client,
+        init_model=first, eval_set=[tuple(chunks[:2])], eval_qid=[chunks[2]], client=client,
     )  # fmt: skip
     assert_same(found, local)
 

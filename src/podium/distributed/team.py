@@ -117,8 +117,9 @@ class Team:
         return begun
 
     def _start(self, begun: BeginReport) -> Start:
-        """Return what scores begin with."""
-        return Start(None if isinstance(self.init_model, TreeRanker) else self.init_model, begun.start)
+        """Return what scores begin with; rounds to go on from are replayed."""
+        replayed = not isinstance(self.ranker, TreeRanker) or isinstance(self.init_model, TreeRanker)
+        return Start(None if replayed else self.init_model, begun.start)
 
     def step(self, number: int) -> Any:
         """Return the next round, found by all workers together, or why there is none."""
