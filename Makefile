@@ -4,6 +4,8 @@ VENV := .venv
 RUN := $(VENV)/bin
 PIP := $(RUN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 THREADS := NUMBA_NUM_THREADS=1 OMP_NUM_THREADS=1
+# Test files whose asserts pytest has rewritten are kept for the next run, and processes that tests start read ours.
+export PYTHONDONTWRITEBYTECODE :=
 # Each worker takes files from its own end: in the same file, both would compile the same kernels.
 SHARED := -n 2 --dist worksteal
 

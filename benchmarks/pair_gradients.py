@@ -27,10 +27,10 @@ MOST_PAIRS = 10_000
 def made_loss(pairs, surrogate, n):
     """Return a loss of n rows in one query; "products, all" takes every pair, as one strip."""
     y = np.random.default_rng(n).normal(size=n)
-    short = product_pairs.SHORT
-    product_pairs.SHORT = n if pairs.endswith("all") else short
+    short = product_pairs.MAX_ROWS_BY_PAIRS
+    product_pairs.MAX_ROWS_BY_PAIRS = n if pairs.endswith("all") else short
     loss = PairSurrogate(Graded(y, np.array([0, n]), np.ones(n), np.ones(1)), surrogate, pairs=pairs.split(",")[0])
-    product_pairs.SHORT = short
+    product_pairs.MAX_ROWS_BY_PAIRS = short
     return loss
 
 

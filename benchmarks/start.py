@@ -1,6 +1,6 @@
 """Cold starts: the command line's help, `import podium`, first calls in a fresh install and in a new process.
 
-    python benchmarks/start.py [--repeat 5] [--warm]
+    python benchmarks/start.py [--repeat 5] [--warm] [--calls LambdaMART …]
 
 Each figure is the best of several new processes; a fresh install is one with an empty compilation cache, which
 `--warm` leaves out. Of each call there are the seconds of the whole process with its imports and their processor time,
@@ -63,6 +63,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--warm", action="store_true", help="leave out the fresh install")
+    parser.add_argument("--calls", nargs="+", choices=CALLS, default=list(CALLS))
     args = parser.parse_args()
     columns = "start", "process", "processor time", "first call", "second call"
     table = Table(*columns, title="Cold starts (seconds, best of new processes)", title_justify="left")
@@ -73,7 +74,8 @@ def main() -> None:
 
     add("podium --help", HELP, "", None, args.repeat)
     add("import podium", "import podium", "", None, args.repeat)
-    for name, (imported, call) in CALLS.items():
+    for name in args.calls:
+        imported, call = CALLS[name]
         imports = f"{DATA}from podium import {imported}"
         with tempfile.TemporaryDirectory() as folder:
             cache = None if args.warm else folder

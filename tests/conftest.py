@@ -1,5 +1,6 @@
-"""The profile of Hypothesis, and fixtures that several test files share."""
+"""The profile of Hypothesis, what makes the whole suite quick, and fixtures that several test files share."""
 
+import gc
 import json
 import os
 import sys
@@ -11,11 +12,53 @@ import pytest
 import podium
 import profiles
 from podium import cli
+from podium._compiled import JIT_DISABLED
 from real_data import find_data
 
 os.environ.setdefault("PODIUM_QUIET", "1")  # tests look at standard error
 pytest.register_assert_rewrite("parameters")  # before the search for doctests imports it
 profiles.settings.load_profile(os.environ.get("PODIUM_PROFILE", "steady"))
+UNTRACED = {
+    *("test_categories", "test_cli_examples", "test_documents", "test_examples", "test_mutants", "test_ordinal_laws"),
+    *("test_programs", "test_quality", "test_rankers", "test_readers_real", "test_stump", "test_magnitudes"),
+    *("test_adaboost_or", "test_lambdamart", "test_ordinal_thresholds", "test_rankboost_plus", "test_resuming"),
+}
+"""Test files that run whole fits and programs: other tests take each of their lines, and tracing is half their time."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file():
+    """Look for doctests in the library alone: test files have none, and looking there takes seconds."""
+    found = yield
+    return [one for one in found if type(one) is pytest.Module]
+
+
+def trace(config, wanted):
+    """Let coverage trace from here on, or not; nothing is done where it does not run at all."""
+    tracer = getattr(config.pluginmanager.getplugin("_cov"), "cov_controller", None)
+    if tracer is not None and wanted != (tracer.started is not False):  # None: the process that hands out the tests
+        (tracer.resume if wanted else tracer.pause)()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session):
+    """Trace no imports of the compiled run, as the plain run traces them; look for garbage of tests, not among them."""
+    trace(session.config, JIT_DISABLED)
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.set_threshold(10_000, 20, 20)  # compiling makes much that lives on
+        gc.enable()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    """Trace plain tests in the plain run alone, where kernels leave traces too: tracing takes half as long again."""
+    untraced = item.get_closest_marker("plain") or item.path.stem in UNTRACED
+    trace(item.config, JIT_DISABLED or not untraced)
+    return (yield)
 
 
 @pytest.fixture(scope="session")

@@ -57,11 +57,11 @@ def command(code, **environment):
 
 
 def test_compile_leaves_machine_code_where_it_says(tmp_path):
-    code = "from podium.cli import compiling\ncompiling.job_names = lambda: ['files']"
+    code = "from podium.cli import compiling\ncompiling.job_names = lambda: ['nets']"
     exit_code, out, err = command(code, NUMBA_CACHE_DIR=str(tmp_path))
     assert (exit_code, err) == (0, "")
     assert re.fullmatch(rf"Compiled all kernels in \d+ s, into {re.escape(str(tmp_path))}\n", out)
-    assert list(tmp_path.rglob("*parse_lines*.nbc"))
+    assert list(tmp_path.rglob("*fill_layer*.nbc"))
 
 
 @pytest.mark.skipif(not JIT_DISABLED, reason="there is something to compile")

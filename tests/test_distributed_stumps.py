@@ -1,11 +1,11 @@
-"""RankBoost on Dask: the local model, bit for bit, and what is refused."""
+"""RankBoost and AdaBoost.OR on Dask: the local model, bit for bit, and what is refused."""
 
 import warnings
 
 import numpy as np
 import pytest
 
-from podium import LambdaMART, PodiumError, RankBoost, make_search
+from podium import AdaBoostOR, LambdaMART, ORBoost, PodiumError, PRank, RankBoost, make_search
 from podium.distributed import fit
 
 pytestmark = [
@@ -78,13 +78,39 @@ def test_pairs_within_queries_are_regrouped_with_their_rows(client, rows, labell
     X, y, qid, _ = rows
     pairs, given = pairs_within(qid), y if labelled else None
     first = RankBoost(2, alpha="numeric").fit(X, given, qid=qid, pairs=pairs)
-    local = RankBoost(5, alpha="numeric").fit(X, given, qid=qid, pairs=pairs, init_model=first)
+    local = RankBoost(5, alpha="numeric").fit(
+        X, given, qid=qid, pairs=pairs, init_model=first, eval_set=[(X, y)], eval_qid=[qid]
+    )
     chunks = in_chunks(170, X, y, qid)
     found = fit(
         RankBoost(5, alpha="numeric"), chunks[0], chunks[1] if labelled else None, qid=chunks[2], pairs=pairs,
-        init_model=first, client=client,
+        init_model=first, eval_set=[tuple(chunks[:2])], eval_qid=[chunks[2]], client=client,
     )  # fmt: skip
     assert_same(found, local)
+
+
+def test_votes_of_stumps_are_those_of_the_local_fit(client, rows, tmp_path):
+    X, y, _, weight = rows
+    grades, path = y.astype(int), tmp_path / "kept.podium"
+    options = {"early_stopping_rounds": 3, "random_state": 2}
+    others = make_search(n_queries=8, random_state=4)
+    evals = np.asarray(others.X)[:, :8], np.minimum(np.asarray(others.y), y.max()).astype(int)
+    local = AdaBoostOR(n_estimators=12, **options).fit(X, grades, sample_weight=weight, eval_set=[evals])
+    for size, n_rounds in ((10_000, 3), (130, 12)):
+        chunks, eval_chunks = in_chunks(size, X, grades, weight), in_chunks(60, *evals)
+        found = fit(
+            AdaBoostOR(n_estimators=n_rounds, checkpoint=path, **options), *chunks[:2], sample_weight=chunks[2],
+            eval_set=[tuple(eval_chunks)], client=client,
+        )  # fmt: skip
+    assert found.classes_.dtype == local.classes_.dtype
+    np.testing.assert_array_equal(found.predict(X), local.predict(X))
+    np.testing.assert_array_equal(found.train_costs_, local.train_costs_)
+    for name in ("training_summary_", "evals_result_", "best_iteration_", "stop_reason_", "seed_", "costs_convex_"):
+        assert getattr(found, name) == getattr(local, name), name
+    kept = [
+        {name: value for name, value in one.content()["learned"].items() if name != "rankers"} for one in (found, local)
+    ]
+    np.testing.assert_equal(*kept)
 
 
 @pytest.mark.parametrize(
@@ -93,6 +119,9 @@ def test_pairs_within_queries_are_regrouped_with_their_rows(client, rows, labell
         (RankBoost(1, max_bins=None), {}, "max_bins must be left at its default in a fit on Dask; got None"),
         (RankBoost(1, weak="feature"), {}, "weak must be left at its default"),
         (RankBoost(1, thresholds=[0.5]), {}, r"thresholds must be left at its default in a fit on Dask; got \[0.5\]"),
+        (AdaBoostOR(PRank()), {"qid": None}, "estimator must be an ORStump in a fit on Dask; got PRank"),
+        (AdaBoostOR(), {}, "leave qid, query_weight and eval_qid out"),
+        (ORBoost(), {}, "Only LambdaMART, MART, RankBoost and AdaBoostOR can be trained on Dask; got ORBoost"),
         (LambdaMART(1), {"pairs": ([0], [1])}, "pairs can be fitted on Dask by RankBoost alone; got LambdaMART"),
         (RankBoost(1), {"pairs": "across"}, r"Pairs must lie within queries to be fitted on Dask; row \d+ above row"),
         (RankBoost(1), {"pairs": ([0], [1]), "y": None, "sample_weight": "qid"}, "weigh labels"),

@@ -231,5 +231,5 @@ def test_groups_beyond_the_limits_are_searched_locally(monkeypatch):
     rng = np.random.default_rng(2)
     made = [rng.permutation(8).tolist() for _ in range(5)]
     exact = Mallows().fit(made)
-    monkeypatch.setattr(mallows, "EXACT", 2)
+    monkeypatch.setattr(mallows, "MAX_ITEMS_BY_DEFAULT", 2)
     assert Mallows().fit(made).distance_ >= exact.distance_

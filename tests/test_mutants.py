@@ -1,15 +1,18 @@
 """The table of faults fits the sources, and the tools that put them in leave nothing behind."""
 
 import ast
+from collections import Counter
 from functools import cache
 from importlib.util import cache_from_source
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 
 from mutants.faults import SOURCE, Fault, function_names, read_faults
+from mutants.results import KILLED, NO_TESTS, SURVIVED, Results
 from mutants.runner import Copy
-from mutants.tests_of import read_record, record_path
+from mutants.tests_of import TestMap, file_of, read_record, record_path
 
 FAULTS = read_faults()
 
@@ -21,10 +24,19 @@ def source_of(module):
 
 @cache
 def statements_of(module):
-    """Return the texts of the statements of a module: a whole module takes a hundred times as long to parse."""
+    """Return the texts of the statements of a module, methods first: a whole module takes a hundred times as long."""
     lines, nodes = source_of(module).splitlines(keepends=True), ast.parse(source_of(module)).body
-    firsts = [min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", []))]) for node in nodes]
-    return ["".join(lines[first - 1 : node.end_lineno]) for first, node in zip(firsts, nodes, strict=True)]
+    methods = [one for node in nodes if isinstance(node, ast.ClassDef) for one in node.body]
+    return ["".join(lines[_first_line(node) - 1 : node.end_lineno]) for node in (*methods, *nodes)]
+
+
+def _first_line(node):
+    return min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", []))])
+
+
+@cache
+def tree_of(text):
+    return ast.dump(ast.parse(dedent(text)))
 
 
 @pytest.mark.parametrize("module", sorted({fault.module for fault in FAULTS}))
@@ -33,7 +45,7 @@ def test_faults_stand_once_in_their_module_and_leave_python(module):
         changed = fault.apply(source_of(module))
         around = next((text for text in statements_of(module) if fault.before in text), None)
         before, after = (source_of(module), changed) if around is None else (around, fault.apply(around))
-        assert ast.dump(ast.parse(after)) != ast.dump(ast.parse(before)), fault
+        assert tree_of(after) != tree_of(before), fault
         assert fault.breaks
 
 
@@ -89,3 +101,39 @@ def test_records_come_back_by_content(tmp_path):
     assert read_record(path) == {}
     path.write_text('{"functions": ["a.py:f", "a.py:g"], "tests": {"t": [0.5, [1]]}}')
     assert read_record(path) == {"t": (0.5, {"a.py:g"})}
+
+
+def test_tests_of_the_likeliest_files_come_first_and_none_is_left_out():
+    tests = object.__new__(TestMap)
+    tests.tests = {
+        "a.py::wide": (0.1, {"m.py:f"}),
+        "a.py::other": (0.1, {"n.py:g"}),
+        "b.py::own": (0.2, {"m.py:f"}),
+        "c.py::slow": (90.0, {"m.py:f"}),
+        "d.py::noticed": (0.3, {"m.py:f"}),
+        "d.py::other": (0.1, {"n.py:g"}),
+    }
+    tests.sizes = Counter(map(file_of, tests.tests))
+    found = tests.choose("m.py", "f")
+    assert found == sorted((took, test) for test, (took, names) in tests.tests.items() if "m.py:f" in names)
+    assert tests.stages(found, Counter()) == [["b.py::own"], ["a.py::wide", "d.py::noticed"], ["c.py::slow"]]
+    by_killers = tests.stages(found, Counter({"d.py::noticed": 1}))
+    assert by_killers == [["d.py::noticed", "b.py::own"], ["a.py::wide"], ["c.py::slow"]]
+    assert tests.choose("room/none.py", "f") == []
+    assert tests.stages([], Counter()) == []
+
+
+def test_outcomes_of_both_phases_come_back_and_the_last_try_counts(tmp_path):
+    fault, other = Fault("a.py", "x", "y", "all"), Fault("a.py", "x", "z", "all")
+    results = Results(tmp_path / "results")
+    assert results.outcome(fault) == NO_TESTS
+    results.save(fault, {"plain": SURVIVED, "plain killer": ""})
+    results.save(other, {"plain": KILLED, "plain killer": "t::one"})
+    results.save(fault, {"compiled": KILLED, "compiled killer": "t::two"})
+    for read in (results, Results(tmp_path / "results")):
+        assert read.of(fault)["plain"] == SURVIVED
+        assert (read.outcome(fault), read.outcome(other)) == (KILLED, KILLED)
+        assert read.killers(fault, "plain") == {"t::one": 1}
+        assert read.killers(fault, "compiled").most_common() == [("t::two", 2001)]
+    results.save(fault, {"compiled": SURVIVED})
+    assert Results(tmp_path / "results").outcome(fault) == SURVIVED

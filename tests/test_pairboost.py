@@ -52,7 +52,7 @@ def repeated_gradient(labels, scores, weights, *form):
 def test_gradients_are_those_of_cr_pair_by_pair(surrogate, pairs, given_rows, c, closed, short):
     labels, scores, weights = given_rows
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(product_pairs, "SHORT", short)
+        patch.setattr(product_pairs, "MAX_ROWS_BY_PAIRS", short)
         patch.setattr(product_pairs, "ROWS_PER_STRIP", 0.6)
         loss = PairSurrogate(one_query(labels, weights.astype(float)), surrogate, c=c, closed=closed, pairs=pairs)
     found = loss.negative_gradient(scores)

@@ -1,10 +1,12 @@
 """Experiments, benchmarks and the demo run as programs, on small sizes, and print the lines of their figures."""
 
+import gzip
 import json
 import os
 import re
 import runpy
 import sys
+from itertools import chain, groupby
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ from peers import peer
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = ("benchmarks", "experiments")
+TOPICS = {b"303", b"310", b"320", b"325", b"330", b"336", b"341", b"344"}
 NUMBER = r"[-+]?\d[\d.,e+-]*"
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of peers
@@ -44,6 +47,30 @@ def run(monkeypatch, capsys, tmp_path):
         return capsys.readouterr().out
 
     return run_program
+
+
+@pytest.fixture
+def few_topics(shared_data, tmp_path):
+    """Judgements and runs of the first topics of a collection: a program's lines are the same for all of them."""
+    whole, few = shared_data("trec-robust03"), tmp_path / "few"
+    (few / "runs").mkdir(parents=True)
+    runs = sorted(whole.glob("runs/*.run.gz"))[:4]
+    for path in (whole / "qrels.txt.gz", *runs):
+        lines = gzip.decompress(path.read_bytes()).splitlines(keepends=True)
+        by_topic = (list(group) for topic, group in groupby(lines, lambda line: line.split()[0]) if topic in TOPICS)
+        kept = chain.from_iterable(group[:100] if path in runs else group for group in by_topic)
+        (few / path.relative_to(whole)).write_bytes(gzip.compress(b"".join(kept), 1))
+    return few
+
+
+@pytest.fixture
+def interpreted_peer(monkeypatch):
+    """Run kernels of ranx as plain Python: compiling them takes longer than all that is measured here."""
+    peer("ranx")
+    for name in [name for name in sys.modules if name.startswith("ranx.metrics.")]:
+        for attribute, kernel in vars(sys.modules[name]).items():
+            if hasattr(kernel, "py_func"):
+                monkeypatch.setattr(sys.modules[name], attribute, kernel.py_func)
 
 
 def lines_with(text, *patterns):
@@ -144,10 +171,6 @@ SMALL = {
         ["times", "errors", "--rows", 500, 1000, "--features", 12, "--tables", 1, "--pairs", 1],
         ["1,000 # # # #", "slope # # # #", "1 tables, p = 12", "6 0.9 # # #"],
     ),
-    "start.py": (
-        ["--repeat", 1, "--warm"],
-        ["podium --help # #", "import podium # #", "first evaluate, new process # #"],
-    ),
     "treerank.py": (
         ["--trees", 2, "--leaves", 3, "--rows", 120, "--seeds", 1, "--folds", 2],
         [
@@ -155,10 +178,6 @@ SMALL = {
             "breast cancer TreeRankForest # # RandomForestClassifier # # # ± #",
             "made 120 x 57 TreeRank # # DecisionTreeClassifier # # # ± #",
         ],
-    ),
-    "measures.py": (
-        ["many", "long", "--queries", 200, "--long", 300, "--rounds", 1],
-        ["200 queries x 100 rows", "podium ndcg@10 # ms", "one query of 300 rows", "scipy kendalltau # ms"],
     ),
 }
 
@@ -173,6 +192,22 @@ def test_every_benchmark_and_experiment_is_run_here():
 def test_benchmark_prints_its_figures(name, run):
     arguments, patterns = SMALL[name]
     lines_with(run(f"benchmarks/{name}", *arguments), *patterns)
+
+
+def test_benchmark_of_measures_prints_its_figures(run, interpreted_peer):
+    text = run("benchmarks/measures.py", "many", "long", "--queries", 200, "--long", 300, "--rounds", 1)
+    lines_with(text, "200 queries x 100 rows", "podium ndcg@10 # ms", "ranx average_precision, sorted before # ms")
+    lines_with(text, "one query of 300 rows", "scipy kendalltau # ms")
+
+
+def test_benchmark_of_starts_prints_its_figures_and_all_its_calls_run(run):
+    text = run("benchmarks/start.py", "--repeat", 1, "--warm", "--calls", "evaluate")
+    lines_with(text, "podium --help # #", "import podium # #", "first evaluate, new process # #")
+    program = runpy.run_path(str(ROOT / "benchmarks" / "start.py"))
+    for imported, call in program["CALLS"].values():
+        names = {}
+        exec(f"{program['DATA']}from podium import {imported}\nmade = {call}", names)
+        assert names["made"] is not None
 
 
 TINY = ["--rows", 400, "--trees", 2, "--leaves", 4, "--docs", 20, "--repeat", 1]
@@ -272,8 +307,8 @@ def test_experiments_on_nets_print_their_tables(run, shared_data, tmp_path):
     assert json.loads((tmp_path / "kept.json").read_text())["quality"]["ndcg"]["RankNet"] > 0.5
 
 
-def test_benchmark_of_fusion_prints_settings_and_seconds(run, shared_data):
-    text = run("benchmarks/fusion.py", shared_data("trec-robust03"), "--runs", 2, "--threads", 1)
+def test_benchmark_of_fusion_prints_settings_and_seconds(run, few_topics):
+    text = run("benchmarks/fusion.py", few_topics, "--runs", 2, "--threads", 1)
     lines_with(text, "seed 0: settings", "reading # s, fusing and writing # s; # s of processors")
 
 
@@ -305,9 +340,9 @@ def test_experiments_on_rankboost_plus_print_the_paper_beside(what, run, shared_
         lines_with(text, f"| {measure} | # (#) | # (#) | # (#) |")
 
 
-def test_experiment_on_meta_search_prints_its_tables(run, shared_data):
+def test_experiment_on_meta_search_prints_its_tables(run, few_topics):
     few = ["--rounds", 2, "--folds", 1, "--jobs", 1, "--folder", "kept"]
-    text = run("experiments/metasearch_runs.py", shared_data("trec-robust03"), *few)
+    text = run("experiments/metasearch_runs.py", few_topics, *few)
     lines_with(text, "| RankBoost | # | # | # | # | # | # | # |", "best of top 10", "| WeakLearn.2.cum | #, # |")
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
 
 import numpy as np
 from numba import config, njit, types
@@ -20,9 +20,21 @@ from numba.extending import intrinsic
 from podium._linked_parts import linking_options
 from podium._notice import announce_compiling
 from podium._sources import stamped
+from podium._types import Array, Int
 from podium._validation import PodiumError
 
+if TYPE_CHECKING:
+    from llvmlite import ir
+    from numba.core.base import BaseContext
+    from numba.core.dispatcher import Dispatcher
+    from numba.core.typing import Signature
+    from numba.core.typing.context import BaseContext as TypingContext
+
+Emit: TypeAlias = "Callable[[BaseContext, ir.IRBuilder, Signature, list[ir.Value]], ir.Value]"
+"""What puts instructions into a kernel."""
+
 Result = TypeVar("Result")
+Kernel = TypeVar("Kernel", bound=Callable[..., object])
 
 SCORE = np.float64
 """Scores, labels and weights: sums over millions of rows must not drift."""
@@ -42,7 +54,7 @@ if not JIT_DISABLED:
     announce_compiling()
 
 
-def compiled(kernel: Callable[..., Any]) -> Any:
+def compiled(kernel: Kernel) -> Kernel:
     """Compile a kernel that Python calls, when it is first called.
 
     ``nogil`` lets plain threads share out features or queries; ``cache`` keeps the machine code on disk for the
@@ -53,41 +65,44 @@ def compiled(kernel: Callable[..., Any]) -> Any:
     return _jit(kernel, no_cfunc_wrapper=True)
 
 
-def compiled_part(kernel: Callable[..., Any]) -> Any:
+def compiled_part(kernel: Kernel) -> Kernel:
     """Compile a kernel that only other kernels call; ways in that nobody takes are a quarter of all compiling."""
     return _jit(kernel, no_cfunc_wrapper=True, no_cpython_wrapper=True)
 
 
-def linked_part(kernel: Callable[..., Any]) -> Any:
+def linked_part(kernel: Kernel) -> Kernel:
     """Compile a part for linking alone: quicker, but time its callers. Scoring by such parts took 7 times as long."""
     return _jit(kernel, no_cfunc_wrapper=True, no_cpython_wrapper=True, **linking_options())
 
 
-def inlined_part(kernel: Callable[..., Any]) -> Any:
+def inlined_part(kernel: Kernel) -> Kernel:
     """Copy a kernel of few lines into the kernels that call it: LLVM optimises each level of calls again."""
-    return njit(nogil=True, error_model="numpy", inline="always")(kernel)
+    made: Kernel = njit(nogil=True, error_model="numpy", inline="always")(kernel)
+    return made
 
 
-def compiled_argument(kernel: Callable[..., Any]) -> Any:
+def compiled_argument(kernel: Kernel) -> Kernel:
     """Compile a kernel that other kernels take as an argument, and that Python may call."""
     return _jit(kernel)
 
 
-def compiled_argument_part(kernel: Callable[..., Any]) -> Any:
+def compiled_argument_part(kernel: Kernel) -> Kernel:
     """Compile a kernel that other kernels take as an argument, and that only they call: Python would crash."""
     return _jit(kernel, no_cpython_wrapper=True)
 
 
-def _jit(kernel: Callable[..., Any], **wrappers: Any) -> Any:
-    return stamped(njit(nogil=True, cache=True, error_model="numpy", **wrappers)(kernel))
+def _jit(kernel: Kernel, **wrappers: object) -> Kernel:
+    made: Kernel = stamped(njit(nogil=True, cache=True, error_model="numpy", **wrappers)(kernel))
+    return made
 
 
-def compiled_for(signature: Any, kernel: Callable[..., Any]) -> Any:
+def compiled_for(signature: Signature, kernel: Kernel) -> Kernel:
     """Compile a kernel now, for one signature: that of first-class functions is not found from arguments."""
     made = compiled(kernel)
     if not JIT_DISABLED:
-        made.compile(signature)
-        made.disable_compile()
+        dispatcher = cast("Dispatcher", made)
+        dispatcher.compile(signature)
+        dispatcher.disable_compile()
     return made
 
 
@@ -126,7 +141,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_pool.cache_clear)  # threads do not live on in a process's copy
 
 
-def run_threads(function: Callable[..., Result], calls: Iterable[tuple[Any, ...]], n_threads: int) -> list[Result]:
+def run_threads(function: Callable[..., Result], calls: Iterable[tuple[object, ...]], n_threads: int) -> list[Result]:
     """Call `function(*arguments)` for each tuple of `calls` and return the results in that order.
 
     Slow line: ``[function(*arguments) for arguments in calls]``. The calls must write to disjoint outputs;
@@ -138,7 +153,7 @@ def run_threads(function: Callable[..., Result], calls: Iterable[tuple[Any, ...]
     todo = list(calls)
     if n_threads == 1 or len(todo) <= 1:
         return [function(*arguments) for arguments in todo]
-    results: list[Any] = [None] * len(todo)
+    results: dict[int, Result] = {}
     step = -(-len(todo) // (4 * n_threads))
     starts = range(0, len(todo), step)
     left = iter(starts)
@@ -155,7 +170,7 @@ def run_threads(function: Callable[..., Result], calls: Iterable[tuple[Any, ...]
             pass
 
     run_beside(take_runs, take_runs, min(n_threads, len(starts)) - 1, n_threads, leave_the_rest)
-    return results
+    return [results[i] for i in range(len(todo))]
 
 
 def run_beside(
@@ -206,28 +221,28 @@ def even_ranges(n_items: int, n_ranges: int) -> list[tuple[int, int]]:
 
 if JIT_DISABLED:
 
-    def prefetch(array: np.ndarray, index: Any) -> None:
+    def prefetch(array: Array, index: Int) -> None:
         """Do nothing: plain Python has no cache lines to ask for."""
 
     def give_way() -> None:
         """Do nothing: plain kernels do not wait for other threads."""
 
-    def atomic_load(array: np.ndarray, index: Any) -> Any:
+    def atomic_load(array: Array, index: Int | str) -> int:
         """Return ``array[index]``."""
-        return array[_not_before(index)]
+        return int(array[_not_before(index)])
 
-    def atomic_store(array: np.ndarray, index: Any, number: Any) -> None:
+    def atomic_store(array: Array, index: Int | str, number: Int) -> None:
         """Do ``array[index] = number``."""
         array[_not_before(index)] = number
 
-    def atomic_add(array: np.ndarray, index: Any, number: Any) -> Any:
+    def atomic_add(array: Array, index: Int | str, number: Int) -> int:
         """Add to ``array[index]`` and return what it was, before any other thread sees it."""
         with _ONE_AT_A_TIME:
-            before = array[_not_before(index)]
+            before = int(array[_not_before(index)])
             array[index] = before + number
         return before
 
-    def _not_before(index: Any) -> Any:
+    def _not_before(index: Int | str) -> Int | str:
         """Refuse an index that compiled code would follow to what lies before the array, not count from its end."""
         if not isinstance(index, str) and index < 0:
             raise IndexError(f"index {index} lies before the array")
@@ -238,33 +253,39 @@ if JIT_DISABLED:
 else:
 
     @intrinsic
-    def prefetch(typing_context: Any, array: Any, index: Any) -> Any:
+    def prefetch(typing_context: TypingContext, array: types.Type, index: types.Type) -> tuple[Signature, Emit]:
         """Ask for the cache line of ``array[index]`` (flat) to be loaded; no effect on any result."""
         signature = types.void(array, index)
         return signature, _emit_prefetch
 
     @intrinsic
-    def give_way(typing_context: Any) -> Any:
+    def give_way(typing_context: TypingContext) -> tuple[Signature, Emit]:
         """Let another thread or program that waits for this processor have it."""
         return types.void(), _emit_give_way
 
     @intrinsic(prefer_literal=True)
-    def atomic_load(typing_context: Any, array: Any, index: Any) -> Any:
+    def atomic_load(typing_context: TypingContext, array: types.Type, index: types.Type) -> tuple[Signature, Emit]:
         """Return ``array[index]``, an int64, as it is now, and with it all that its writer had written before."""
         return types.int64(array, index), _emit_load
 
     @intrinsic(prefer_literal=True)
-    def atomic_store(typing_context: Any, array: Any, index: Any, number: Any) -> Any:
+    def atomic_store(
+        typing_context: TypingContext, array: types.Type, index: types.Type, number: types.Type
+    ) -> tuple[Signature, Emit]:
         """Do ``array[index] = number``, an int64, after all that was written before."""
         return types.void(array, index, types.int64), _emit_store
 
     @intrinsic(prefer_literal=True)
-    def atomic_add(typing_context: Any, array: Any, index: Any, number: Any) -> Any:
+    def atomic_add(
+        typing_context: TypingContext, array: types.Type, index: types.Type, number: types.Type
+    ) -> tuple[Signature, Emit]:
         """Add to ``array[index]``, an int64, and return what it was, before any other thread sees it."""
         return types.int64(array, index, types.int64), _emit_add
 
 
-def _emit_prefetch(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+def _emit_prefetch(
+    context: BaseContext, builder: ir.IRBuilder, signature: Signature, arguments: list[ir.Value]
+) -> ir.Value:
     """Emit LLVM's prefetch of ``&array.data[index]`` for reading, to be kept in all cache levels."""
     from llvmlite import ir
 
@@ -278,7 +299,9 @@ def _emit_prefetch(context: Any, builder: Any, signature: Any, arguments: Any) -
     return context.get_dummy_value()
 
 
-def _emit_give_way(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+def _emit_give_way(
+    context: BaseContext, builder: ir.IRBuilder, signature: Signature, arguments: list[ir.Value]
+) -> ir.Value:
     """Emit a call of POSIX's sched_yield; nothing on Windows, which has it by another name."""
     from llvmlite import ir
     from numba.core import cgutils
@@ -289,7 +312,7 @@ def _emit_give_way(context: Any, builder: Any, signature: Any, arguments: Any) -
     return context.get_dummy_value()
 
 
-def _address(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+def _address(context: BaseContext, builder: ir.IRBuilder, signature: Signature, arguments: list[ir.Value]) -> ir.Value:
     """Emit the address of an item of an array, or of a field of a record."""
     from llvmlite import ir
     from numba.core import cgutils
@@ -301,17 +324,21 @@ def _address(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     return builder.gep(array.data, [arguments[1]])
 
 
-def _emit_load(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+def _emit_load(
+    context: BaseContext, builder: ir.IRBuilder, signature: Signature, arguments: list[ir.Value]
+) -> ir.Value:
     """Emit an atomic load."""
     return builder.load_atomic(_address(context, builder, signature, arguments), "seq_cst", 8)
 
 
-def _emit_store(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+def _emit_store(
+    context: BaseContext, builder: ir.IRBuilder, signature: Signature, arguments: list[ir.Value]
+) -> ir.Value:
     """Emit an atomic store."""
     builder.store_atomic(arguments[2], _address(context, builder, signature, arguments), "seq_cst", 8)
     return context.get_dummy_value()
 
 
-def _emit_add(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+def _emit_add(context: BaseContext, builder: ir.IRBuilder, signature: Signature, arguments: list[ir.Value]) -> ir.Value:
     """Emit an atomic addition."""
     return builder.atomic_rmw("add", _address(context, builder, signature, arguments), arguments[2], "seq_cst")

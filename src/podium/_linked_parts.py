@@ -11,12 +11,12 @@ functions are.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Self
 
 try:
     from numba.core.codegen import JITCodeLibrary
-    from numba.core.compiler import CompilerBase, DefaultPassBuilder
-    from numba.core.compiler_machinery import FunctionPass, register_pass
+    from numba.core.compiler import CompilerBase, DefaultPassBuilder, StateDict
+    from numba.core.compiler_machinery import FunctionPass, PassManager, register_pass
     from numba.core.typed_passes import NoPythonSupportedFeatureValidation
 
     _HOOKS = (
@@ -30,7 +30,7 @@ except ImportError:  # another Numba
     _AS_EXPECTED = False
 
 
-def linking_options() -> dict[str, Any]:
+def linking_options() -> dict[str, object]:
     """Return the options of ``njit`` for a function that only kernels call."""
     return {"pipeline_class": _PartCompiler} if _AS_EXPECTED else {}
 
@@ -41,11 +41,11 @@ if _AS_EXPECTED:
         """Code that is linked into that of its callers, and neither optimised nor translated by itself."""
 
         @property
-        def codegen(self) -> Any:
+        def codegen(self) -> Self:
             """Stand in for what sets environments, which machine code has and parts do not use."""
             return self
 
-        def set_env(self, env_name: str, env: Any) -> None:
+        def set_env(self, env_name: str, env: object) -> None:
             """Do nothing."""
 
         def get_pointer_to_function(self, name: str) -> int:
@@ -53,7 +53,7 @@ if _AS_EXPECTED:
             self._ensure_finalized()
             return 0
 
-        def serialize_using_object_code(self) -> Any:
+        def serialize_using_object_code(self) -> object:
             """Return what the cache keeps."""
             return self.serialize_using_bitcode()
 
@@ -74,7 +74,7 @@ if _AS_EXPECTED:
         def __init__(self) -> None:
             super().__init__()
 
-        def run_pass(self, state: Any) -> bool:
+        def run_pass(self, state: StateDict) -> bool:
             """Set the library, which lowering otherwise makes."""
             state.library = _PartLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
             state.library.enable_object_caching()
@@ -83,7 +83,7 @@ if _AS_EXPECTED:
     class _PartCompiler(CompilerBase):
         """Numba's own pipeline with that library."""
 
-        def define_pipelines(self) -> list[Any]:
+        def define_pipelines(self) -> list[PassManager]:
             """Return the passes."""
             passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
             passes.add_pass_after(_UsePartLibrary, NoPythonSupportedFeatureValidation)

@@ -6,9 +6,8 @@ import os
 import sys
 import time
 from multiprocessing import parent_process
-from typing import Any
 
-from numba.core.event import Listener, register
+from numba.core.event import Event, Listener, register
 
 SECONDS_UNTIL_NOTICE = 2.0
 """Less of compiling is no news."""
@@ -29,7 +28,7 @@ class CompileNotice(Listener):
         self.depth, self.seconds, self.printed = 0, 0.0, False
         self._since = 0.0
 
-    def on_start(self, event: Any) -> None:
+    def on_start(self, event: Event) -> None:
         """Count from here, unless the kernel is the caller's own; print the line if it is time."""
         now = time.perf_counter()
         if self.depth == 0:
@@ -42,7 +41,7 @@ class CompileNotice(Listener):
             if is_wanted():
                 print(LINE, file=sys.stderr, flush=True)
 
-    def on_end(self, event: Any) -> None:
+    def on_end(self, event: Event) -> None:
         """Add the seconds of the outermost kernel."""
         if self.depth > 0:
             self.depth -= 1

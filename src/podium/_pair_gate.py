@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Hashable
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -59,9 +60,9 @@ def check_pairs(pairs: PairsLike, n_rows: int, items: ArrayLike | None = None) -
 class GivenColumns(NamedTuple):
     """The columns of pairs, not yet checked."""
 
-    better: Any
-    worse: Any
-    weight: Any = None
+    better: object
+    worse: object
+    weight: ArrayLike | None = None
 
 
 def pair_columns(pairs: PairsLike) -> GivenColumns:
@@ -148,7 +149,7 @@ def _rows_by_id(column: object, known: dict[object, int], name: str) -> Array:
     return np.array([known[one] for one in ids], np.int64)
 
 
-def _listed(ids: object, name: str) -> list[Any]:
+def _listed(ids: object, name: str) -> list[Hashable]:
     """Return ids as a list; each entry of a list is an id as it stands, be it a tuple."""
     listed = ids if isinstance(ids, list) else to_array(ids, name).tolist()
     if not isinstance(listed, list):

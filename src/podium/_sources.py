@@ -14,18 +14,24 @@ import re
 from collections.abc import Callable
 from functools import lru_cache, partial
 from hashlib import sha256
+from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from numba.core.typing import Signature
+
+Kernel = TypeVar("Kernel")
 
 ROOT = Path(__file__).parent
 IMPORT = re.compile(r"^from (podium[\w.]*) import", re.MULTILINE)
 """An import at the top level: others have no part in a kernel."""
 
 
-def stamped(kernel: Any) -> Any:
+def stamped(kernel: Kernel) -> Kernel:
     """Let the machine code of a kernel on disk count only while all sources that it hangs on stay as they are."""
     try:
-        file = kernel._cache._cache_file
+        file = attrgetter("_cache._cache_file")(kernel)
         file._source_stamp = (file._source_stamp, source_stamp(kernel.__module__))
         file._load_index = partial(_read_index, file._load_index)
     except (AttributeError, OSError):
@@ -33,7 +39,7 @@ def stamped(kernel: Any) -> Any:
     return kernel
 
 
-def _read_index(load: Callable[[], dict[Any, str]]) -> dict[Any, str]:
+def _read_index(load: Callable[[], dict[Signature, str]]) -> dict[Signature, str]:
     """Return what is on disk of a kernel; nothing where it names a class that is gone."""
     try:
         return load()

@@ -86,5 +86,7 @@ PairsLike: TypeAlias = PairColumns | list[tuple[Any, ...]] | Frame
 """Explicit pairs as users may give them: by columns, as a list with a tuple for each pair, or as a frame."""
 QueryWeight: TypeAlias = ArrayLike | Mapping[Any, float]
 """Weights of queries: by id, or one per row or query."""
+Int: TypeAlias = int | np.integer
+"""An integer of Python, or of NumPy where a kernel names its width."""
 Seed: TypeAlias = int | np.integer | np.random.RandomState | None
 """A `random_state` as scikit-learn has it."""

@@ -20,6 +20,7 @@ from podium._sparse import by_columns, is_sparse
 from podium._types import Array as Array
 from podium._types import Features as Features
 from podium._types import Frame
+from podium._types import Learner as Learner
 from podium._types import MatrixLike as MatrixLike
 from podium._types import QueryWeight as QueryWeight
 from podium._types import Seed as Seed

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import argparse
 import fcntl
-import json
 import os
 import signal
 import subprocess
 import sys
 import threading
 from collections import Counter
+from functools import cache
 from hashlib import sha256
-from pathlib import Path
 from queue import Empty, Queue
 from typing import Any
 
 from mutants.faults import SOURCE, Fault, make_faults, read_faults
+from mutants.results import KILLED, NO_TESTS, SURVIVED, Results
 from mutants.runner import PROJECT, WORK, Copy
-from mutants.tests_of import KIND, TestMap
+from mutants.tests_of import KIND, TestMap, file_of
 
-RESULTS = WORK / "results.json"
+RESULTS = WORK / "results.jsonl"
 ORDINAL = ("adaboost_or", "bagging", "base_rankers", "boosted_ordinal", "extended_binary", "orboost", "ordinal")
 """Beginnings of names of estimators that give grades."""
 GENERATED = (
@@ -28,7 +28,6 @@ GENERATED = (
     *(f"rankers/{name}" for name in (*ORDINAL, "orstump", "prank", "svor", "voting")),
 )
 """Modules that operators are tried on if none are named."""
-KILLED, SURVIVED, NO_TESTS = "killed", "survived", "no test"
 NOTICED = {1, 2, 3, None}
 """Exit codes of pytest: a test failed, the run broke off, an internal error; None is a run that never ended.
 
@@ -43,7 +42,7 @@ def main() -> int:
     faults = _chosen(given)
     WORK.mkdir(exist_ok=True)
     if given.phase:
-        run_phase(faults, given.workers)
+        run_phase(faults, given.workers, given.tests)
         return 0
     lock = (WORK / "lock").open("w")
     try:
@@ -56,7 +55,7 @@ def main() -> int:
         print("\n".join(f"{fault.module} has this text not once: {fault.before}" for fault in misfits))
         return 2
     for plain in ("1",) if given.plain else ("1", "0"):
-        if any(_outcome(fault) != KILLED for fault in faults):
+        if any(Results(RESULTS).outcome(fault) != KILLED for fault in faults):
             command = [sys.executable, "-m", "mutants", *sys.argv[1:], "--phase"]
             threads = {"NUMBA_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONPATH": str(PROJECT / "tests")}
             subprocess.run(command, env={**os.environ, **threads, "NUMBA_DISABLE_JIT": plain}, check=True)
@@ -68,6 +67,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("modules", nargs="*", help="modules or folders below src/podium")
     parser.add_argument("--generated", action="store_true", help="faults that cosmic-ray's operators make")
     parser.add_argument("--sample", type=int, default=12, help="generated faults of each module")
+    parser.add_argument("--tests", nargs="+", default=[], help="test files to look into, such as test_push; else all")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--plain", action="store_true", help="leave out the compiled phase")
     parser.add_argument("--least", type=float, default=None, help="least share of noticed faults; 0.95, generated 0.9")
@@ -86,8 +86,17 @@ def _chosen(given: argparse.Namespace) -> list[Fault]:
     return make_faults([file for file in files if file.startswith(tuple(given.modules))], given.sample)
 
 
-def run_phase(faults: list[Fault], workers: int) -> None:
-    """Run the tests of this phase, plain or compiled, for the faults that no test has noticed yet."""
+def run_phase(faults: list[Fault], workers: int, only: list[str]) -> None:
+    """Run the tests of this phase, plain or compiled, for the faults that no test has noticed yet.
+
+    Parameters
+    ----------
+    faults : list of Fault
+    workers : int
+        Faults tried at a time.
+    only : list of str
+        Names of test files to look into beside those that were looked into before; none for all.
+    """
     copies = [Copy(number) for number in range(workers)]
     lock = threading.Lock()
 
@@ -98,35 +107,34 @@ def run_phase(faults: list[Fault], workers: int) -> None:
     def share(items: list[Any], work: Any) -> None:
         _share(copies, items, work)
 
-    tests = TestMap(copies, share, say)
+    tests, results = TestMap(copies, share, say, only), Results(RESULTS)
 
     def try_fault(copy: Copy, fault: Fault) -> None:
         source = (SOURCE / fault.module).read_text("utf-8")
-        chosen, slower = tests.choose(fault.module, fault.function(source))
-        files = {test: sha256(_file_of(test)).hexdigest() for test in (*chosen, *slower)}
-        stamp = sha256(f"{source}{sorted(files.items())}".encode()).hexdigest()
-        if _known(fault).get(f"{KIND} stamp") == stamp:
+        found = tests.choose(fault.module, fault.function(source))
+        files = sorted({file_of(test) for _, test in found})
+        stamp = sha256(f"{source}{[(file, _digest(file)) for file in files]}".encode()).hexdigest()
+        if results.of(fault).get(f"{KIND} stamp") == stamp:
             return
-        outcome, killer = NO_TESTS, ""
-        if chosen:
-            killers = _killers(fault)
-            chosen.sort(key=lambda test: -killers[test])
-            with copy.changed(fault.module, fault.apply(source)):
-                code = copy.run(chosen, tests.seconds(chosen))
-                if code == 0 and slower and not fault.equivalent:
-                    chosen = slower
-                    code = copy.run(chosen, tests.seconds(chosen))
-            outcome = KILLED if code in NOTICED or (code or 0) < 0 else SURVIVED if code == 0 else f"exit {code}"
-            killer = copy.failed(chosen)
         with lock:
-            _save(
-                fault, {KIND: outcome, f"{KIND} stamp": stamp, f"{KIND} tests": len(chosen), f"{KIND} killer": killer}
+            stages = tests.stages(found, results.killers(fault, KIND))
+        outcome, killer, n_tests = NO_TESTS, "", 0
+        with copy.changed(fault.module, fault.apply(source)):
+            for stage in stages[:1] if fault.equivalent else stages:
+                code = copy.run(stage, tests.seconds(stage))
+                n_tests += len(stage)
+                outcome = KILLED if code in NOTICED or (code or 0) < 0 else SURVIVED if code == 0 else f"exit {code}"
+                if outcome != SURVIVED:
+                    killer = copy.failed(stage)
+                    break
+        with lock:
+            results.save(
+                fault, {KIND: outcome, f"{KIND} stamp": stamp, f"{KIND} tests": n_tests, f"{KIND} killer": killer}
             )
-        say(f"{outcome:9s} {fault.module}: {fault.breaks} ({len(chosen)} {KIND} tests)")
+        say(f"{outcome:9s} {fault.module}: {fault.breaks} ({n_tests} {KIND} tests)")
 
-    share(
-        [fault for fault in faults if KIND == "plain" or not (_outcome(fault) == KILLED or fault.equivalent)], try_fault
-    )
+    left = [fault for fault in faults if KIND == "plain" or not (results.outcome(fault) == KILLED or fault.equivalent)]
+    share(left, try_fault)
 
 
 def _share(copies: list[Copy], items: list[Any], work: Any) -> None:
@@ -154,46 +162,15 @@ def _share(copies: list[Copy], items: list[Any], work: Any) -> None:
         raise errors[0]
 
 
-def _file_of(test: str) -> bytes:
-    return (PROJECT / test.partition("::")[0]).read_bytes()
-
-
-def _results() -> dict[str, dict[str, Any]]:
-    return json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
-
-
-def _known(fault: Fault) -> dict[str, Any]:
-    """Return what is known of a fault."""
-    return _results().get(fault.key, {})
-
-
-def _killers(fault: Fault) -> Counter[str]:
-    """Return how many faults of the same module each test has noticed; the one that noticed this fault leads."""
-    noticed = Counter(
-        known.get(f"{KIND} killer", "") for known in _results().values() if known["module"] == fault.module
-    )
-    return noticed + Counter({_known(fault).get(f"{KIND} killer", ""): len(noticed) * 1000})
-
-
-def _save(fault: Fault, outcome: dict[str, Any]) -> None:
-    """Keep an outcome, so that a run that was broken off goes on from here."""
-    results = _results()
-    results.setdefault(fault.key, {"module": fault.module, "breaks": fault.breaks}).update(outcome)
-    part = Path(f"{RESULTS}.part")
-    part.write_text(json.dumps(results, indent=1), "utf-8")
-    part.replace(RESULTS)
-
-
-def _outcome(fault: Fault) -> str:
-    """Return whether any phase noticed a fault."""
-    known = _known(fault)
-    found = {known.get(kind, NO_TESTS) for kind in ("plain", "compiled")}
-    return KILLED if KILLED in found else min(found - {NO_TESTS}, default=NO_TESTS)
+@cache
+def _digest(file: str) -> str:
+    return sha256((PROJECT / file).read_bytes()).hexdigest()
 
 
 def report(faults: list[Fault], least: float, all_explained: bool) -> int:
     """Print killed and survived by module, then each survivor; return 1 if too many survived, or for no reason."""
-    outcomes = {fault: _outcome(fault) for fault in faults}
+    results = Results(RESULTS)
+    outcomes = {fault: results.outcome(fault) for fault in faults}
     for module in sorted({fault.module for fault in faults}):
         counts = Counter(outcomes[fault] for fault in faults if fault.module == module)
         print(f"{module:40s} " + "  ".join(f"{name} {count}" for name, count in sorted(counts.items())))

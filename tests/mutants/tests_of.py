@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from bisect import bisect_right
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from hashlib import sha256
 from itertools import accumulate
@@ -19,6 +19,8 @@ KIND = "plain" if PLAIN else "compiled"
 CHOSEN = ("-m", "plain") if PLAIN else ("-m", "not plain")
 BUDGETS_SECONDS = (20.0, 120.0) if PLAIN else (45.0, 120.0)
 """Tests that are run for one fault, the quick ones first; then, where none of them has noticed it, the slower ones."""
+FIRST_FILES, FIRST_SECONDS = 2, 3.0
+"""Files and seconds of the tests that are run before these."""
 FORMAT = b"2"
 """Of records; counts as content."""
 
@@ -95,14 +97,18 @@ class TestMap:
 
     __test__ = False
 
-    def __init__(self, copies: list[Copy], share: Callable[..., None], say: Callable[[str], None]) -> None:
+    def __init__(
+        self, copies: list[Copy], share: Callable[..., None], say: Callable[[str], None], only: list[str]
+    ) -> None:
         self.folder = WORK / KIND
         self.folder.mkdir(parents=True, exist_ok=True)
         files = [path.relative_to(PROJECT) for path in sorted((PROJECT / "tests").rglob("test_*.py"))]
-        missing = [file for file in files if not self._target(file).exists()]
+        wanted = [file for file in files if not only or file.stem in only]
+        missing = [file for file in wanted if not self._target(file).exists()]
         share(missing, lambda copy, file: self._record(copy, file, say))
         records = [read_record(self._target(file)) for file in files]
         self.tests = {test: record[test] for record in records for test in record}
+        self.sizes = Counter(map(file_of, self.tests))
 
     def _target(self, file: Path) -> Path:
         return record_path(self.folder, str(file), (PROJECT / file).read_bytes())
@@ -115,8 +121,8 @@ class TestMap:
             self._target(file).unlink(missing_ok=True)
             (WORK / f"failed-{file.stem}.txt").write_text(copy.log.read_text("utf-8"), "utf-8")
 
-    def choose(self, module: str, function: str) -> tuple[list[str], list[str]]:
-        """Return the tests that run a function, quick ones first, as many as each budget has time for.
+    def choose(self, module: str, function: str) -> list[tuple[float, str]]:
+        """Return seconds and names of the tests that run a function, quick ones first.
 
         Compiled kernels leave no trace: then those that run any function of the module, or else of its folder.
         """
@@ -129,12 +135,48 @@ class TestMap:
                 if (wanted in functions if exact else any(one.startswith(wanted) for one in functions))
             ]
             if found:
-                return _within_budgets(sorted(found))
-        return [], []
+                return sorted(found)
+        return []
+
+    def stages(self, found: list[tuple[float, str]], killers: Counter[str]) -> list[list[str]]:
+        """Return the tests to run one after the other, each stage where those before it have not noticed a fault.
+
+        The first is of few files, as reading test files takes longer than most tests; then come quick ones, as many
+        as each budget has time for.
+
+        Parameters
+        ----------
+        found : list of (float, str)
+            Seconds and names, quick ones first.
+        killers : Counter
+            How many faults of the module a test has noticed.
+        """
+        first = self._likeliest(found, killers) if found else []
+        later = [[test for test in stage if test not in set(first)] for stage in _within_budgets(found)]
+        later[0].sort(key=lambda test: -killers[test])
+        return [stage for stage in (first, *later) if stage]
+
+    def _likeliest(self, found: list[tuple[float, str]], killers: Counter[str]) -> list[str]:
+        """Return quick tests of the files that have noticed most, or else run the function in most of their tests."""
+        noticed, share = Counter[str](), Counter[str]()
+        for _, test in found:
+            file = file_of(test)
+            noticed[file] += killers[test]
+            share[file] += 1 / self.sizes[file]
+        files = set(sorted(share, key=lambda file: (-noticed[file], -share[file]))[:FIRST_FILES])
+        of_files = sorted((-killers[test], took, test) for took, test in found if file_of(test) in files)
+        totals = accumulate(took for _, took, _ in of_files)
+        within = bisect_right(list(totals), FIRST_SECONDS)
+        return [test for *_, test in of_files[: max(1, within)]]
 
     def seconds(self, tests: list[str]) -> list[float]:
         """Return how long each test took."""
         return [self.tests[test][0] for test in tests]
+
+
+def file_of(test: str) -> str:
+    """Return the file that a test is in."""
+    return test.partition("::")[0]
 
 
 def _within_budgets(found: list[tuple[float, str]]) -> tuple[list[str], list[str]]:

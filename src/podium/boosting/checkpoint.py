@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from podium.model_file import Content, check_writable, read_model, write_model
 AnyRound = TypeVar("AnyRound")
 
 
-def fingerprint(parameters: dict[str, Any], columns: Sequence[Array | None]) -> str:
+def fingerprint(parameters: Mapping[str, object], columns: Sequence[Array | None]) -> str:
     """Return a digest of what a checkpoint belongs to: the training data, and all that changes a round.
 
     Parameters
@@ -33,7 +33,7 @@ def fingerprint(parameters: dict[str, Any], columns: Sequence[Array | None]) -> 
     return digest.hexdigest()
 
 
-def _all_of(value: Any) -> Any:
+def _all_of(value: object) -> object:
     """Return a value whose text has every number: that of a long array, or of an estimator, leaves out some."""
     if isinstance(value, np.ndarray):
         return value.tolist()

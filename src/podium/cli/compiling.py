@@ -10,11 +10,15 @@ from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from podium._errors import PodiumError
+
+if TYPE_CHECKING:
+    from numba.core.dispatcher import Dispatcher
 
 NO_CACHE = "No folder for machine code can be written to; set NUMBA_CACHE_DIR to one that can."
 
@@ -51,7 +55,7 @@ def cache_folder() -> Path:
         raise PodiumError(NO_CACHE) from error
     if _compiled.JIT_DISABLED:
         raise PodiumError("There is nothing to compile: NUMBA_DISABLE_JIT is set.")
-    used = Path(sorting.sort_short_queries.stats.cache_path)
+    used = Path(str(cast("Dispatcher", sorting.sort_short_queries).stats.cache_path))
     wanted = os.environ.get("NUMBA_CACHE_DIR")
     if not wanted:
         return used.parent if used.name != "__pycache__" else used.parent.parent

@@ -1,16 +1,30 @@
-"""The command that says what is wrong with data: doctor."""
+"""Commands that look at data: data, doctor."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import scipy.sparse as sp
 
-from podium.cli.files import load_table, named_columns
+from podium.cli.files import column_names, load_table, named_columns
 from podium.cli.options import Source
 from podium.cli.output import show
 from podium.diagnosis import doctor
 from podium.readers import read_pairs
+
+
+def describe_data(source: Source, pairs: Path | None, as_json: bool) -> None:
+    """Say what a data file holds, and the pairs of its rows that another may hold."""
+    from podium.report import describe  # here: it takes longer to import than all else
+
+    if pairs is not None:
+        from podium.cli.preferences import describe_pairs
+
+        describe_pairs(source, pairs, as_json)
+        return
+    table = load_table(*source)
+    show(describe(table.X, np.asarray(table.y), qid=table.qid, feature_names=column_names(table)), as_json)
 
 
 def examine(source: Source, test: Path | None, pairs: Path | None, as_json: bool) -> None:

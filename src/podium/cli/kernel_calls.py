@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import tempfile
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TypedDict, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
 
 from podium import blending, evaluation, rankers, readers
-from podium._validation import Array
+from podium._types import Array, Learner, MatrixLike
 from podium.data import FeedbackSum, Graded, Pairs, make_search
 from podium.measures import DEFINITIONS
 from podium.neural import Net, NetShape
@@ -20,7 +20,25 @@ from podium.pairs import Distribution, PairOrder
 from podium.plus import TieWeights, pack_bits, tie_tables
 from podium.report import export_report
 
-SMALL: dict[str, Any] = {"max_leaves": 4, "min_child_samples": 3}
+Model = TypeVar("Model", bound=Learner)
+
+
+class TreeSize(TypedDict):
+    """Parameters of small trees."""
+
+    max_leaves: int
+    min_child_samples: int
+
+
+class WeakOptions(TypedDict, total=False):
+    """Parameters of RankBoost's weak rankings."""
+
+    criterion: str
+    weak: str
+    alpha: str
+
+
+SMALL: TreeSize = {"max_leaves": 4, "min_child_samples": 3}
 N_QUERIES, N_DOCS = 6, 8
 SHARED_CELLS = 2_000_000
 """Cells of a table that several threads grow a tree from."""
@@ -34,7 +52,7 @@ def _table(dtype: type = np.float64) -> tuple[Array, Array, Array]:
     return X, np.array(table.y), np.array(table.qid)
 
 
-def _fit_all(models: list[Any], X: Any, y: Array, **given: Any) -> list[Any]:
+def _fit_all(models: Sequence[Model], X: MatrixLike, y: Array, **given: object) -> Sequence[Model]:
     """Fit and score."""
     for model in models:
         model.fit(X, y, **given).predict(X)
@@ -45,8 +63,7 @@ def boost_trees() -> None:
     """LambdaMART as it comes, dense and sparse, in both precisions."""
     for dtype in (np.float64, np.float32):
         X, y, qid = _table(dtype)
-        evals: dict[str, Any] = {"eval_set": [(X, y)], "eval_qid": [qid]}
-        model = rankers.LambdaMART(3, **SMALL).fit(X, y, qid=qid, **evals)
+        model = rankers.LambdaMART(3, **SMALL).fit(X, y, qid=qid, eval_set=[(X, y)], eval_qid=[qid])
         model.predict(X)
         rankers.LambdaMART(4, max_bins=8, **SMALL).fit(np.asfortranarray(X), y, qid=qid, init_model=model)
     _fit_all([rankers.LambdaMART(2, **SMALL)], sp.csr_array(np.nan_to_num(X)), y, qid=qid)
@@ -88,8 +105,7 @@ def boost_stumps() -> None:
     """RankBoost by r and z, dense and sparse, in both precisions."""
     for dtype in (np.float64, np.float32):
         X, y, qid = _table(dtype)
-        evals: dict[str, Any] = {"eval_set": [(X, y)], "eval_qid": [qid]}
-        _fit_all([rankers.RankBoost(3)], X, y, qid=qid, **evals)
+        _fit_all([rankers.RankBoost(3)], X, y, qid=qid, eval_set=[(X, y)], eval_qid=[qid])
         _fit_all([rankers.RankBoost(3, max_bins=8, criterion="z")], np.asfortranarray(X), y, qid=qid)
         _fit_all([rankers.RankBoost(3, max_bins=None)], X, y, qid=qid)
     for criterion in ("r", "z"):
@@ -99,8 +115,8 @@ def boost_stumps() -> None:
 def boost_other_stumps() -> None:
     """Other weights and weak rankings of RankBoost, explicit pairs, scores that lie far apart; RankBoost+."""
     X, y, qid = _table()
-    pairs: Any = np.arange(10), np.arange(10, 20), np.linspace(1.0, 2.0, 10)
-    weak: list[dict[str, Any]] = [{}, {"criterion": "z"}, {"weak": "feature"}, {"alpha": "numeric"}]
+    pairs = np.arange(10), np.arange(10, 20), np.linspace(1.0, 2.0, 10)
+    weak: list[WeakOptions] = [{}, {"criterion": "z"}, {"weak": "feature"}, {"alpha": "numeric"}]
     for features in (X, sp.csr_array(np.nan_to_num(X))):
         _fit_all([rankers.RankBoost(3, **options) for options in weak], features, y, qid=qid, pairs=pairs)
         _fit_all([rankers.RankBoost(2, criterion="z", pair_weight="differences")], features, y, qid=qid)
@@ -139,7 +155,7 @@ def _move_ties(pairs: tuple[Array, Array, Array]) -> None:
 def grow_ranking_trees() -> None:
     """Trees of the ROC curve, and the curves themselves."""
     X, y, qid = _table()
-    models: list[Any] = [rankers.TreeRank(6, min_child_weight=1), rankers.CRank(6, min_child_weight=1)]
+    models: list[Learner] = [rankers.TreeRank(6, min_child_weight=1), rankers.CRank(6, min_child_weight=1)]
     _fit_all([*models, rankers.TreeRankForest(2), rankers.RankOver(4, min_child_weight=1)], X, y, qid=qid)
     evaluation.integrated_auc(np.arange(20.0), np.arange(20.0) % 7)
 
@@ -154,7 +170,11 @@ def boost_features() -> None:
 def rank_grades() -> None:
     """Ordinal rankers."""
     X, y, _ = _table()
-    models: list[Any] = [rankers.AdaBoostOR(n_estimators=3), rankers.BaggingOR(n_estimators=3), rankers.ORStump()]
+    models: list[rankers.OrdinalRanker] = [
+        rankers.AdaBoostOR(n_estimators=3),
+        rankers.BaggingOR(n_estimators=3),
+        rankers.ORStump(),
+    ]
     models += [rankers.ORBoost(3, variant=variant) for variant in ("all-margins", "left-right")]
     models += [rankers.AdaBoostOR(rankers.PRank(epochs=3), n_estimators=2), rankers.PRank(epochs=3)]
     models += [rankers.SVOR(), rankers.SVOR(kernel="linear")]

@@ -1,4 +1,4 @@
-"""Commands that look at data and measure rankings: data, evaluate, compare, evaluate-run, measures."""
+"""Commands that measure rankings: evaluate, compare, evaluate-run, measures."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from rich.console import Console
 
 from podium._validation import PodiumError, check_choice
-from podium.cli.files import column_names, feature_scores, load_table
+from podium.cli.files import feature_scores
 from podium.cli.options import Source, measure_names
 from podium.cli.output import show, show_json
 from podium.cli.ranking_files import names_of, read_rankings, with_last
@@ -21,19 +21,6 @@ from podium.model_file import check_writable, write_bytes
 from podium.readers import read_qrels, read_run
 
 CHART_FORMATS = ("html", "json", "svg", "png")
-
-
-def describe_data(source: Source, pairs: Path | None, as_json: bool) -> None:
-    """Say what a data file holds, and the pairs of its rows that another may hold."""
-    from podium.report import describe  # here: it takes longer to import than all else
-
-    if pairs is not None:
-        from podium.cli.preferences import describe_pairs
-
-        describe_pairs(source, pairs, as_json)
-        return
-    table = load_table(*source)
-    show(describe(table.X, np.asarray(table.y), qid=table.qid, feature_names=column_names(table)), as_json)
 
 
 def evaluate_file(

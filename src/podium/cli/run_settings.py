@@ -5,9 +5,9 @@ from __future__ import annotations
 import shlex
 import sys
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple, NotRequired, TypedDict
 
 from podium._validation import FormatError, near_matches
 from podium.cli.options import Source, setting
@@ -28,11 +28,20 @@ WORDS = {"None": None, "null": None}
 """What TOML has no word for."""
 
 
+class Run(TypedDict):
+    """What a model file keeps of the run that made it."""
+
+    command: str
+    data: str
+    eval: list[str]
+    pairs: NotRequired[str]
+
+
 class Config(NamedTuple):
     """What a TOML file says of a run: the name of the ranker, if it does, and parameters."""
 
     ranker: str | None = None
-    parameters: dict[str, Any] = {}  # noqa: RUF012 (never changed)
+    parameters: Mapping[str, object] = {}
 
 
 def read_config(path: Path | None) -> Config:
@@ -54,7 +63,9 @@ def read_config(path: Path | None) -> Config:
     return config._replace(parameters={key: _from_toml(value) for key, value in config.parameters.items()})
 
 
-def make_ranker(name: str | None, settings: Sequence[str], config: Config | None = None, **defaults: Any) -> Estimator:
+def make_ranker(
+    name: str | None, settings: Sequence[str], config: Config | None = None, **defaults: object
+) -> Estimator:
     """Return a ranker with parameters given as name=value, which go before those of a file."""
     given = config or Config()
     chosen = ranker_name(name or given.ranker or DEFAULT_RANKER, tuple(RANKERS))
@@ -72,13 +83,16 @@ def run_content(source: Source, eval_files: Sequence[Path], pairs: Path | None) 
     return content if pairs is None else {**content, "pairs": str(pairs)}
 
 
-def read_run(path: Path) -> dict[str, Any] | None:
+def read_run(path: Path) -> Run | None:
     """Return what a model file keeps of the run that made it, checked; None where it was saved from Python."""
     content = read_model(path).get("run")
     if content is None:
         return None
     found = RUN.read(content, path, {})
-    return {**found, "eval": list(found["eval"])}
+    run: Run = {"command": found["command"], "data": found["data"], "eval": list(found["eval"])}
+    if "pairs" in found:
+        run["pairs"] = found["pairs"]
+    return run
 
 
 def to_toml(ranker: str, parameters: dict[str, Value], command: str | None) -> str:
@@ -87,6 +101,6 @@ def to_toml(ranker: str, parameters: dict[str, Value], command: str | None) -> s
     return settings_text(ranker, kept, () if command is None else (command,))
 
 
-def _from_toml(value: Any) -> Any:
+def _from_toml(value: object) -> object:
     """Return a value with None for its word."""
     return WORDS.get(value, value) if isinstance(value, str) else value

@@ -54,6 +54,7 @@ def _file_of(eval_files: Sequence[Path]) -> Callable[[re.Match[str]], str]:
     """Return what names the file of a numbered evaluation set."""
 
     def name(found: re.Match[str]) -> str:
+        """Return the file, or its option where the number is beyond them."""
         number = int(found[1])
         return str(eval_files[number]) if number < len(eval_files) else f"--eval {number + 1}"
 

@@ -1,6 +1,7 @@
 """The doctor: what is wrong with data, found before anything is learned from it, and what to do about it."""
 
-from podium.diagnosis.doctor import Diagnosis, doctor
+from podium.diagnosis.diagnosis_result import Diagnosis
+from podium.diagnosis.doctor import doctor
 from podium.diagnosis.estimates import Estimate
 from podium.diagnosis.finding import Finding
 from podium.diagnosis.overview import Overview

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from podium._types import MatrixLike, PairsLike
-from podium._validation import Array
+from podium._validation import Array, PodiumError
 from podium.data import ColumnFacts, Graded, RankingData, column_facts, hash_features, hash_queries
 from podium.diagnosis.finding import MAX_PLACES
 
@@ -32,6 +32,16 @@ class CheckedRows:
     ) -> CheckedRows:
         """Check what the caller gave."""
         return cls(RankingData.from_arrays(X, y, qid=qid, group=group, pairs=pairs))
+
+    @classmethod
+    def of_test(cls, test: object) -> CheckedRows:
+        """Check the test data: X, y and qid."""
+        if not isinstance(test, Sequence) or isinstance(test, str) or len(test) < 3:
+            raise PodiumError("test must be (X, y, qid) or a RankingTable; y and qid may be None.")
+        try:
+            return cls.of(test[0], test[1], test[2], None)
+        except PodiumError as error:
+            raise type(error)(f"test: {error}") from None
 
     @property
     def n_rows(self) -> int:

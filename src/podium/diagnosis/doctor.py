@@ -3,118 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from numpy.typing import ArrayLike
-from rich.console import Group
-from rich.table import Table
-from rich.text import Text
 
 from podium._compiled import thread_count
-from podium._types import Json, MatrixLike, PairsLike
-from podium._validation import PodiumError
+from podium._types import MatrixLike, PairsLike
 from podium.diagnosis.checked_rows import CheckedRows
-from podium.diagnosis.estimates import BASIS, ROUNDS, Estimate, check_memory, estimates_of
+from podium.diagnosis.diagnosis_result import Diagnosis
+from podium.diagnosis.estimates import check_memory, estimates_of
 from podium.diagnosis.feature_checks import check_features
-from podium.diagnosis.finding import SEVERITIES, Finding
+from podium.diagnosis.finding import SEVERITIES
 from podium.diagnosis.leak_check import check_leaks
-from podium.diagnosis.overview import Overview, overview_of
+from podium.diagnosis.overview import overview_of
 from podium.diagnosis.pair_checks import check_pairs
 from podium.diagnosis.query_checks import check_queries
 from podium.diagnosis.split_checks import check_held_out
-from podium.evaluation.results import plain_text
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-BASIS_LINE = f"Times and memory: {BASIS}."
-STYLES = {"error": "bold red", "warning": "yellow", "note": "cyan"}
-
-
-@dataclass(frozen=True)
-class Diagnosis:
-    """What the doctor found: ``print(diagnosis)`` shows it, ``for finding in diagnosis.findings`` goes through it.
-
-    Attributes
-    ----------
-    overview : Overview
-        The data in numbers.
-    findings : tuple of Finding
-        What is wrong, the worst first.
-    estimates : tuple of Estimate
-        What fits will take.
-    """
-
-    overview: Overview
-    findings: tuple[Finding, ...]
-    estimates: tuple[Estimate, ...]
-
-    @property
-    def codes(self) -> tuple[str, ...]:
-        """Codes of the findings, in their order."""
-        return tuple(finding.code for finding in self.findings)
-
-    def __getitem__(self, code: str) -> Finding:
-        for finding in self.findings:
-            if finding.code == code:
-                return finding
-        raise PodiumError(f"The doctor did not find {code!r}; found were {', '.join(self.codes) or 'none'}.")
-
-    def to_dict(self) -> dict[str, Json]:
-        """Return everything as plain values, ready for JSON."""
-        return {
-            "overview": self.overview.to_dict(),
-            "findings": [finding.to_dict() for finding in self.findings],
-            "estimates": {"rounds": ROUNDS, "basis": BASIS, "fits": [one.to_dict() for one in self.estimates]},
-        }
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Return the findings as a frame, one a row."""
-        try:
-            import pandas as pd
-        except ModuleNotFoundError:
-            raise PodiumError('to_pandas needs pandas: pip install "podium[tables]".') from None
-        columns = ["code", "severity", "sentence", "features", "queries", "rows"]
-        return pd.DataFrame([finding.to_dict() for finding in self.findings], columns=columns)
-
-    def table(self) -> Group:
-        """Return overview, findings and estimates as tables of rich."""
-        spaced = [part for table in self._tables() for part in (table, Text())]
-        return Group(*spaced, Text(BASIS_LINE, "dim"))
-
-    def __str__(self) -> str:
-        return "\n\n".join([*map(plain_text, self._tables()), BASIS_LINE])
-
-    def _tables(self) -> list[Table]:
-        """Return the three tables."""
-        return [self._overview_table(), self._finding_table(), self._estimate_table()]
-
-    def _overview_table(self) -> Table:
-        """Return the data in numbers."""
-        table = _table("Data", 0)
-        for name, text in self.overview.lines():
-            table.add_row(Text(name), Text(text))
-        return table
-
-    def _finding_table(self) -> Table:
-        """Return the findings, or a line that says that there are none."""
-        counts = [(kind, sum(one.severity == kind for one in self.findings)) for kind in SEVERITIES]
-        title = ", ".join(f"{count} {kind}{'' if count == 1 else 's'}" for kind, count in counts if count)
-        table = _table(f"Findings: {title or 'none'}", 1)
-        for finding in self.findings:
-            said = Text.assemble(finding.sentence, (f"  {finding.code}", "dim"))
-            table.add_row(Text(finding.severity, STYLES[finding.severity]), said)
-        if not self.findings:
-            table.add_row("", "Nothing to complain of.")
-        return table
-
-    def _estimate_table(self) -> Table:
-        """Return what fits will take."""
-        table = _table("A fit will take about", 0)
-        for one in self.estimates:
-            table.add_row(f"{one.ranker}, {ROUNDS} rounds", f"{_seconds(one.seconds)}, {_memory(one.n_bytes)}")
-        return table
 
 
 def doctor(
@@ -154,7 +57,7 @@ def doctor(
     """
     n_threads = thread_count(n_jobs)
     rows = CheckedRows.of(X, y, qid, group, pairs)
-    held_out = None if test is None else _test_rows(test)
+    held_out = None if test is None else CheckedRows.of_test(test)
     estimates = estimates_of(rows)
     findings = [*check_queries(rows), *check_features(rows), *check_leaks(rows, n_threads), *check_pairs(rows)]
     findings += check_memory(estimates)
@@ -162,33 +65,3 @@ def doctor(
         findings += check_held_out(rows, held_out)
     findings.sort(key=lambda finding: SEVERITIES.index(finding.severity))
     return Diagnosis(overview_of(rows), tuple(findings), estimates)
-
-
-def _test_rows(test: object) -> CheckedRows:
-    """Check the test data."""
-    if not isinstance(test, Sequence) or isinstance(test, str) or len(test) < 3:
-        raise PodiumError("test must be (X, y, qid) or a RankingTable; y and qid may be None.")
-    try:
-        return CheckedRows.of(test[0], test[1], test[2], None)
-    except PodiumError as error:
-        raise type(error)(f"test: {error}") from None
-
-
-def _table(title: str, space: int) -> Table:
-    """Return a table of two columns without a frame, `space` lines between its rows."""
-    return Table(
-        title=title, title_justify="left", title_style="bold", box=None, show_header=False,
-        padding=(0, 2, space, 0), pad_edge=False,
-    )  # fmt: skip
-
-
-def _seconds(seconds: float) -> str:
-    """Return a time as people say it."""
-    if seconds < 1:
-        return "less than a second"
-    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} minutes"
-
-
-def _memory(n_bytes: int) -> str:
-    """Return an amount of memory as people say it."""
-    return f"{n_bytes / 2**20:,.0f} MiB" if n_bytes < 2**30 else f"{n_bytes / 2**30:,.1f} GiB"

@@ -14,7 +14,7 @@ from podium.diagnosis.checked_rows import CheckedRows
 from podium.diagnosis.feature_columns import dense_column
 from podium.diagnosis.finding import MAX_LISTED, Finding, counted, verb
 
-MOSTLY_MISSING = 0.5
+MIN_MISSING_SHARE = 0.5
 """Share of rows from which on a feature is mostly missing."""
 CELLS_PER_BLOCK = 2**15
 """Cells compared together: a block and its copies stay in the second-level cache."""
@@ -67,7 +67,7 @@ def _check_missing(rows: CheckedRows) -> Iterator[Finding]:
     some = (facts.missing > 0) & ~facts.empty
     if some.any():
         share = facts.missing[some].sum() / (facts.n_rows * len(facts.missing))
-        mostly = rows.named(some & (facts.missing >= MOSTLY_MISSING * facts.n_rows))
+        mostly = rows.named(some & (facts.missing >= MIN_MISSING_SHARE * facts.n_rows))
         more = f", {counted(mostly, 'of them', 'of them')} in at least half of the rows" if mostly else ""
         sentence = (
             f"{share:.1%} of the values are missing, in {counted(rows.named(some), 'feature')}{more}: a missing value "

@@ -11,7 +11,7 @@ from podium.data import one_query_sentence, why_no_pairs
 from podium.diagnosis.checked_rows import CheckedRows
 from podium.diagnosis.finding import MAX_PLACES, Finding, counted, verb
 
-MOST_SILENT = 0.5
+MAX_SILENT_SHARE = 0.5
 """Share of queries with nothing to learn above which that is more than a note."""
 LARGEST_SHARE = 0.5
 """Share of all pairs above which one query outweighs the others."""
@@ -62,7 +62,7 @@ def _check_split(rows: CheckedRows) -> Iterator[Finding]:
 def _check_silent(rows: CheckedRows) -> Iterator[Finding]:
     """Queries of one row, and of one grade."""
     sizes, silent = rows.data.queries.sizes, rows.pairs_per_query == 0
-    severity = "warning" if silent.mean() > MOST_SILENT else "note"
+    severity = "warning" if silent.mean() > MAX_SILENT_SHARE else "note"
     if len(sizes) == 1 and silent.all():
         return  # said before: there is nothing to rank
     single, flat = rows.ids(sizes == 1), rows.ids(silent & (sizes > 1))

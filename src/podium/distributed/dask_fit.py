@@ -16,6 +16,7 @@ from podium.distributed.held_boosting import DaskRanker
 from podium.distributed.held_grades import AdaBoostOR, ORStump
 from podium.distributed.team import Team
 from podium.distributed.team_learning import learn
+from podium.distributed.vote_learning import learn_votes
 from podium.rankers.boosted_trees import TreeRanker
 from podium.rankers.estimator import Estimator
 from podium.rankers.rankboost import RankBoost
@@ -98,7 +99,11 @@ def fit(
     measures = ["cost"] if isinstance(ranker, AdaBoostOR) else [one.name for one in ranker._evaluation_sets([], 1)[1]]
     team = Team(client, source, evals, own, init_model, regroup, list(dict.fromkeys(measures if evals else [])))
     try:
-        learn(ranker, team, team.again(lambda: [team.start()])[0], init_model)
+        begun = team.again(lambda: [team.start()])[0]
+        if isinstance(ranker, AdaBoostOR):
+            learn_votes(ranker, team, begun, init_model)
+        else:
+            learn(ranker, team, begun, init_model)
     finally:
         team.close()
     if not isinstance(ranker, RankBoost):

@@ -19,6 +19,17 @@ from podium.rankers.rankboost import RankBoost
 from podium.rankers.score_start import InitModel, Start
 from podium.trees import TreeRound
 
+__all__ = [
+    "BeginReport",
+    "DaskBoosting",
+    "DaskRanker",
+    "DaskRound",
+    "OrdinalRound",
+    "TreeRanker",
+    "make_ready",
+    "round_bytes",
+]
+
 DaskRanker: TypeAlias = TreeRanker | RankBoost | AdaBoostOR
 """What can be trained on Dask."""
 DaskRound: TypeAlias = TreeRound | Round | OrdinalRound

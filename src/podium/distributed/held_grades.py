@@ -17,6 +17,8 @@ from podium.rankers.base_rankers import grades_by
 from podium.rankers.orstump import ORStump
 from podium.rankers.shared_stumps import share_rows, shared_boosting
 
+__all__ = ["AdaBoostOR", "GradeFacts", "GradeStart", "ORStump", "OrdinalRound", "StagedGrades", "grades_ready"]
+
 
 class GradeFacts(NamedTuple):
     """What a fit keeps of the grades of all rows.

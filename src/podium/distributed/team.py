@@ -110,17 +110,17 @@ class Team:
         holders = sorted(set().union(*self._holders))
         begun = self._begin([reports[0][place] for place in self._ranks])  # 2
         if len(self.sources) > 1:
-            start = self._start(begun)
+            ranker = self.ranker
+            graded = GradeStart(begun.labels, ranker.cost) if isinstance(ranker, AdaBoostOR) else None
+            start = graded or self._start(begun)
             self._ask(held_part.start_evaluation, [(place, start) for place in holders])
         if self.rounds:  # 3
             self._ask(held_part.catch_up, [(place, self.rounds) for place in holders])
         self._clock.begin(len(self.rounds))
         return begun
 
-    def _start(self, begun: BeginReport) -> Start | GradeStart:
-        """Return what scores begin with, or what votes need; rounds to go on from are replayed."""
-        if isinstance(self.ranker, AdaBoostOR):
-            return GradeStart(begun.labels, self.ranker.cost)
+    def _start(self, begun: BeginReport) -> Start:
+        """Return what scores begin with; rounds to go on from are replayed."""
         replayed = not isinstance(self.ranker, TreeRanker) or isinstance(self.init_model, TreeRanker)
         return Start(None if replayed else self.init_model, begun.start)
 

@@ -8,13 +8,11 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from podium._exact import rounded
-from podium._validation import Array, PodiumError
+from podium._validation import Array
 from podium.boosting import Stop
 from podium.data import Queries, RankingData
-from podium.distributed.held_boosting import BeginReport, DaskRanker
-from podium.distributed.held_grades import AdaBoostOR, OrdinalRound
+from podium.distributed.held_boosting import BeginReport, OrdinalRound, TreeRanker
 from podium.distributed.team import Team
-from podium.ordinal import MeanCost, OrdinalData
 from podium.pairs import Round
 from podium.rankers.boosted import why_no_ranking
 from podium.rankers.rankboost import RankBoost
@@ -24,11 +22,8 @@ from podium.trees import TreeRound
 AnyRound = TypeVar("AnyRound", Round, TreeRound, OrdinalRound)
 
 
-def learn(ranker: DaskRanker, team: Team, begun: BeginReport, init_model: InitModel) -> None:
+def learn(ranker: TreeRanker | RankBoost, team: Team, begun: BeginReport, init_model: InitModel) -> None:
     """Go through the rounds on the driver, and keep what was learned."""
-    if isinstance(ranker, AdaBoostOR):
-        _learn_votes(ranker, team, begun, init_model)
-        return
     data = RemoteData.of(team, begun)
     measures = ranker._evaluation_sets([], 1)[1]
     sets = [TeamEvaluation(team, number) for number in range(len(team.sources) - 1)]
@@ -42,19 +37,6 @@ def learn(ranker: DaskRanker, team: Team, begun: BeginReport, init_model: InitMo
         ranker.base_model_, ranker.base_score_ = start
     ranker._describe(data)
     ranker.training_summary_ |= {"rows": begun.n_rows, "queries": begun.n_queries, "pairs": begun.n_pairs}
-
-
-def _learn_votes(ranker: AdaBoostOR, team: Team, begun: BeginReport, init_model: InitModel) -> None:
-    """Go through the rounds of AdaBoost.OR, and keep what was learned."""
-    facts = begun.grades
-    if facts is None:
-        raise PodiumError("The workers have told nothing of grades.")
-    data, rounds = RemoteGrades.of(team, begun), TeamBoosting[OrdinalRound](team)
-    sets = [TeamEvaluation(team, number) for number in range(len(team.sources) - 1)]
-    ranker._boost(rounds, sets, [MeanCost()], ranker._rounds_before(init_model), data, lambda reason: reason)
-    ranker._keep_costs(team.train_costs(), facts.largest, facts.constant)
-    ranker._describe(data)
-    ranker.costs_convex_, ranker.training_summary_ = facts.convex, dict(facts.summary)
 
 
 class TeamBoosting(Generic[AnyRound]):
@@ -110,23 +92,5 @@ class RemoteData(RankingData):
         return data
 
     def columns(self) -> tuple[Array | None, ...]:
-        """Return what another data set differs in."""
-        return (np.array([self.digest], np.uint64),)
-
-
-class RemoteGrades(OrdinalData):
-    """What the driver knows of rows of an ordinal ranker that lie on workers."""
-
-    digest: int
-
-    @classmethod
-    def of(cls, team: Team, begun: BeginReport) -> RemoteGrades:
-        """Return what workers have told."""
-        nothing = np.empty(0)
-        data = cls(np.empty((0, team.n_features)), team.names, nothing, nothing, begun.labels, True, nothing, nothing)
-        object.__setattr__(data, "digest", begun.digest)
-        return data
-
-    def columns(self) -> tuple[Array, ...]:
         """Return what another data set differs in."""
         return (np.array([self.digest], np.uint64),)

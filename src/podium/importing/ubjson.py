@@ -19,7 +19,7 @@ Document: TypeAlias = "str | float | Array | list[Document] | dict[str, Document
 NUMBERS = {"i": "b", "U": "B", "I": "h", "l": "i", "L": "q", "d": "f", "D": "d"}
 """The struct letter of each kind of number, big-endian."""
 CONSTANTS = {"Z": None, "T": True, "F": False}
-DEEPEST = 64
+MAX_LEVELS = 64
 """Levels of nesting; XGBoost's files have eight."""
 
 
@@ -64,7 +64,7 @@ class _Reader:
 
     def value(self, kind: str, depth: int) -> Document:
         """Return the value of some kind that stands here."""
-        if depth > DEEPEST:
+        if depth > MAX_LEVELS:
             raise self.broken("values are nested too deeply")
         if kind in CONSTANTS:
             return CONSTANTS[kind]

@@ -13,7 +13,7 @@ from podium.linear.fitted_line import Line
 
 SELECTIONS = ("squares", "updated", "simple")
 """How the feature of a round is chosen."""
-UNRELATED = 1e-26
+MIN_GAIN_SHARE = 1e-26
 """Share of the gradients' squares below which what a feature explains is rounding."""
 
 
@@ -41,7 +41,7 @@ class ComponentLearner:
         """Return the line of the best feature and the scores with it; `Stop` where no feature explains anything."""
         columns, shares = self.columns, -self.columns.products(gradient)
         slopes, gains = shares / columns.norms, shares * shares
-        if not gains.max() > UNRELATED * (gradient[weight > 0] ** 2 / weight[weight > 0]).sum():
+        if not gains.max() > MIN_GAIN_SHARE * (gradient[weight > 0] ** 2 / weight[weight > 0]).sum():
             return Stop(NOTHING_FOLLOWS)
         mean = -float(gradient.sum() / weight.sum())
         feature = self._choose(gains, slopes, mean, scores)

@@ -112,9 +112,11 @@ class _SquaredLength:
     """½ ‖w‖²."""
 
     def value(self, coef: Array) -> float:
+        """Return the penalty of weights."""
         return 0.5 * float(coef @ coef)
 
     def violation(self, point: _Point) -> float:
+        """Return the largest entry of the gradient."""
         return float(np.abs(point.coef + point.pull).max())
 
     def step(self, problem: MarginProblem, point: _Point, violation: float) -> tuple[Array, float]:
@@ -122,6 +124,7 @@ class _SquaredLength:
         gradient, size = point.coef + point.pull, len(point.coef)
 
         def product(z: Array) -> Array:
+            """Return the Hessian times a vector."""
             bend: Array = point.state.curvature((problem.rows @ z)[:, None])[:, 0]
             return z + problem.C * (bend @ problem.rows)
 
@@ -130,6 +133,7 @@ class _SquaredLength:
         return step, float(gradient @ step)
 
     def gap(self, problem: MarginProblem, point: _Point) -> float:
+        """Return the relative duality gap: the dual penalty is ½ ‖gradient‖² at any scale."""
         return _relative_gap(problem, point, 0.5 * float(point.pull @ point.pull), np.inf)
 
 
@@ -140,9 +144,11 @@ class _WeightedSizes:
         self.slopes = slopes
 
     def value(self, coef: Array) -> float:
+        """Return the penalty of weights."""
         return float(self.slopes @ np.abs(coef))
 
     def violation(self, point: _Point) -> float:
+        """Return the largest distance of the gradient from what the penalty may cancel."""
         return float(subgradient_violation(point.pull, self.slopes, point.coef).max())
 
     def step(self, problem: MarginProblem, point: _Point, violation: float) -> tuple[Array, float]:
@@ -156,6 +162,7 @@ class _WeightedSizes:
         return step, float(point.pull @ step) + self.value(point.coef + step) - point.penalty
 
     def gap(self, problem: MarginProblem, point: _Point) -> float:
+        """Return the relative duality gap: the dual point is scaled until no gradient exceeds its slope."""
         pull = np.abs(point.pull)
         largest = np.divide(self.slopes, pull, out=np.full(len(pull), np.inf), where=pull != 0)
         return _relative_gap(problem, point, 0.0, float(largest.min()))

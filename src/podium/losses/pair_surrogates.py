@@ -29,7 +29,7 @@ from podium.losses.sign_pairs import PairSums, SignPairs
 SURROGATES = ("exp", "hinge", "ramp")
 PAIRS = ("signs", "products")
 RESPONSES = ("raw", "expit")
-DIVERGED = 1e10
+MAX_MEAN_LOSS = 1e10
 """Mean exponential loss, 1 at the start, from which the next step only makes it larger."""
 ROUNDING = 1e-13
 """Pulls below this part of the largest possible one are sums that cancelled: no gradient."""
@@ -106,7 +106,7 @@ class PairSurrogate(Loss):
         if self.surrogate != "exp":
             return None
         value = self.value(scores)
-        return None if value <= DIVERGED else f"the exponential loss diverges, to {value:.3g}"
+        return None if value <= MAX_MEAN_LOSS else f"the exponential loss diverges, to {value:.3g}"
 
     def still_reason(self) -> str:
         """Say what it means that every gradient is 0."""

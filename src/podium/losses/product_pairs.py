@@ -19,7 +19,7 @@ from podium.measures.sorting import by_query_threads
 
 ROWS_PER_STRIP = 2.0
 """Rows of a strip over √n: measured at 1,000 to 100,000 rows, 1 to 4 are alike."""
-SHORT = 200
+MAX_ROWS_BY_PAIRS = 200
 """Rows of a query up to which all pairs are quicker: it is one strip."""
 SLACK = 1e-12
 """Relative width around the ends of a hyperbola in which each pair is looked at, so that rounding decides nothing."""
@@ -82,7 +82,7 @@ def _strips(offsets: Array) -> tuple[Array, Array]:
     """Cut the rows of each query, sorted by label, into strips; return where strips, and those of queries, begin."""
     starts, first = [np.zeros(1, ROW)], [0]
     for start, n in zip(offsets[:-1].tolist(), np.diff(offsets).tolist(), strict=True):
-        n_strips = 1 if n <= SHORT else max(1, round(n**0.5 / ROWS_PER_STRIP))
+        n_strips = 1 if n <= MAX_ROWS_BY_PAIRS else max(1, round(n**0.5 / ROWS_PER_STRIP))
         starts.append(start + np.linspace(0, n, n_strips + 1).astype(ROW)[1:])
         first.append(first[-1] + n_strips)
     return np.concatenate(starts), np.array(first, ROW)

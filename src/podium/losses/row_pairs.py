@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from podium._compiled import INDEX, linked_part
-from podium._validation import Array
+from podium._types import Array, Int
 
 SETTLED_DISTANCE = np.float32(6.0)
 """Half of sigma (s_i - s_j) beyond which a pair counts as settled: tanh there is 1 - 1e-5."""
@@ -181,7 +181,7 @@ def _pair(x: Any, delta: Any) -> tuple[Any, Any]:
 
 
 @linked_part
-def _sum_of_eights(start: int, stop: int, values: Array) -> float:
+def _sum_of_eights(start: Int, stop: Int, values: Array) -> float:
     """Do ``values[start:stop].sum()``, a multiple of eight values, in eight sums: one would wait for each add."""
     a = b = c = d = e = f = g = h = np.float32(0.0)
     for i in range(start, stop, INDEX(8)):

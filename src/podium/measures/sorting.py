@@ -11,7 +11,7 @@ from typing import TypeVar
 import numpy as np
 
 from podium._compiled import ROW, SCORE, compiled, compiled_part, even_chunks, inlined_part, run_threads
-from podium._validation import Array
+from podium._types import Array, Int
 
 Result = TypeVar("Result")
 
@@ -131,7 +131,7 @@ def sort_by_grades(values: Array, order_out: Array, sorted_out: Array) -> bool:
 
 
 @compiled_part
-def radix_pass(keys: Array, rows: Array, shift: int, places: Array, keys_out: Array, rows_out: Array) -> None:
+def radix_pass(keys: Array, rows: Array, shift: Int, places: Array, keys_out: Array, rows_out: Array) -> None:
     """Move keys and rows to the places of one of their bytes, equal bytes in the order they have."""
     total = 0
     for digit in range(256):

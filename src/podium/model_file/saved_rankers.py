@@ -28,7 +28,7 @@ class SavedRanker(Protocol):
     def _get_param_names(cls) -> list[str]:
         """Return the names of its parameters."""
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
+    def get_params(self, deep: bool = True) -> dict[str, Value]:
         """Return its parameters."""
 
     def _check_parameters(self) -> None:

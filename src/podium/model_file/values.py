@@ -14,7 +14,7 @@ import numpy as np
 from podium._types import Json
 from podium._validation import Array, FormatError, PodiumError
 
-DEEPEST = 64
+MAX_LEVELS = 64
 """Most levels of a document; a ranker inside a ranker takes a few."""
 PART = re.compile(r"[A-Za-z0-9_]+")
 """Keys that can be part of a member's name."""
@@ -62,7 +62,7 @@ class _Encoder:
             value = value.item()
         plain = value is None or isinstance(value, str | bool | int)
         make = next((make for kind, make in self.makers.items() if isinstance(value, kind)), None)
-        if not (plain or make) or len(place) > DEEPEST:
+        if not (plain or make) or len(place) > MAX_LEVELS:
             raise PodiumError(f"A model file cannot hold {'/'.join(place)}={short(value)}.")
         return make(value, place) if make else value
 
@@ -114,8 +114,8 @@ class _Decoder:
 
     def value(self, given: Json, level: int) -> Any:
         """Return a value of the document."""
-        if level > DEEPEST:
-            raise self.error(f"its values are nested more than {DEEPEST} levels deep")
+        if level > MAX_LEVELS:
+            raise self.error(f"its values are nested more than {MAX_LEVELS} levels deep")
         if isinstance(given, list):
             return self.items(given, level)
         if not isinstance(given, dict):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from podium._magnitudes import scaled_weight
+from podium._types import Learner, MatrixLike
 from podium._validation import Array, PodiumError, check_labels, check_queries, check_scores, check_weight
 from podium.data import Queries, group_rows
 from podium.measures import Measure, measure_queries, parse_measure, weighted_mean
@@ -31,13 +31,13 @@ class RankingScorer:
     A query of which the estimator has learned from other rows was cut in two by a fold; that is warned of.
     """
 
-    def __init__(self, measure: str | Measure, options: dict[str, Any]) -> None:
+    def __init__(self, measure: str | Measure, options: dict[str, object]) -> None:
         self.measure, self.options = parse_measure(measure), options
 
     def __call__(
         self,
-        estimator: Any,
-        X: Any,
+        estimator: Learner,
+        X: MatrixLike,
         y: ArrayLike,
         qid: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
@@ -81,7 +81,7 @@ class RankingScorer:
         return f"ranking_scorer({str(self.measure)!r})"
 
 
-def ranking_scorer(measure: str, **options: Any) -> RankingScorer:
+def ranking_scorer(measure: str, **options: object) -> RankingScorer:
     """Return a scorer for ``GridSearchCV(scoring=...)`` and ``cross_validate(scoring=...)``.
 
     Parameters
@@ -111,7 +111,7 @@ def _query_weight(sample_weight: ArrayLike | None, queries: Queries) -> Array:
     return means
 
 
-def _warn_of_cut_queries(estimator: Any, queries: Queries, labels: Array) -> None:
+def _warn_of_cut_queries(estimator: object, queries: Queries, labels: Array) -> None:
     """Warn where a query to be scored has other rows than the one of that id in the training data."""
     while hasattr(estimator, "steps"):
         estimator = estimator.steps[-1][1]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +15,9 @@ from podium.neural.pair_cost import PairCost
 from podium.neural.query_batches import QueryBatches
 from podium.neural.torch_thread import ONE_THREAD, load_torch
 from podium.neural.update_rules import UPDATE_RULES
+
+if TYPE_CHECKING:
+    from torch import Generator, Tensor
 
 
 @dataclass(frozen=True)
@@ -120,14 +124,14 @@ class NetTraining:
         flat = self.cost.flat_reason()
         return None if flat is None else f"these labels teach nothing, since {flat}"
 
-    def _move(self, gradient: Any, number: int) -> None:
+    def _move(self, gradient: Tensor, number: int) -> None:
         """Update the weights."""
         how = self.training
         self.n_steps += 1
         rate = how.learning_rate * how.learning_rate_decay ** (number - 1)
         self.rule.update(self.weights, gradient, self.moments, self.n_steps, rate, how.weight_decay)
 
-    def _dropout(self, number: int) -> tuple[float, Any]:
+    def _dropout(self, number: int) -> tuple[float, Generator]:
         """Return the probability of leaving units out, and the generator of the epoch that draws them."""
         generator = self.torch.Generator()
         generator.manual_seed(int(np.random.default_rng([self.training.seed, number, 1]).integers(2**63)))
@@ -145,7 +149,7 @@ class NetTraining:
 class _TorchNet:
     """The net as torch sees it: leaves that are views of one vector, and so are their gradients."""
 
-    def __init__(self, torch: Any, shape: NetShape, weights: Any, dropout: tuple[float, Any]) -> None:
+    def __init__(self, torch: ModuleType, shape: NetShape, weights: Tensor, dropout: tuple[float, Generator]) -> None:
         self.torch, self.n_tables = torch, len(shape.tables)
         self.rate, self.generator = dropout
         self.gradient = torch.zeros_like(weights)
@@ -153,7 +157,7 @@ class _TorchNet:
         for part, own in zip(self.parts, shape.split(self.gradient), strict=True):
             part.grad = own
 
-    def scores(self, numbers: Any, codes: Any) -> Any:
+    def scores(self, numbers: Tensor, codes: Tensor) -> Tensor:
         """Return the score of each row, dropout included."""
         tables, layers = self.parts[: self.n_tables], self.parts[self.n_tables :]
         rows = numbers
@@ -163,7 +167,7 @@ class _TorchNet:
             rows = self._thinned(self.torch.addmm(bias, rows, weight).relu())
         return (rows @ layers[-1])[:, 0]
 
-    def _thinned(self, rows: Any) -> Any:
+    def _thinned(self, rows: Tensor) -> Tensor:
         """Leave out units at random, and let the others count for them."""
         if not self.rate:
             return rows

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,18 @@ from podium._validation import Array
 
 WEIGHT = np.float32
 """Weights: what torch learns fastest."""
+
+
+class Reshapable(Protocol):
+    """A vector of numpy or torch."""
+
+    def __getitem__(self, part: slice, /) -> Self: ...
+
+    def reshape(self, shape: tuple[int, ...], /) -> Self:
+        """Return the same numbers in another shape."""
+
+
+Vector = TypeVar("Vector", bound=Reshapable)
 
 
 @dataclass(frozen=True)
@@ -55,7 +67,7 @@ class NetShape:
         """Weights in all."""
         return sum(int(np.prod(part)) for part in self.parts)
 
-    def split(self, weights: Any) -> list[Any]:
+    def split(self, weights: Vector) -> list[Vector]:
         """Return the parts of a vector of weights, of numpy or torch, each in its shape, as views."""
         ends = np.cumsum([0, *(int(np.prod(part)) for part in self.parts)]).tolist()
         return [weights[a:b].reshape(part) for (a, b), part in zip(pairwise(ends), self.parts, strict=True)]
@@ -63,8 +75,9 @@ class NetShape:
     def start(self, seed: int) -> Array:
         """Draw weights to begin with: hidden layers as He et al. (2015), so that signals keep their size; biases 0."""
         draw = np.random.default_rng([seed, 0])
-        weights = np.zeros(self.n_weights, WEIGHT)
-        for number, part in enumerate(self.split(weights)):
+        weights: Array = np.zeros(self.n_weights, WEIGHT)
+        parts: list[Array] = self.split(weights)
+        for number, part in enumerate(parts):
             if part.ndim == 2:
                 inputs = part.shape[0] if number >= len(self.tables) else part.shape[1]
                 gain = 2.0 if len(self.tables) <= number < len(self.parts) - 1 else 1.0

@@ -5,12 +5,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from types import ModuleType
 
 from podium._validation import PodiumError
 
 
-def load_torch() -> Any:
+def load_torch() -> ModuleType:
     """Return torch, or say how to install it."""
     try:
         import torch
@@ -18,7 +18,8 @@ def load_torch() -> Any:
         raise PodiumError(
             'Nets are trained with torch, which is not installed: pip install "podium[neural]".'
         ) from None
-    return torch
+    module: ModuleType = torch
+    return module
 
 
 class OneThread:
@@ -33,7 +34,7 @@ class OneThread:
         self._lock, self._depth, self._before = threading.Lock(), 0, 1
 
     @contextmanager
-    def held(self, torch: Any) -> Iterator[None]:
+    def held(self, torch: ModuleType) -> Iterator[None]:
         """Hold torch to one thread."""
         with self._lock:
             if self._depth == 0:

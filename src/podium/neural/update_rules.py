@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 MEAN_DECAY, SQUARE_DECAY, LEAST_ROOT = 0.9, 0.999, 1e-8
 """β₁, β₂ and ε of Adam (Kingma and Ba 2015)."""
@@ -24,16 +27,18 @@ class UpdateRule:
     """
 
     n_moments: int
-    direction: Callable[[Any, Any, int], Any]
+    direction: Callable[[Tensor, Tensor, int], Tensor]
 
-    def update(self, weights: Any, gradient: Any, moments: Any, n_steps: int, rate: float, weight_decay: float) -> None:
+    def update(
+        self, weights: Tensor, gradient: Tensor, moments: Tensor, n_steps: int, rate: float, weight_decay: float
+    ) -> None:
         """Move weights in place: w ← (1 - η decay) w - η direction; decay does not pass through the moments."""
         if weight_decay:
             weights.mul_(1.0 - rate * weight_decay)
         weights.sub_(self.direction(gradient, moments, n_steps), alpha=rate)
 
 
-def _adam(gradient: Any, moments: Any, n_steps: int) -> Any:
+def _adam(gradient: Tensor, moments: Tensor, n_steps: int) -> Tensor:
     """Return the mean of gradients over the root of their mean square, both corrected for their start at 0."""
     mean, square = moments[0], moments[1]
     mean.mul_(MEAN_DECAY).add_(gradient, alpha=1.0 - MEAN_DECAY)

@@ -89,7 +89,9 @@ def vote_of_stumps(
     return votes
 
 
-def _vote_on_rows(rows: Array | sp.csr_array, used: Array, model: tuple[Array, ...], votes_out: Array) -> None:
+def _vote_on_rows(
+    rows: Array | sp.csr_array, used: Array, model: tuple[Array, Array, Array, Array, Array], votes_out: Array
+) -> None:
     """Add the votes on some rows of a matrix."""
     _add_stump_votes(_used_columns(rows, used), *model, votes_out)
 

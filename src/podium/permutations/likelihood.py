@@ -84,6 +84,7 @@ def _newton_step(point: Point, slope: Array, flat: Array, alpha: float) -> Array
     """Return the solution of (information + alpha I + flat flatᵀ) step = slope."""
 
     def product(direction: Array) -> Array:
+        """Return the matrix times a vector."""
         v = direction.ravel()
         whole: Array = point.product(v) + alpha * v + flat * (flat @ v)
         return whole

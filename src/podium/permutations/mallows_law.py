@@ -43,6 +43,7 @@ def best_dispersion(distance: float, choices: Array) -> float:
     n_items = len(choices)
 
     def excess(phi: float) -> float:
+        """Return by how much the expected distance is above the given one."""
         return float(choices @ mean_passed(phi, n_items)) - distance
 
     if distance <= 0:

@@ -52,7 +52,7 @@ def plot_decision_regions(
     >>> X = np.random.default_rng(0).random((50, 2))
     >>> y = np.digitize(X.sum(axis=1), [0.7, 1.3])
     >>> chart = plot_decision_regions(AdaBoostOR(n_estimators=5).fit(X, y), X, y, stages=(1, 5))
-    >>> len(chart.to_dict()["concat"])
+    >>> len(chart.concat)
     2
     """
     rows, names = _two_columns(model, X)

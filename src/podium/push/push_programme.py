@@ -22,7 +22,7 @@ from podium._validation import Array, PodiumError
 from podium.data import Graded
 from podium.pairs import LevelOrder
 
-SETTLED = 1e-9
+ZERO_SHARE = 1e-9
 """Coefficients of this part of the largest are rounding of the solver, and taken as 0."""
 
 
@@ -118,7 +118,7 @@ def solve_infinite_push(features: Array, pairs: OffenderPairs, alpha: float) -> 
     if solution.x is None:
         raise PodiumError(f"The linear programme of the infinite push was not solved: {solution.message}")
     coef = solution.x[:n_features] - solution.x[n_features : 2 * n_features]
-    coef[np.abs(coef) <= SETTLED * np.abs(coef).max(initial=0.0)] = 0.0
+    coef[np.abs(coef) <= ZERO_SHARE * np.abs(coef).max(initial=0.0)] = 0.0
     objective = push_objective(pairs, features @ coef, coef, alpha)
     return InfinitePushResult(coef, objective, max(0.0, objective - float(solution.fun)))
 

@@ -67,13 +67,7 @@ class AdaBoostOR(VotingRanker, BoostedOrdinalRanker[OrdinalRound]):
     cost : {"absolute", "squared", "zero-one"} or array-like of shape (K, K)
         What it costs to predict the grade of the column for a row with the grade of the row: V-shaped, 0 where they are
         equal. By name it is |y - k|, its square, or 1 where they differ.
-    early_stopping_rounds : int, optional
-        Stop when the mean cost of the last evaluation set has not fallen for so many rounds, and predict with the
-        rounds up to its lowest value.
-    checkpoint : path, optional
-        File to keep the rounds in while fitting: a fit that was killed goes on from there and ends where the
-        uninterrupted one would have ended, bit for bit. The file never gets shorter; where it cannot be written there
-        is a warning, and the fit goes on.
+    {monitoring}
     random_state : int, RandomState or None
         Seeds a base with a parameter `random_state`, anew each round.
     n_jobs : int, optional

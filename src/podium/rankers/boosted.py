@@ -36,6 +36,22 @@ CHANGES_NO_ROUND = ("n_estimators", "n_jobs", "verbose", "checkpoint", "eval_met
 """Parameters that a checkpoint serves fits with any value of."""
 
 
+STOPPING = """\
+    early_stopping_rounds : int, optional
+        Stop when the first `eval_metric` on the last evaluation set has not improved for so many rounds, and predict
+        with the rounds up to its best value.
+    eval_metric : str or list of str
+        Measures of the evaluation sets.
+"""
+"""What a docstring says of early stopping by a measure."""
+CHECKPOINT = """\
+    checkpoint : path, optional
+        File to keep the rounds in while fitting: a fit that was killed goes on from there and ends where the
+        uninterrupted one would have ended, bit for bit. The file never gets shorter; where it cannot be written there
+        is a warning, and the fit goes on.
+"""
+
+
 class TrainingData(Table, Protocol):
     """What a checkpoint belongs to."""
 
@@ -60,12 +76,24 @@ class Boosted(Estimator, Generic[AnyRound]):
     _make_monitor: Callable[..., Monitor[Any]] = Monitor
     """What makes the monitor of a fit; a search of parameters puts one here that gives up on fits that fall behind."""
 
+    _shared_parameters: ClassVar[str] = ""
+    """What docstrings of rankers of a kind say alike, in the place of ``{shared}``."""
+    _stopping_parameters: ClassVar[str] = STOPPING
+    """What docstrings say of early stopping, in the place of ``{monitoring}``, where the checkpoint follows it."""
+
     n_estimators: int
     early_stopping_rounds: int | None
     checkpoint: str | PathLike[str] | None
     verbose: int
     rounds_: list[AnyRound]
     best_iteration_: int
+
+    def __init_subclass__(cls, **options: object) -> None:
+        """Put the parameters that rankers share into the docstring of a new one."""
+        super().__init_subclass__(**options)
+        if cls.__doc__ is not None:
+            shared = cls.__doc__.replace("    {shared}\n", cls._shared_parameters)
+            cls.__doc__ = shared.replace("    {monitoring}\n", cls._stopping_parameters + CHECKPOINT)
 
     @abstractmethod
     def _rounds_to_content(self, rounds: Sequence[AnyRound]) -> Content:

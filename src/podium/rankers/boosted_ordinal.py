@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Self, TypeVar
+from typing import ClassVar, Self, TypeVar
 
 from numpy.typing import ArrayLike
 
@@ -19,9 +19,18 @@ from podium.rankers.ordinal_ranker import OrdinalRanker
 
 AnyRound = TypeVar("AnyRound", bound=MonitoredRound)
 
+STOPPING_BY_COST = """\
+    early_stopping_rounds : int, optional
+        Stop when the mean cost of the last evaluation set has not fallen for so many rounds, and predict with the
+        rounds up to its lowest value.
+"""
+"""What a docstring says of early stopping by the cost."""
+
 
 class BoostedOrdinalRanker(OrdinalRanker, Boosted[AnyRound]):
     """Base of ordinal rankers that learn in rounds; they implement ``_run(data, evals, init_model)``."""
+
+    _stopping_parameters: ClassVar[str] = STOPPING_BY_COST
 
     def fit(
         self,

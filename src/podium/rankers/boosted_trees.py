@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from os import PathLike
 from typing import ClassVar, Self
@@ -17,14 +16,13 @@ from podium._compiled import ROW, thread_count
 from podium._exchange import ALONE, Exchange
 from podium._validation import Array, Features, MatrixLike, PodiumError, QueryWeight, Seed, check_seed
 from podium.binning import as_blocks, bin_features, check_monotone
-from podium.data import CategoricalFeatures, Categories, RankingData, categorical_columns, warn_of_one_query
+from podium.data import Categories, RankingData, warn_of_one_query
 from podium.export import TreeSum
 from podium.losses import Loss
 from podium.model_file import Content, Scalar, Schema
 from podium.rankers.boosted import Boosted
-from podium.rankers.ranker import Ranker
+from podium.rankers.categorical_ranker import CategoricalRanker, find_categories
 from podium.rankers.score_start import InitModel, Start, check_start
-from podium.rankers.tree_parameters import CONSTRAINTS
 from podium.trees import (
     CategoryLists,
     CategorySplits,
@@ -43,10 +41,8 @@ from podium.trees import (
 )
 
 
-class TreeRanker(Ranker, Boosted[TreeRound]):
+class TreeRanker(CategoricalRanker, Boosted[TreeRound]):
     """What `LambdaMART` and `MART` share: everything but the loss."""
-
-    _parameter_constraints: ClassVar[dict[str, list[object]]] = CONSTRAINTS
 
     _kept: ClassVar[Schema] = Schema(CategoryLists(), Scalar("base_score", float, attribute="base_score_"))
 
@@ -63,7 +59,6 @@ class TreeRanker(Ranker, Boosted[TreeRound]):
     max_bins: int
     quantized: bool
     monotone_constraints: ArrayLike | None
-    categorical_features: CategoricalFeatures
     cat_smooth: float
     random_state: Seed
     n_jobs: int | None
@@ -95,23 +90,12 @@ class TreeRanker(Ranker, Boosted[TreeRound]):
             scores[data.queries.rows], self.learning_rate,
         )  # fmt: skip
 
-    def _describe(self, data: RankingData) -> None:
-        super()._describe(data)
-        self._categories = data.categories
-
     def _find_categories(self, X: MatrixLike, init_model: InitModel) -> Categories:
         before = None
         if isinstance(init_model, TreeRanker):
             check_is_fitted(init_model)
             before = init_model._categories
         return find_categories(X, self.categorical_features, init_model, before)
-
-    @property
-    def categories_(self) -> dict[str | int, Array]:
-        """The categories of each categorical column, by its name or number; a category's code is its place."""
-        check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", range(self.n_features_in_))
-        return {} if self._categories is None else self._categories.arrays(names)
 
     def _check_init_model(self, init_model: object) -> None:
         check_start(init_model)
@@ -246,38 +230,7 @@ class TreeRanker(Ranker, Boosted[TreeRound]):
 
     def _restore(self, content: Content, path: str | PathLike[str]) -> None:
         super()._restore(content, path)
-        if self._categories is not None:
-            self._categories = replace(self._categories, names=self._names())
         self.base_model_ = Start.from_content(content, path, self.n_features_in_, self.base_score_).model
-
-
-def find_categories(
-    X: MatrixLike, categorical_features: CategoricalFeatures, init_model: InitModel, before: Categories | None
-) -> Categories:
-    """Return the categories of X, or those that the trees to go on from mean by their sets.
-
-    Parameters
-    ----------
-    X : array, frame, table or sparse matrix
-    categorical_features : "from_dtype", sequence or None
-    init_model : ranker or None
-        What the fit goes on from.
-    before : Categories or None
-        Those of `init_model`, where it is made of trees.
-    """
-    if before is None:
-        found = Categories.learn(X, categorical_features)
-        if found.values and init_model is not None:
-            raise PodiumError(
-                f"init_model must be made of trees where X has categorical columns; got {type(init_model).__name__}."
-            )
-        return found
-    chosen = categorical_columns(X, categorical_features)
-    if chosen != sorted(before.values):
-        raise PodiumError(
-            f"init_model must have the categorical columns of X: {chosen} expected, {sorted(before.values)} given."
-        )
-    return before
 
 
 def _check_monotone(constraints: ArrayLike | None, n_features: int, categories: Categories | None) -> Array | None:

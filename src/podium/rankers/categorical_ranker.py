@@ -8,10 +8,9 @@ from typing import ClassVar
 
 from sklearn.utils.validation import check_is_fitted
 
-from podium._validation import Array, MatrixLike
-from podium.data import CategoricalFeatures, Categories, RankingData
+from podium._validation import Array, MatrixLike, PodiumError
+from podium.data import CategoricalFeatures, Categories, RankingData, categorical_columns
 from podium.model_file import Content, Schema
-from podium.rankers.boosted_trees import find_categories
 from podium.rankers.estimator import Estimator
 from podium.rankers.ranker import Ranker
 from podium.trees import CategoryLists
@@ -46,3 +45,32 @@ class CategoricalRanker(Ranker):
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", range(self.n_features_in_))
         return {} if self._categories is None else self._categories.arrays(names)
+
+
+def find_categories(
+    X: MatrixLike, categorical_features: CategoricalFeatures, init_model: Estimator | None, before: Categories | None
+) -> Categories:
+    """Return the categories of X, or those that the trees to go on from mean by their sets.
+
+    Parameters
+    ----------
+    X : array, frame, table or sparse matrix
+    categorical_features : "from_dtype", sequence or None
+    init_model : ranker or None
+        What the fit goes on from.
+    before : Categories or None
+        Those of `init_model`, where it is made of trees.
+    """
+    if before is None:
+        found = Categories.learn(X, categorical_features)
+        if found.values and init_model is not None:
+            raise PodiumError(
+                f"init_model must be made of trees where X has categorical columns; got {type(init_model).__name__}."
+            )
+        return found
+    chosen = categorical_columns(X, categorical_features)
+    if chosen != sorted(before.values):
+        raise PodiumError(
+            f"init_model must have the categorical columns of X: {chosen} expected, {sorted(before.values)} given."
+        )
+    return before

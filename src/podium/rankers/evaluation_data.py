@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from podium._frames import is_frame
-from podium._types import MatrixLike
+from podium._types import MatrixLike, PairsLike
 from podium._validation import PodiumError
 from podium.data import RankingData, warn_of_one_query
 from podium.rankers.estimator import check_columns
@@ -78,7 +78,7 @@ def one_per_eval_set(beside: object, n_sets: int, name: str) -> list[ArrayLike |
     return list(beside)
 
 
-def _pairs_of_sets(eval_pairs: object) -> list[Any]:
+def _pairs_of_sets(eval_pairs: object) -> list[PairsLike]:
     """Return held-out pairs as a list with an entry for each set of them."""
     if eval_pairs is None:
         return []
@@ -87,7 +87,7 @@ def _pairs_of_sets(eval_pairs: object) -> list[Any]:
     return eval_pairs
 
 
-def _held_out(train: RankingData, pairs: Any, items: ArrayLike | None, number: int) -> RankingData:
+def _held_out(train: RankingData, pairs: PairsLike, items: ArrayLike | None, number: int) -> RankingData:
     """Return the training rows with held-out pairs of them."""
     try:
         return train.with_pairs(pairs, items)

@@ -60,13 +60,7 @@ class GradientFreeBoost(Ranker, Boosted[LinearRound]):
         Factor on every coefficient, at most 1.
     max_features : int, optional
         End the fit once so many different features are in use.
-    early_stopping_rounds : int, optional
-        Stop when the first `eval_metric` on the last evaluation set has not improved for so many rounds, and predict
-        with the rounds up to its best value.
-    eval_metric : str or list of str
-        Measures of the evaluation sets.
-    checkpoint : path, optional
-        File to keep the rounds in while fitting, as `RankBoost` has it.
+    {monitoring}
     n_jobs : int, optional
         Threads for singular rounds; the model does not depend on their number.
     verbose : int

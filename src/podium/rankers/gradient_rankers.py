@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from numbers import Integral, Real
 from os import PathLike
-from typing import ClassVar, TypeVar
+from typing import ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -52,13 +52,7 @@ SHARED = """\
         Least training rows of a leaf, of stumps too.
     max_bins : int
         Most bins of a feature, where stumps and trees split it.
-    early_stopping_rounds : int, optional
-        Stop when the first `eval_metric` on the last evaluation set has not improved for so many rounds, and predict
-        with the rounds up to its best value.
-    eval_metric : str or list of str
-        Measures of the evaluation sets.
-    checkpoint : path, optional
-        File to keep the rounds in while fitting, from which a fit that was killed goes on.
+    {monitoring}
     n_jobs : int, optional
         Threads; the model does not depend on their number.
     verbose : int
@@ -86,18 +80,11 @@ SHARED = """\
 """
 """Parameters and attributes of these rankers, for the docstring of each."""
 
-Class = TypeVar("Class", bound=type)
-
-
-def with_shared_parameters(ranker: Class) -> Class:
-    """Put what these rankers share into a docstring, in the place of ``{shared}``."""
-    ranker.__doc__ = (ranker.__doc__ or "").replace("    {shared}\n", SHARED)
-    return ranker
-
 
 class FunctionalGradientRanker(Ranker, Boosted[ResponseRound]):
     """Base of rankers by functional gradient boosting: everything but the loss and its own parameters."""
 
+    _shared_parameters: ClassVar[str] = SHARED
     _parameter_constraints: ClassVar[dict[str, list[object]]] = SHARED_CONSTRAINTS
     _kept: ClassVar[Schema] = Schema(Scalar("base_score", float, attribute="base_score_"))
 

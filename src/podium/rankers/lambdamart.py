@@ -28,13 +28,12 @@ from podium.losses import (
 )
 from podium.measures.conventions import Gain
 from podium.rankers.boosted_trees import TreeRanker
-from podium.rankers.tree_parameters import with_shared_parameters
+from podium.rankers.tree_parameters import CONSTRAINTS, SHARED
 
 TRUNCATION, NORMALIZE = 30, "query"
 """The tuned λ: chosen on validation parts of MQ2008, see docs/lambdamart.md; `experiments/lambda_forms.py` shows it."""
 
 
-@with_shared_parameters
 class LambdaMART(TreeRanker):
     """Boosted trees that follow a measure of ranking: NDCG, AP, RR, ERR, AUC or the localized ranking loss.
 
@@ -80,8 +79,9 @@ class LambdaMART(TreeRanker):
     True
     """
 
+    _shared_parameters: ClassVar[str] = SHARED
     _parameter_constraints: ClassVar[dict[str, list[object]]] = {
-        **TreeRanker._parameter_constraints,
+        **CONSTRAINTS,
         "delta": [StrOptions(set(DELTAS))],
         "form": [StrOptions({"tuned", "paper"})],
         "truncation": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left"), None],
@@ -186,7 +186,6 @@ class LambdaMART(TreeRanker):
         return parts[0] if len(parts) == 1 else SumOfLosses(parts)
 
 
-@with_shared_parameters
 class MART(TreeRanker):
     """Boosted trees on labels one row at a time, or on each query as a distribution (LM 6).
 
@@ -203,8 +202,9 @@ class MART(TreeRanker):
     {shared}
     """
 
+    _shared_parameters: ClassVar[str] = SHARED
     _parameter_constraints: ClassVar[dict[str, list[object]]] = {
-        **TreeRanker._parameter_constraints,
+        **CONSTRAINTS,
         "loss": [StrOptions({*POINTWISE, "cross_entropy"}), callable],
     }
 

@@ -15,11 +15,9 @@ from podium.data import N_PARTS, CategoricalFeatures, Feedback, Graded, both_way
 from podium.losses import DELTAS, NORMALIZATIONS, LambdaLoss
 from podium.measures.conventions import Gain
 from podium.neural import GradedCost, ListedCost, PairCostPart, TiedCost
-from podium.rankers.net_parameters import with_shared_parameters
 from podium.rankers.net_ranker import NetRanker
 
 
-@with_shared_parameters
 class RankNet(NetRanker):
     """A net, or a linear score, that learns the probability of one row standing above another (LM 2).
 
@@ -123,7 +121,6 @@ class RankNet(NetRanker):
         return parts
 
 
-@with_shared_parameters
 class LambdaRank(NetRanker):
     """A net, or a linear score, that follows a measure of ranking: RankNet with each pair weighed by |ΔZ| (LM 3).
 

@@ -30,9 +30,9 @@ from podium.permutations import (
 )
 from podium.rankers.permutation_model import PermutationModel
 
-EXACT = 12
+MAX_ITEMS_BY_DEFAULT = 12
 """Items of a group that `search="auto"` orders exactly."""
-MOST_EXACT = 20
+MAX_ITEMS_EXACT = 20
 """Items of a group that `search="exact"` takes: 16 bytes for each of 2²⁰ subsets."""
 
 
@@ -123,11 +123,11 @@ class Mallows(PermutationModel):
 
     def _find(self, above: Array) -> Consensus:
         """Return the consensus as `search` has it."""
-        largest = {"auto": EXACT, "exact": MOST_EXACT, "local": 1}[self.search]
+        largest = {"auto": MAX_ITEMS_BY_DEFAULT, "exact": MAX_ITEMS_EXACT, "local": 1}[self.search]
         found = find_consensus(above, largest)
         if self.search == "exact" and found.cost > found.bound:
             raise PodiumError(
-                f"search='exact' must have groups of at most {MOST_EXACT} items that majorities do not part; "
+                f"search='exact' must have groups of at most {MAX_ITEMS_EXACT} items that majorities do not part; "
                 "there is a larger one: search='auto' says how far from the best its order can be."
             )
         return found

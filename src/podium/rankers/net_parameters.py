@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from numbers import Integral, Real
 from os import PathLike
-from typing import TypeVar
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
@@ -37,8 +36,6 @@ CONSTRAINTS: dict[str, list[object]] = {
     "verbose": ["verbose"],
 }
 """What scikit-learn checks each parameter against."""
-
-Class = TypeVar("Class", bound=type)
 
 SHARED = """\
     sigma : float
@@ -96,12 +93,6 @@ SHARED = """\
         Categories of each categorical column.
 """
 """Parameters and attributes of these rankers, for the docstring of each."""
-
-
-def with_shared_parameters(ranker: Class) -> Class:
-    """Put what these rankers share into a docstring, in the place of ``{shared}``."""
-    ranker.__doc__ = (ranker.__doc__ or "").replace("    {shared}\n", SHARED)
-    return ranker
 
 
 def check_hidden(hidden: object) -> None:

@@ -37,12 +37,13 @@ from podium.neural import (
 from podium.rankers.boosted import Boosted
 from podium.rankers.categorical_ranker import CategoricalRanker
 from podium.rankers.estimator import Estimator
-from podium.rankers.net_parameters import CONSTRAINTS, check_hidden
+from podium.rankers.net_parameters import CONSTRAINTS, SHARED, check_hidden
 
 
 class NetRanker(CategoricalRanker, Boosted[Epoch]):
     """What `RankNet` and `LambdaRank` share: inputs, net, epochs, files."""
 
+    _shared_parameters: ClassVar[str] = SHARED
     _parameter_constraints: ClassVar[dict[str, list[object]]] = CONSTRAINTS
 
     hidden: Sequence[int]

@@ -17,8 +17,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from podium._compiled import thread_count, threads_for
-from podium._types import Features, MatrixLike
-from podium._validation import Array, FormatError
+from podium._validation import Array, Features, FormatError, MatrixLike
 from podium.binning import bin_features
 from podium.export import Graded, TreeSum, stump_tree
 from podium.model_file import REAL, Column, Content, Schema
@@ -62,13 +61,7 @@ class ORBoost(BoostedOrdinalRanker[ThresholdRound]):
         Factor on every α.
     max_bins : int or None
         Thresholds of a feature: at most so many, at quantiles; None for one at every value, as in the paper.
-    early_stopping_rounds : int, optional
-        Stop when the mean cost of the last evaluation set has not fallen for so many rounds, and predict with the
-        rounds up to its lowest value.
-    checkpoint : path, optional
-        File to keep the rounds in while fitting: a fit that was killed goes on from there and ends where the
-        uninterrupted one would have ended, bit for bit. The file never gets shorter; where it cannot be written there
-        is a warning, and the fit goes on.
+    {monitoring}
     n_jobs : int, optional
         Threads; the model does not depend on their number.
     verbose : int

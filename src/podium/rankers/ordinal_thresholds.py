@@ -19,8 +19,17 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from podium._compiled import ROW, SCORE
 from podium._frames import to_array
 from podium._sparse import take_rows
-from podium._types import Features, Learner, MatrixLike
-from podium._validation import Array, FormatError, PodiumError, check_queries, check_scores, check_weight
+from podium._validation import (
+    Array,
+    Features,
+    FormatError,
+    Learner,
+    MatrixLike,
+    PodiumError,
+    check_queries,
+    check_scores,
+    check_weight,
+)
 from podium.data import canonical_order, hash_features, row_keys
 from podium.export import Graded, NetScore, negated
 from podium.model_file import Content, Scalar, Schema

@@ -18,13 +18,12 @@ from podium.data import Graded, RankingData, feedback_of
 from podium.linear import SELECTIONS
 from podium.losses import PAIRS, RESPONSES, SURROGATES, Absolute, Loss, PairSurrogate, Squared
 from podium.rankers.estimator import Estimator
-from podium.rankers.gradient_rankers import FunctionalGradientRanker, with_shared_parameters
+from podium.rankers.gradient_rankers import FunctionalGradientRanker
 
 ROUNDS_OF_ONE = 20
 """Rounds that must all have taken one feature before it is said."""
 
 
-@with_shared_parameters
 class PairBoost(FunctionalGradientRanker):
     """Boosting on a surrogate of the hard ranking loss, for labels of any real numbers (CR 4.3 to 4.5).
 
@@ -174,7 +173,6 @@ class _Pointwise(FunctionalGradientRanker):
         self.verbose = verbose
 
 
-@with_shared_parameters
 class L2Boost(_Pointwise):
     """Boosting on the squared error of the labels, by default with lines in one feature (CR 4.1).
 
@@ -198,7 +196,6 @@ class L2Boost(_Pointwise):
         return Squared(labels, data.weights, 1.0)
 
 
-@with_shared_parameters
 class L1Boost(_Pointwise):
     """Boosting on the absolute error of the labels, by default with lines in one feature (CR 4.3 names it).
 

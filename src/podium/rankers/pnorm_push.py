@@ -53,13 +53,7 @@ class PNormPush(StumpRanker):
     query_scale : {"loss", "sum"}
         "loss" divides the loss of each query by its value at equal scores, so that all queries begin alike; "sum" adds
         up losses as they are, in which a query with ten times as many good rows weighs 10^p times as much.
-    early_stopping_rounds : int, optional
-        Stop when the first `eval_metric` on the last evaluation set has not improved for so many rounds, and predict
-        with the rounds up to its best value.
-    eval_metric : str or list of str
-        Measures of the evaluation sets.
-    checkpoint : path, optional
-        File to keep the rounds in while fitting, as `RankBoost` has it.
+    {monitoring}
     n_jobs : int, optional
         Threads; the model does not depend on their number.
     verbose : int

@@ -75,15 +75,7 @@ class RankBoost(StumpRanker):
         Whether explicit pairs that contradict each other all count; or are netted, so that of two rows one stands above
         the other with the difference of the weights (RB section 2, where Φ is anti-symmetric; footnote 1 keeps them).
         Pairs that contradict labels are not netted but refused.
-    early_stopping_rounds : int, optional
-        Stop when the first `eval_metric` on the last evaluation set has not improved for so many rounds, and predict
-        with the rounds up to its best value.
-    eval_metric : str or list of str
-        Measures of the evaluation sets.
-    checkpoint : path, optional
-        File to keep the rounds in while fitting: a fit that was killed goes on from there and ends where the
-        uninterrupted one would have ended, bit for bit. The file never gets shorter; where it cannot be written there
-        is a warning, and the fit goes on.
+    {monitoring}
     n_jobs : int, optional
         Threads; the model does not depend on their number.
     verbose : int

@@ -55,15 +55,7 @@ class RankBoostPlus(StumpRanker):
     max_pairs : int or None
         Most pairs to list. Ties do not factor, so that labels, too, need a list of all their pairs: 36 bytes each at
         most, 20 while rounds go on. None for no limit.
-    early_stopping_rounds : int, optional
-        Stop when the first `eval_metric` on the last evaluation set has not improved for so many rounds, and predict
-        with the rounds up to its best value.
-    eval_metric : str or list of str
-        Measures of the evaluation sets.
-    checkpoint : path, optional
-        File to keep the rounds in while fitting: a fit that was killed goes on from there and ends where the
-        uninterrupted one would have ended, bit for bit. The file never gets shorter; where it cannot be written there
-        is a warning, and the fit goes on.
+    {monitoring}
     n_jobs : int, optional
         Threads; the model does not depend on their number.
     verbose : int

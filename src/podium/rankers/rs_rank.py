@@ -54,13 +54,7 @@ class RSRank(FunctionalGradientRanker):
         Gain of a label, which must not fall as labels rise: 2^y - 1, y, or what it is mapped to.
     learning_rate : float
         Share of the step that the bound of the curvature allows, at most 1.
-    early_stopping_rounds : int, optional
-        Stop when the first `eval_metric` on the last evaluation set has not improved for so many rounds, and predict
-        with the rounds up to its best value.
-    eval_metric : str or list of str
-        Measures of the evaluation sets.
-    checkpoint : path, optional
-        File to keep the rounds in while fitting, from which a fit that was killed goes on.
+    {monitoring}
     n_jobs : int, optional
         Threads, which share out queries; the model does not depend on their number.
     verbose : int

@@ -14,7 +14,7 @@ from podium.ordinal.scaling import Scaling
 from podium.rankers.estimator import Estimator
 from podium.rankers.ranker import Ranker
 
-FARTHEST = 1e30
+MAX_SCALED_VALUE = 1e30
 """Scaled values of training rows stay within this, so that Newton steps on products of four of them are finite."""
 
 
@@ -45,9 +45,9 @@ class ScaledRanker(Ranker):
             scaling = Scaling(scaling.means, np.ones_like(scaling.deviations))
         rows = scaling.apply(features)
         farthest = np.abs(rows).max(axis=0)
-        if farthest.max() > FARTHEST:
+        if farthest.max() > MAX_SCALED_VALUE:
             raise PodiumError(
-                f"X must lie within {FARTHEST:g} of its mean, in standard deviations where scale=True, for "
+                f"X must lie within {MAX_SCALED_VALUE:g} of its mean, in standard deviations where scale=True, for "
                 f"{type(self).__name__}, which computes with its values; feature {farthest.argmax()} does not: give "
                 "it on a smaller scale, or NaN for what is missing."
             )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from numbers import Integral, Real
 from os import PathLike
-from typing import TypeVar
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
@@ -34,8 +33,6 @@ CONSTRAINTS: dict[str, list[object]] = {
     "verbose": ["verbose"],
 }
 """What scikit-learn checks each parameter against."""
-
-Class = TypeVar("Class", bound=type)
 
 SHARED = """\
     learning_rate : float
@@ -74,15 +71,7 @@ SHARED = """\
     cat_smooth : float
         Each category's mean gradient is shrunk towards that of its node by so many pseudo-rows, so that neither rare
         categories nor many of them win a split by chance.
-    early_stopping_rounds : int, optional
-        Stop when the first `eval_metric` on the last evaluation set has not improved for so many rounds, and predict
-        with the rounds up to its best value.
-    eval_metric : str or list of str
-        Measures of the evaluation sets.
-    checkpoint : path, optional
-        File to keep the rounds in while fitting: a fit that was killed goes on from there and ends where the
-        uninterrupted one would have ended, bit for bit. The file never gets shorter; where it cannot be written there
-        is a warning, and the fit goes on.
+    {monitoring}
     random_state : int, RandomState or None
         Seed of the draws; the same seed gives the same model, None a new one each time.
     n_jobs : int, optional
@@ -112,9 +101,3 @@ SHARED = """\
         As scikit-learn has them.
 """
 """Parameters and attributes of every ranker of trees, for the docstring of each."""
-
-
-def with_shared_parameters(ranker: Class) -> Class:
-    """Put what all rankers of trees share into a docstring, in the place of ``{shared}``."""
-    ranker.__doc__ = (ranker.__doc__ or "").replace("    {shared}\n", SHARED)
-    return ranker

@@ -19,7 +19,7 @@ from podium.binning import BlockBins
 
 UPPER, LOWER = -1, -2
 """Where a split leads that leads to no further split."""
-EQUAL = 1e-10
+GAIN_TOLERANCE = 1e-10
 """Gains that differ by less than this share of Σ |π| are equal: the first feature and its lowest cut are taken."""
 
 DrawFeatures = Callable[[], Array]
@@ -136,7 +136,7 @@ def _best_cut(
         all_s += potentials[i]
         all_a += abs(potentials[i])
         all_m += mass[i]
-    best, margin = 0.0, EQUAL * all_a
+    best, margin = 0.0, GAIN_TOLERANCE * all_a
     before = _worth(all_s, all_a, margin, exact)
     for f in features:
         sums[:] = 0.0

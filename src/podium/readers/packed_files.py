@@ -67,6 +67,7 @@ class _Zstandard(io.RawIOBase):
         self._stream = stream
 
     def readable(self) -> bool:
+        """Return True, as Python asks of a file to read."""
         return True
 
     def readinto(self, buffer: Any) -> int:

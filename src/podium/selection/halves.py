@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from inspect import Parameter, signature
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
+from podium._types import Learner
 from podium._validation import Array, PodiumError
 from podium.data import RankingData
+
+Fitted = TypeVar("Fitted", bound=Learner)
 
 
 def complementary_halves(data: RankingData, n_pairs: int, seed: int) -> Iterator[Array]:
@@ -43,14 +46,14 @@ def _units(data: RankingData) -> Array:
     return np.repeat(np.arange(len(data.queries)), data.queries.sizes)
 
 
-def fit_ranker(ranker: Any, data: RankingData, labels: Array, rows: Array) -> Any:
+def fit_ranker(ranker: Fitted, data: RankingData, labels: Array, rows: Array) -> Fitted:
     """Return a ranker, of the library or not, that has learned from some grouped rows.
 
     Queries and weights are handed over where they were given; a ranker that takes no `qid` learns without queries, and
     weights that it does not take are refused.
     """
     query = np.repeat(np.arange(len(data.queries)), data.queries.sizes)
-    given: dict[str, Any] = {
+    given: dict[str, Array | list[int] | None] = {
         "qid": query[rows] if data.queries_given else None,
         "sample_weight": _unless_ones(data.row_weight[rows]),
         "query_weight": _unless_ones(data.query_weight[query[rows]]),
@@ -62,10 +65,11 @@ def fit_ranker(ranker: Any, data: RankingData, labels: Array, rows: Array) -> An
     for name in (name for name in lacking if name != "qid"):
         raise PodiumError(f"{name} must be None with {type(ranker).__name__}, whose fit does not take it.")
     taken = {name: value for name, value in known.items() if name not in lacking}
-    return ranker.fit(data.features[data.queries.rows[rows]], labels[rows], **taken)
+    fitted: Fitted = ranker.fit(data.features[data.queries.rows[rows]], labels[rows], **taken)
+    return fitted
 
 
-def _takes(ranker: Any, name: str) -> bool:
+def _takes(ranker: Learner, name: str) -> bool:
     """Return whether the fit of a ranker takes a parameter, by its name or among any others, as pipelines do."""
     known = signature(ranker.fit).parameters
     return name in known or any(one.kind is Parameter.VAR_KEYWORD for one in known.values())

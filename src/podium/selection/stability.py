@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import warnings
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -226,11 +226,11 @@ class StabilitySelector(RankingSelector):
             return first_features(fit_ranker(ranker, data, labels, rows), n_selected)
 
 
-def first_features(ranker: Any, n_selected: int) -> Array:
+def first_features(ranker: Learner, n_selected: int) -> Array:
     """Return the features, at most so many, that a fitted ranker's rounds use first, or that matter most to it."""
     rounds = getattr(ranker, "rounds_", None)
     if rounds is not None and all(hasattr(round_, "feature") for round_ in rounds):
-        used = dict.fromkeys(round_.feature for round_ in rounds[: ranker.best_iteration_])
+        used = dict.fromkeys(round_.feature for round_ in rounds[: getattr(ranker, "best_iteration_", None)])
         return np.array([*used][:n_selected], int)
     importances = getattr(ranker, "feature_importances_", None)
     importances = getattr(ranker, "coef_", None) if importances is None else importances

@@ -167,7 +167,7 @@ def _add_sparse(features: SparseMatrix, step: StepFunction, scores: Array) -> No
 
 
 @compiled
-def _add_steps(column, thresholds, values, missing, scores_out):  # type: ignore[no-untyped-def]
+def _add_steps(column: Array, thresholds: Array, values: Array, missing: float, scores_out: Array) -> None:
     """Add the step function: ``scores_out += np.where(isnan(x), missing, values[searchsorted(t, x)])``.
 
     The search halves a length that is the same for all rows, without a branch, so the loop keeps no history.

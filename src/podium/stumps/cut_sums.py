@@ -97,9 +97,11 @@ def _block_sums(bins: BlockBins, whole: Array, above: Array, missing: Array, n_t
     run_threads(_sum_half_block, calls, n_threads)
 
 
-def _sum_half_block(*arguments: object) -> None:
+def _sum_half_block(
+    words: Array, half: int, first: int, quantity: Array, offsets: Array, above: Array, missing: Array
+) -> None:
     """Call the kernel with a histogram to fill."""
-    _half_block_sums(*arguments, np.zeros((8, 256), np.int64))
+    _half_block_sums(words, half, first, quantity, offsets, above, missing, np.zeros((8, 256), np.int64))
 
 
 def _column_sums(bins: ColumnBins, whole: Array, total: int, above: Array, missing: Array, n_threads: int) -> None:

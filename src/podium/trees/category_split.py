@@ -14,12 +14,11 @@ are. On made data this is worth more than LightGBM's rules for the same purpose 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from podium._compiled import compiled, compiled_part, run_threads
-from podium._validation import Array
+from podium._types import Array, Int
+from podium.trees.category_walk import tables_of
 from podium.trees.histogram import BINS, FEATURES_PER_WORD, Packed, SumLayout
 from podium.trees.split import SPLIT, Limits, Record, Split, Sums
 
@@ -62,13 +61,17 @@ class CategorySplits:
         limits : Limits
         """
         found, sets = np.recarray(len(nodes), SPLIT), np.empty((len(nodes), WORDS_PER_SET), np.uint32)
-        calls: list[tuple[Any, ...]] = [
-            (*node, *self._terms, limits, out, words) for node, out, words in zip(nodes, found, sets, strict=True)
-        ]
+        calls = [(*node, *self._terms, limits, out, words) for node, out, words in zip(nodes, found, sets, strict=True)]
         run_threads(search_category_splits, calls, self.n_threads)
         numbers = found[list(Split._fields[:-1])].tolist()
         splits = [Split._make((*fields, words)) for fields, words in zip(numbers, sets, strict=True)]
         return [split if split.gain > 0 else None for split in splits]
+
+
+def table_of(left_set: Array, missing_left: bool) -> Array:
+    """Return which codes a split by a set sends left: bool[256]."""
+    table: Array = tables_of(left_set[None], np.array([missing_left]))[0]
+    return table
 
 
 @compiled
@@ -219,7 +222,7 @@ def _fall(g: float, h: float, lowest: float, highest: float) -> float:
 
 
 @compiled_part
-def _write_set(codes: Array, size: int, candidate: int, missing_left: bool, n_categories: int, set_out: Array) -> None:
+def _write_set(codes: Array, size: int, candidate: Int, missing_left: bool, n_categories: int, set_out: Array) -> None:
     """Write the bits of the categories that go left; those that the node lacks go the way of missing values."""
     goes_left = np.zeros(BINS, np.bool_)
     goes_left[1 : n_categories + 1] = missing_left

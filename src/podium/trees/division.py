@@ -49,7 +49,7 @@ from podium._compiled import (
     linked_part,
 )
 from podium._exact import add_rows
-from podium._validation import Array
+from podium._types import Array, Int
 from podium.trees.growth_state import (
     FILL,
     FILLED,
@@ -102,12 +102,13 @@ def _grow_together(
     tree: GrowingTree,
 ) -> None:
     """Lead or help, as drawn above: one kernel, since both do items, which is what takes long to compile."""
-    work, task, number, n_items = shared.work, shared.task, np.int64(-1), np.int64(1)
+    work, task, number = shared.work, shared.task, np.int64(-1)
+    n_items: Int = np.int64(1)
     scratch = Scratch(np.empty(2), np.empty(FETCH_SHAPE, np.uint64), np.empty((2, BINS), np.uint64))
     while n_items > 0:
         if leads:
             n_items = _next_task(buffers.rows, buffers.spare_rows, data.ranges, context, shared, tree)  # 1
-            published = n_helpers > 0 and n_items > 1
+            published: bool | np.bool_ = n_helpers > 0 and n_items > 1
             if published:  # 2
                 atomic_store(work, "done", 0)
                 atomic_store(work, "remaining", n_items)
@@ -141,7 +142,7 @@ def _items_appear(work: Record) -> bool:
 
 
 @linked_part
-def _all_are_done(work: Record, n_items: int) -> bool:
+def _all_are_done(work: Record, n_items: Int) -> bool:
     """Wait until all items are done; False if one will never be."""
     while atomic_load(work, "done") < n_items:
         if atomic_load(work, "over") != 0:
@@ -296,7 +297,7 @@ def _plant_root(n_rows: int, n_chunks: int, task: Record, growth: Record, leaves
 
 
 @linked_part
-def _lay_out_search(smaller: int, larger: int, n_chunks: int, task: Record, growth: Record, leaf: Record) -> int:
+def _lay_out_search(smaller: Int, larger: Int, n_chunks: int, task: Record, growth: Record, leaf: Record) -> int:
     """Lay out the gathering of the smaller leaf's gradients, which the search of both follows."""
     task.kind, task.smaller, task.larger, task.start, task.stop = GATHER, smaller, larger, leaf.start, leaf.stop
     return n_chunks if task.stop - task.start >= growth.min_shared_rows else 1
@@ -390,7 +391,7 @@ def _divide_leaf(context: SplitContext, n_chunks: int, task: Record, growth: Rec
 
 
 @linked_part
-def _take_best(found: Records, child: int, place: int, best_out: Records) -> None:
+def _take_best(found: Records, child: Int, place: int, best_out: Records) -> None:
     """Write the split of the largest gain, of equals that of the first features."""
     for item in range(len(found)):
         split = found[item, child]

@@ -10,12 +10,10 @@ from typing import Any
 import numpy as np
 
 from podium._compiled import JIT_DISABLED, even_ranges, processors, run_beside
-from podium._exact import DIGITS, rounded, settled
 from podium._exchange import ALONE, Exchange
 from podium._validation import Array
 from podium.binning import BlockBins
-from podium.trees.category_split import WORDS_PER_SET, CategorySplits
-from podium.trees.category_walk import tables_of
+from podium.trees.category_split import WORDS_PER_SET, CategorySplits, table_of
 from podium.trees.division import help_leader, lead
 from podium.trees.growth_state import (
     DIVISION,
@@ -33,7 +31,7 @@ from podium.trees.growth_state import (
     TreeData,
 )
 from podium.trees.histogram import BINS, FEATURES_PER_WORD, WORDS_PER_LINE, Packed, as_lines, pack_gradients
-from podium.trees.leaf_values import newton_values
+from podium.trees.leaf_values import leaf_sums, newton_values, no_sums
 from podium.trees.regression_tree import RegressionTree
 from podium.trees.shared_growth import SharedGrowth, nodes_at_most
 from podium.trees.split import COLUMN, SPLIT, UNCONSTRAINED, Limits, Record, Records, Split, SplitContext
@@ -221,9 +219,8 @@ class Growing:
             np.recarray((n if together else len(searched), 2), SPLIT), np.recarray(n if together else 0, DIVISION),
         )  # fmt: skip
         tables = np.empty((1 if grower.categories is None else n, BINS), np.bool_)
-        sums = np.zeros((n, 2, DIGITS), np.int64)
         self.tree = GrowingTree(
-            np.recarray(n, LEAF), np.recarray(n, SPLIT), tables, np.recarray(n, SPLIT), np.recarray(n, LEAF), sums
+            np.recarray(n, LEAF), np.recarray(n, SPLIT), tables, np.recarray(n, SPLIT), np.recarray(n, LEAF), no_sums(n)
         )
         self.sets: dict[int, Array] = {}
         self.split_sets: list[Array] = []
@@ -296,7 +293,7 @@ class Growing:
         for one, split in zip(wanted, found, strict=True):
             if split is not None and split.left_set is not None and beats(split, self.tree.best[one]):
                 self.tree.best[one], self.sets[one] = (*split[:-1], -1, False), split.left_set
-                self.tree.tables[one] = tables_of(split.left_set[None], np.array([split.missing_left]))[0]
+                self.tree.tables[one] = table_of(split.left_set, split.missing_left)
 
     def _may_be_divided(self, leaf: Record) -> bool:
         """Say whether a leaf is neither too deep nor too small, and the tree not full."""
@@ -310,7 +307,7 @@ class Growing:
         order = np.argsort(self.tree.leaves.first[:n_leaves])
         leaves = self.tree.leaves[order]
         offsets = np.append(leaves.start, len(self.rows))
-        gradient, curvature = self._leaf_sums(order)
+        gradient, curvature = leaf_sums(self.tree.sums[order], self.grower.exchange)
         splits = self.tree.splits[: n_leaves - 1]
         children = np.zeros((n_leaves - 1, 2), np.int32)
         children[splits.parent[1:], 1 - splits.on_left[1:].astype(np.int32)] = np.arange(1, n_leaves - 1)
@@ -330,11 +327,6 @@ class Growing:
             tree = tree.with_values(values)
         return Grown(tree, self.rows, offsets)
 
-    def _leaf_sums(self, order: Array) -> Array:
-        """Return the sums of gradients and of curvatures over the rows of each leaf in all parts."""
-        digits = self.grower.exchange.sum(settled(self.tree.sums[order]))
-        return rounded(digits.reshape(-1, DIGITS)).reshape(-1, 2).T
-
     def _values(self, gradient: Array, curvature: Array, leaves: Records) -> Array:
         """Return Newton's value -G/(H + λ) of each leaf, 0 where nothing is known, within its bounds."""
         below = curvature + self.grower.reg_lambda
@@ -343,7 +335,7 @@ class Growing:
         return bounded
 
 
-def _record(dtype: np.dtype[Any]) -> Record:
+def _record(dtype: np.dtype[np.void]) -> Record:
     """Allocate one record, all zeros."""
     return np.zeros(1, dtype).view(np.recarray)[0]
 

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from podium._compiled import INDEX, JIT_DISABLED, SCORE, compiled, compiled_part
-from podium._validation import Array
+from podium._types import Array, Int
 from podium.trees.tree_shape import tree_depths
 
 PAIRS_PER_WALK = 64
@@ -126,8 +126,8 @@ def _add_trees(
     root: Array,
     depth: Array,
     bits: Array,
-    sign: int,
-    infinity: int,
+    sign: Int,
+    infinity: Int,
     scores_out: Array,
 ) -> None:
     """Add every tree's value of each row; slow line: ``scores += tree.predict(X) for tree in trees``.
@@ -158,7 +158,7 @@ def _add_trees(
 
 
 @compiled_part
-def _fill_keys(bits: Array, sign: int, infinity: int, keys_out: Array) -> None:
+def _fill_keys(bits: Array, sign: Int, infinity: Int, keys_out: Array) -> None:
     """Do ``keys_out[:] = order_keys(values)`` for the values of such bits."""
     kind = keys_out.dtype.type  # a plain 1 would make floats of 64 bits
     for f in range(len(bits)):

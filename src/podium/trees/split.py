@@ -244,7 +244,7 @@ def _node_terms(histogram: Array, feature: int, layout: SumLayout, limits: Limit
 
 
 @linked_part
-def _running_sums(cells: Array, size: int, start: Any, sums_out: Array) -> None:
+def _running_sums(cells: Array, size: int, start: np.uint64, sums_out: Array) -> None:
     """Do ``sums_out[:size] = start + np.cumsum(cells[:size])``, modulo 2**64."""
     total = start
     for code in range(size):
@@ -253,20 +253,20 @@ def _running_sums(cells: Array, size: int, start: Any, sums_out: Array) -> None:
 
 
 @linked_part
-def _gradient(top: Any, layout: SumLayout) -> Any:
+def _gradient(top: np.uint64, layout: SumLayout) -> float:
     """Gradient of a running sum."""
     lowest = np.float64(np.int64(1) << (layout.gradient_top - layout.gradient_shift))
     return _as_float(top >> np.uint64(layout.gradient_shift)) - lowest
 
 
 @linked_part
-def _curvature(low: Any, layout: SumLayout) -> Any:
+def _curvature(low: np.uint64, layout: SumLayout) -> float:
     """Curvature of a running sum."""
     return _as_float((low >> np.uint64(layout.curvature_shift)) & np.uint64(layout.curvature_mask))
 
 
 @linked_part
-def _as_float(number: Any) -> Any:
+def _as_float(number: np.uint64) -> np.float64:
     """Do ``float(number)`` for a number below 2**52: as bits of 2**52 + number, for want of an instruction."""
     return np.uint64(number | FLOAT_BITS).view(np.float64) - TWO_52
 

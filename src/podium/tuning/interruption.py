@@ -32,6 +32,7 @@ def noticing_interrupts() -> Iterator[Interruption]:
     before = signal.getsignal(signal.SIGINT)
 
     def note(number: int, frame: FrameType | None) -> None:
+        """Keep that Ctrl-C was pressed, and do what it did before."""
         interruption.seen = True
         if callable(before):
             before(number, frame)
