@@ -5,9 +5,10 @@
     python benchmarks/dask_training.py kills [--rows 100000] [--trees 10] [--workers 2] [--times 30] [--latest 4]
 
 `race` times a tree of LambdaMART on worker processes of one thread each against the local fit on as many threads; they
-take turns, and set-up counts apart; with `--ranker r` or `z` it times a round of RankBoost by that criterion. With `--peer` LightGBM's Dask ranker takes its turn too: seconds a tree are the
-difference between fits of many and of few trees. `kills` ends a worker process, or stops it, by turns, at a random
-moment of each fit and compares the model with the local one, bit for bit; the command fails where one differs.
+take turns, and set-up counts apart; with `--ranker r` or `z` it times a round of RankBoost by that criterion. With
+`--peer` LightGBM's Dask ranker takes its turn too: seconds a tree are the difference between fits of many and of few
+trees. `kills` ends a worker process, or stops it, by turns, at a random moment of each fit and compares the model with
+the local one, bit for bit; the command fails where one differs.
 """
 
 import argparse
