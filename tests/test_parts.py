@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 from parts import run_parts
+from podium._exact import DIGITS, rounded, settled
 from podium._exchange import ALONE
 from podium.binning import bin_features, cuts, shared_bins
 from podium.data import Queries
-from podium.trees import shared_growth
-from podium.trees.grower import Growing, TreeGrower
+from podium.trees import grower, shared_growth
+from podium.trees.grower import TreeGrower
 from podium.trees.split import Limits
 from podium.trees.tree_boosting import Sampler
 
@@ -105,14 +106,13 @@ def test_more_parts_than_words_of_features_grow_the_same_tree():
 
 
 def test_with_naive_sums_of_leaves_the_trees_would_differ(monkeypatch):
-    def naive(self, order):
-        own = [self.rows[leaf.start : leaf.stop] for leaf in self.tree.leaves[order]]
-        sums = [[column[rows].sum() for rows in own] for column in (self.data.gradient, self.data.curvature)]
-        return self.grower.exchange.gather(np.array(sums)).sum(axis=0)
+    def naive(digits, exchange):
+        own = rounded(settled(digits).reshape(-1, DIGITS)).reshape(-1, 2).T
+        return exchange.gather(own).sum(axis=0)
 
     own = grow(n_trees=8)
     expected = own(np.arange(400), ALONE)
-    monkeypatch.setattr(Growing, "_leaf_sums", naive)
+    monkeypatch.setattr(grower, "leaf_sums", naive)
     found = run_parts(own, partition(400, 3, 4))[0]
     for one, other in zip(expected, found, strict=True):
         np.testing.assert_array_equal(one.feature, other.feature)
