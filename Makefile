@@ -53,10 +53,8 @@ nightly: $(VENV)/.dev  ## the tests with ten times the random examples, drawn an
 mutants: $(VENV)/.mutants  ## small faults in the library, one at a time: do the tests notice?
 	PYTHONPATH=tests $(RUN)/python -m mutants $(MUTANTS)
 
-bench: bench-readers bench-measures bench-start bench-rankboost bench-plus bench-exports  ## all benchmarks, peers in the same run
-
-bench-%: $(VENV)/.dev
-	$(RUN)/python benchmarks/$*.py
+bench: $(VENV)/.dev  ## training, scoring, reading, measures, memory, cold start beside all peers; draws docs/benchmarks.md
+	$(RUN)/python benchmarks/bench.py $(BENCH)
 
 $(VENV)/.run: pyproject.toml constraints.txt
 	@echo "== Installing: Podium and what it needs, into $(VENV), once"

@@ -3,8 +3,8 @@
     python benchmarks/rankboost.py all_thresholds pairs [--share 1.0]
 
 `--share` makes all sizes smaller.
-Names: race, criteria, all_thresholds, continuous, pairs, sparse, scaling, cold. Data are made outside the
-timings, kernels are compiled before them (but for `cold`), contestants take turns and the best turn counts.
+Names: race, criteria, all_thresholds, continuous, pairs, sparse, scaling. Data are made outside the
+timings, kernels are compiled before them, contestants take turns and the best turn counts.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import argparse
 import os
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Sequence
 from functools import cache, partial
@@ -356,31 +355,6 @@ def _plot(curves: list[dict[str, Any]]) -> str:
     return str((OUT / "rankboost_scaling.html").relative_to(OUT.parents[1])) + " and .png"
 
 
-COLD = """
-import time
-start = time.perf_counter()
-from podium import RankBoost, make_search
-imported = time.perf_counter()
-made = make_search(n_queries=20, docs_per_query=20, n_features=5)
-ready = time.perf_counter()
-RankBoost(10, criterion=CRITERION, n_jobs=1).fit(made.X, made.y, qid=made.qid).predict(made.X)
-print(imported - start, time.perf_counter() - ready)
-"""
-
-
-def cold(turns: int) -> list[Figure]:
-    """Time the first fit in a fresh install and the first fit of a new process."""
-    figures = []
-    for criterion in ("r", "z"):
-        code = COLD.replace("CRITERION", repr(criterion))
-        with tempfile.TemporaryDirectory() as folder:
-            fresh = _run(code, [], NUMBA_CACHE_DIR=folder)[1]
-            again = min(_run(code, [], NUMBA_CACHE_DIR=folder)[1] for _ in range(turns + 1))
-        figures.append(Figure(f"first fit by {criterion}, fresh install", f"{fresh:.2f} s"))
-        figures.append(Figure(f"first fit by {criterion}, new process", f"{again:.2f} s"))
-    return figures
-
-
 def _run(code: str, arguments: Sequence[str], **settings: str) -> list[float]:
     """Run code in a new process and return the numbers it prints."""
     environment = {**os.environ, "PYTHONPATH": str(SOURCE), **settings}
@@ -390,7 +364,7 @@ def _run(code: str, arguments: Sequence[str], **settings: str) -> list[float]:
 
 
 FIGURES: dict[str, Callable[[int], list[Figure]]] = {
-    one.__name__: one for one in (race, criteria, all_thresholds, continuous, pairs, sparse, scaling, cold)
+    one.__name__: one for one in (race, criteria, all_thresholds, continuous, pairs, sparse, scaling)
 }
 
 

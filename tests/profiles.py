@@ -18,9 +18,9 @@ settings.register_profile(
 
 
 def examples(number: int, plain: int | None = None, **options: Any) -> settings:
-    """Return the settings of a test that draws `number` examples by day, `plain` of them without compilation.
+    """Return the settings of a test that draws `number` examples; with `plain`, so many plain ones and half compiled.
 
     The number scales with the profile, which ``settings(max_examples=number)`` would override.
     """
-    wanted = plain if plain is not None and config.DISABLE_JIT else number
+    wanted = number if plain is None else plain if config.DISABLE_JIT else max(plain, number // 2)
     return settings(max_examples=wanted * settings.default.max_examples // EXAMPLES, **options)

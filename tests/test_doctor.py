@@ -274,6 +274,8 @@ def test_test_data_that_share_queries_with_training_data():
     other[:N_DOCS] = X[3 * N_DOCS : 4 * N_DOCS][::-1]
     finding = found("shared-queries", X, y, qid, test=(other, labels, ids))
     assert (finding.queries, finding.severity) == ((N_QUERIES,), "error")
+    ids[:N_DOCS] = 3  # its id in the training data: said once
+    assert found("shared-queries", X, y, qid, test=(other, labels, ids)).queries == (3,)
     other, labels, ids = clean(1, N_QUERIES)
     ids[:N_DOCS] = 7
     assert found("shared-ids", X, y, qid, test=(other, None, ids)).queries == (7,)
@@ -288,6 +290,18 @@ def test_test_data_with_other_columns():
     assert found("different-columns", frame, y, qid, test=(turned, labels, ids)).features == ("d", "e")
     lost = np.c_[other[:, :4], np.full(len(other), np.nan)]
     assert found("lost-features", X, y, qid, test=(lost, labels, ids)).features == ("5",)
+    X[:, 4] = np.nan
+    assert doctor(X, y, qid=qid, test=(lost, labels, ids)).codes == ("empty-features",), (
+        "nothing that there was is lost"
+    )
+
+
+def test_the_worst_findings_stand_first():
+    X, y, qid = clean()
+    X = np.c_[X, np.ones(len(y))]
+    X[0, 0] = np.nan
+    codes = doctor(X, y, qid=qid, test=(X, y, qid)).codes
+    assert codes == ("shared-queries", "constant-features", "missing-values")
 
 
 def test_too_little_memory(monkeypatch):

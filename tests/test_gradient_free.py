@@ -143,6 +143,16 @@ def test_staged_predictions_end_with_the_prediction():
     np.testing.assert_allclose(stages[0], GradientFreeBoost(1).fit(X, y, **given).predict(X), rtol=1e-12)
 
 
+def test_after_early_stopping_the_best_rounds_alone_are_used():
+    (X, y, given), (new, labels, _) = made(7), made(8)
+    model = GradientFreeBoost(60, early_stopping_rounds=3)
+    model.fit(X, y, **given, eval_set=[(new, labels)], eval_qid=[np.arange(len(labels)) % 3])
+    assert model.best_iteration_ == len(model.rounds_) - 3
+    stages = list(model.staged_predict(X))
+    np.testing.assert_allclose(model.predict(X), stages[model.best_iteration_ - 1], rtol=1e-12)
+    assert not np.allclose(model.predict(X), stages[-1], rtol=1e-9)
+
+
 def test_an_export_scores_as_the_model_also_where_averages_differ_between_rounds(tmp_path):
     X, y, given = made(8)
     first = GradientFreeBoost(4).fit(X[:12], y[:12], qid=given["qid"][:12])

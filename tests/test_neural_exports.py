@@ -142,7 +142,7 @@ def test_categories_have_one_part_each(table):
 
 
 def test_what_if_is_refused_with_advice(table):
-    with pytest.raises(PodiumError, match="RankNet is a net: see explain"):
+    with pytest.raises(PodiumError, match=r"RankNet is a net; explain\(X, a, b\) says what each"):
         fitted(table).what_if(table[0], 0, 1)
 
 

@@ -150,10 +150,6 @@ SMALL = {
             "search, 1 % / 0.5 % #",
         ],
     ),
-    "readers.py": (
-        ["--megabytes", 0.2, "--repeat", 1, "--warm"],
-        ["podium # # # # #", "scikit-learn # # 1.0 # #", "first read of a small file: new process # s"],
-    ),
     "dask_training.py": (
         ["race", "--rows", 400, "--trees", 2, "--leaves", 4, "--repeat", 1],
         ["local, 2 threads # ms a tree", "workers of one thread # ms a tree", "ratio #, set-up # s, same model: True"],
@@ -194,12 +190,6 @@ def test_benchmark_prints_its_figures(name, run):
     lines_with(run(f"benchmarks/{name}", *arguments), *patterns)
 
 
-def test_benchmark_of_measures_prints_its_figures(run, interpreted_peer):
-    text = run("benchmarks/measures.py", "many", "long", "--queries", 200, "--long", 300, "--rounds", 1)
-    lines_with(text, "200 queries x 100 rows", "podium ndcg@10 # ms", "ranx average_precision, sorted before # ms")
-    lines_with(text, "one query of 300 rows", "scipy kendalltau # ms")
-
-
 def test_benchmark_of_starts_prints_its_figures_and_all_its_calls_run(run):
     text = run("benchmarks/start.py", "--repeat", 1, "--warm", "--calls", "evaluate")
     lines_with(text, "podium --help # #", "import podium # #", "first evaluate, new process # #")
@@ -216,16 +206,40 @@ TINY = ["--rows", 400, "--trees", 2, "--leaves", 4, "--docs", 20, "--repeat", 1]
 @pytest.mark.parametrize(
     ("what", "patterns"),
     [
-        ("train", ["podium #", "lightgbm #"]),
-        ("score", ["podium", "#"]),
         ("pieces", ["canonical order #", "binning #", "lambdas #", "packing #", "tree #"]),
         ("categories", ["even categories # # # #", "few frequent ones # # # #"]),
     ],
 )
 def test_benchmark_of_lambdamart_prints_its_figures(what, patterns, run):
     peer("lightgbm")
-    more = ["--without", "xgboost", "catboost"] if what in ("train", "score") else []
-    lines_with(run("benchmarks/lambdamart.py", what, *TINY, *more), *patterns)
+    lines_with(run("benchmarks/lambdamart.py", what, *TINY), *patterns)
+
+
+CONTESTS = {
+    "training": ["600 rows, 7 leaves, 1 thread 600 # lightgbm #, lightgbm, quantized #, xgboost #", "catboost #"],
+    "scoring": ["31 leaves, 1 thread 100 # lightgbm #, xgboost #, treelite #", "31 leaves, 2 threads 300 #"],
+    "reading": ["LETOR file, by MB 0.1 # scikit-learn #", "TREC run, by topics of 1,000 1 # ir-measures #"],
+    "measuring": ["NDCG@10, by queries of 100 20 # ranx #, ir-measures #, scikit-learn #", "200 # scipy #"],
+    "memory": ["a fit of 31 leaves, 1 thread 500 # lightgbm #"],
+    "cold_start": ["import 1 # scikit-learn #", "podium --help 1 #", "first fit, new process 1 # scikit-learn #"],
+}
+
+
+def test_contests_with_peers_print_ratios_and_keep_records_and_charts(run, tmp_path, interpreted_peer):
+    for name in ("lightgbm", "xgboost", "catboost", "treelite", "ir_measures", "altair"):
+        peer(name)
+    text = run("benchmarks/bench.py", *CONTESTS, "--small", "--folder", "kept")
+    for patterns in CONTESTS.values():
+        lines_with(text, *patterns)
+    for name in CONTESTS:
+        kept = json.loads((tmp_path / "kept" / f"{name}.json").read_text())
+        assert {"podium"} <= {one["contestant"] for one in kept["records"]}
+        assert kept["machine"]["versions"]["numpy"]
+        assert (tmp_path / "kept" / f"{name}.svg").read_text().startswith("<svg")
+
+
+def test_page_of_the_benchmarks_is_that_of_the_results(run):
+    run("benchmarks/bench.py", "--check")
 
 
 def test_demo_goes_from_a_csv_file_to_an_explained_model_step_by_step(run, tmp_path):

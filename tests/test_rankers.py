@@ -96,7 +96,7 @@ AT_ONCE = [ranker for ranker in RANKERS if not isinstance(ranker, Boosted)]
 SHARED_OUT = [ranker for ranker in BOOSTED if not isinstance(ranker, L2Boost)]  # whose lines are products of matrices
 
 NETS = RankNet | LambdaRank
-ROUNDED = "gradients of rows are rounded to single precision, and batches count queries; see test_neural_laws"
+ROUNDED = "gradients of rows are rounded to single precision, and batches count queries; see test_neural_rankers"
 REPEATED_ROWS = "a repeated row takes a place of its own in the ranking, and so in the measure that weighs pairs"
 
 

@@ -1,4 +1,4 @@
-"""Trees of the ROC curve: potentials, splits, whole trees against literal definitions; pruning, forests, files."""
+"""Trees of the ROC curve: potentials, splits, whole trees against literal definitions; pruning, forests."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,6 @@ from sklearn.datasets import make_classification
 
 from podium import (
     CRank,
-    FormatError,
     NoPairsError,
     PodiumError,
     RankOver,
@@ -17,12 +16,10 @@ from podium import (
     TreeRankForest,
     TreeRankTournament,
     evaluate,
-    load,
     roc_curve,
 )
 from podium.binning import as_blocks, bin_features
 from podium.data import RankingData
-from podium.model_file import read_model, write_model
 from podium.ranking_trees import Cell, Growth, LeafRank, RankedRows
 from podium.ranking_trees.bagged_trees import duels_of
 from podium.ranking_trees.pruning import best_splits, folds, held_out_gains, penalties_of, prune
@@ -355,65 +352,6 @@ def test_seeds_draw_other_trees_and_threads_the_same(ranker):
     first = clone(ranker).fit(X, y, qid=qid).predict(X)
     np.testing.assert_array_equal(clone(ranker).set_params(n_jobs=3).fit(X, y, qid=qid).predict(X), first)
     assert np.any(clone(ranker).set_params(random_state=1).fit(X, y, qid=qid).predict(X) != first)
-
-
-@each_ranker
-def test_files_hold_every_tree_and_broken_ones_are_refused(ranker, tmp_path):
-    X, y, qid = graded()
-    model = clone(ranker).fit(X, y, qid=qid)
-    model.save(tmp_path / "model")
-    loaded = load(tmp_path / "model")
-    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
-    assert loaded.export_text() == model.export_text()
-    content = read_model(tmp_path / "model")
-    trees = content["learned"]["trees"]
-    for name, value, message in (
-        ("left", np.zeros_like(trees["left"]), "must lead to later splits or to cells"),
-        ("right", np.full_like(trees["right"], -1000), "must lead to later splits or to cells"),
-        ("left", trees["left"] + 1000, "must lead to later splits or to cells"),
-        ("feature", trees["feature"] + 3, "feature must be a list of integers from 0 to 2"),
-        ("value", trees["value"] + 1, "value must be a list of"),
-        ("weight", trees["weight"][1:], "weight must have"),
-        ("n_cells", np.empty(0, np.int64), "n_cells must have"),
-    ):
-        broken = {**content["learned"], "trees": {**trees, name: value}}
-        write_model(tmp_path / "broken", {**content, "learned": broken})
-        with pytest.raises(FormatError, match=message):
-            load(tmp_path / "broken")
-
-
-@each_ranker
-def test_exported_trees_score_as_the_ranker_does(ranker, tmp_path):
-    X, y, qid = graded()
-    model = clone(ranker).fit(X, y, qid=qid)
-    model.export(tmp_path / "scorer.py", "python")
-    space = {}
-    exec((tmp_path / "scorer.py").read_text(encoding="utf-8"), space)
-    rows = [[None if np.isnan(x) else x for x in row] for row in X.tolist()]
-    np.testing.assert_allclose([space["score"](row) for row in rows], model.predict(X), rtol=1e-9)
-
-
-def test_what_no_format_can_hold_is_refused(tmp_path, monkeypatch):
-    X, y, qid = graded()
-    with pytest.raises(PodiumError, match='consensus="median" is no sum of trees'):
-        TreeRankForest(3, consensus="median").fit(X, y, qid=qid).export(tmp_path / "m", "python")
-    monkeypatch.setattr("podium.ranking_trees.cells.MAX_COPIED_LEAVES", 3)
-    with pytest.raises(PodiumError, match="too many to export: fit it with leafrank_depth=1"):
-        TreeRank(8, pruning_folds=0).fit(X, y, qid=qid).export(tmp_path / "m", "python")
-
-
-def test_text_has_a_line_for_each_split_and_cell():
-    model = TreeRank(**STUMPS).fit([[1.0], [2.0], [np.nan], [4.0]], [0, 0, 0, 1])
-    assert model.export_text(["price"]).splitlines() == [
-        "   0  price <= 2 or missing: cell 1, else cell 0  (gain 1.0000)",
-        "cell   0  score 0.8750  weight 1  mean label 1",
-        "cell   1  score 0.3750  weight 3  mean label 0",
-    ]
-    with pytest.raises(PodiumError, match="a name for each of the 1 features; got 2"):
-        model.export_text(["a", "b"])
-    forest = TreeRankForest(2).fit([[1.0], [2.0], [4.0]], [0, 0, 1])
-    assert forest.export_text().count("tree ") == 2
-    assert "f0" in forest.export_text()
 
 
 @each_ranker

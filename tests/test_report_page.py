@@ -4,7 +4,6 @@ import base64
 import json
 import re
 import sys
-from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +16,6 @@ from podium import (
     AdaBoostOR,
     LambdaMART,
     NoPairsError,
-    PlackettLuce,
     PodiumError,
     PreferenceRegression,
     RankBoost,
@@ -26,7 +24,7 @@ from podium import (
     make_search,
 )
 from podium.model_file import PROTOCOL
-from podium.report import model_facts, query_sample, reproduction, shipped_model
+from podium.report import model_facts, query_sample, shipped_model
 from podium.report.model_facts import MAX_ROUNDS, parameters
 from podium.report.quality_facts import extremes, histogram
 from podium.report.query_sample import LOWER_DOCUMENTS, MAX_DOCUMENTS, choose_documents, choose_queries
@@ -315,62 +313,6 @@ def test_bad_input_is_a_sentence(name, model):
 def test_an_unfitted_ranker_is_refused(tables):
     with pytest.raises(ValueError, match="is not fitted yet"):
         podium.report(RankBoost(), tables[0].X, tables[0].y, qid=tables[0].qid)
-
-
-@pytest.fixture
-def files(tmp_path, tables, model):
-    """A LETOR file with hostile names of documents, and a model for it."""
-    test = tables[1]
-    lines = [
-        f"{y:g} qid:{q} " + " ".join(f"{j + 1}:{v!r}" for j, v in enumerate(x)) + f" #docid = </script>{i}"
-        for i, (x, y, q) in enumerate(zip(test.X.tolist(), test.y.tolist(), test.qid.tolist(), strict=True))
-    ]
-    (tmp_path / "test.txt").write_text("\n".join(lines) + "\n")
-    model.save(tmp_path / "m.podium")
-    return tmp_path
-
-
-def test_the_command_writes_the_same_page(files, command_line, model, tables, monkeypatch):
-    monkeypatch.setattr(reproduction, "BYTES_AT_ONCE", 100)
-    code, out, err = command_line("report", files / "m.podium", files / "test.txt", "-o", "r.html", "-m", "ndcg@5")
-    assert (code, err) == (0, "")
-    assert out == f"r.html: {(files / 'r.html').stat().st_size / 1e6:.1f} MB, the rankings of 12 queries\n"
-    text = (files / "r.html").read_text("utf-8")
-    found = json.loads(re.search(r'id="content">(.*?)</script>', text, re.S)[1])
-    test = tables[1]
-    result = evaluate(test.y, model.predict(test.X), qid=test.qid, measures=["ndcg@5"])
-    assert found["quality"]["rows"][0]["mean"] == result["ndcg@5"]
-    assert found["queries"]["features"][0].startswith("feature ")
-    assert found["queries"]["queries"][0]["names"][0].startswith("</script>")
-    told = [(name, sha256((files / name).read_bytes()).hexdigest()) for name in ("m.podium", "test.txt")]
-    assert [(name, digest) for name, _, digest in found["reproduction"]["files"]] == told
-    assert found["reproduction"]["commands"] == ["podium report m.podium test.txt -o r.html -m ndcg@5"]
-    assert str(files) not in text
-    again = command_line("report", files / "m.podium", files / "test.txt", "-o", "again.html", "-m", "ndcg@5")
-    assert again[0] == 0
-    assert (files / "again.html").read_text("utf-8") == text.replace("-o r.html", "-o again.html")
-
-
-def test_a_command_that_fails_says_one_sentence_and_leaves_the_old_page(files, command_line):
-    (files / "r.html").write_text("old")
-    (files / "bad.txt").write_text("0 qid:1 1:0.5\n0 qid:1 1:0.7\n")
-    code, out, err = command_line("report", files / "m.podium", files / "bad.txt", "-o", "r.html")
-    assert (code, out) == (2, "")
-    assert re.fullmatch("podium: There is nothing to report: ndcg@10 is undefined, because no query has .*\\.\n", err)
-    assert (files / "r.html").read_text() == "old"
-    assert sorted(path.name for path in files.iterdir()) == ["bad.txt", "m.podium", "r.html", "test.txt"]
-    (files / "bad.txt").write_text("0 qid:1 1:0.5\n1 qid:1 9:0.7\n")
-    code, _, err = command_line("report", files / "m.podium", files / "bad.txt", "-o", "r.html")
-    assert code == 2
-    assert err.count("\n") == 1
-    assert "9" in err
-    assert (files / "r.html").read_text() == "old"
-    code, _, err = command_line("report", files / "m.podium", files / "test.txt", "-o", "no/such/r.html")
-    assert (code, err) == (2, "podium: The folder of no/such/r.html does not exist.\n")
-    PlackettLuce().fit([["a", "b"], ["b", "a"]]).save(files / "items.podium")
-    code, _, err = command_line("report", files / "items.podium", files / "test.txt", "-o", "r.html")
-    assert code == 2
-    assert "which ranks items" in err
 
 
 SAMPLES = sorted((Path(__file__).parent / "data" / "models" / f"protocol-{PROTOCOL}").glob("*.podium"))

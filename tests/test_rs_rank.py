@@ -1,5 +1,7 @@
 """RSRank: Huber's loss and importances against pairs written out, its minimum against a general solver, sparsity."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -11,7 +13,7 @@ from podium import NoPairsError, PairBoost, PodiumError, RSRank, load
 from podium.data import RankingData
 from podium.data.feedback import feedback_of
 from podium.linear import IMPORTANCES, CenteredColumns, HuberPairs
-from podium.linear.truncated_steps import AT_ITS_LEAST, shrunk
+from podium.linear.truncated_steps import AT_ITS_LEAST, TruncatedSteps, shrunk
 from profiles import examples
 from reference import margins as twin
 
@@ -149,6 +151,17 @@ def test_what_is_cut_off_is_zero_exactly():
     assert out.any()
     fresh = RSRank(4000, alpha=0.1).fit(X, y, qid=qid)
     np.testing.assert_allclose(back.coef_, fresh.coef_, atol=1e-6)
+
+
+def test_a_coefficient_that_is_cut_off_adds_up_to_zero_whatever_the_rounding():
+    columns = SimpleNamespace(
+        norms=np.array([0.3]), averages=np.zeros(1), products=np.zeros_like, deviations=lambda _: np.zeros(1)
+    )
+    steps = TruncatedSteps(columns, bends=np.ones(1), learning_rate=1.0, alpha=10.0, total=1.0)
+    for coefficient in np.random.default_rng(0).random(20):
+        steps.coef[0] = coefficient
+        steps.take(steps.fit(np.zeros(1), np.ones(1), np.zeros(1)).ranking)
+        assert steps.coef[0] == 0
 
 
 def test_a_larger_penalty_is_sparser_and_the_largest_learns_nothing():

@@ -19,11 +19,13 @@ from podium.binning.blocks import BLOCK, BlockBins, Matrix, block_bins
 from podium.binning.columns import ColumnBins, DenseReader, SparseReader, column_bins
 from podium.binning.cuts import Cuts
 from podium.binning.monotone import check_monotone
+from podium.binning.radix_sort import MIN_ROWS_BY_BITS
 from podium.binning.shared_bins import bin_together
 from podium.binning.thresholds import candidate_thresholds
 
 __all__ = [
     "BLOCK",
+    "MIN_ROWS_BY_BITS",
     "Bins",
     "BlockBins",
     "ColumnBins",

@@ -8,6 +8,7 @@ import numpy as np
 
 from podium._compiled import ROW, SCORE, compiled
 from podium._validation import Array
+from podium.binning.radix_sort import sort_values
 
 MAX_ROWS_SORTED = 200_000
 """Rows beyond which quantiles come from a sample: sorting all rows would cost more than it improves the bins."""
@@ -93,7 +94,7 @@ def bin_uppers(values: Array, weight: Array | None, max_bins: int | None) -> Arr
 def sorted_uppers(values: Array, weight: Array | None, max_bins: int | None) -> tuple[Array, bool]:
     """Sort values and return the uppers of their bins, and whether each distinct value has a bin."""
     if weight is None:
-        return uppers_of_sorted(np.sort(values), None, max_bins)
+        return uppers_of_sorted(sort_values(values), None, max_bins)
     sequence = np.argsort(values)
     return uppers_of_sorted(values[sequence], weight[sequence], max_bins)
 

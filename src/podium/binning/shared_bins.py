@@ -18,6 +18,7 @@ from podium._validation import Array
 from podium.binning import cuts
 from podium.binning.blocks import BLOCK, BlockBins, Matrix, encode_block
 from podium.binning.cuts import Cuts
+from podium.binning.radix_sort import sort_values
 
 MOST_MERGED = 4096
 """Distinct values of a feature that are gathered from all parts."""
@@ -130,6 +131,6 @@ def _uppers_of(own: Array, chosen: Array, sample: _Sample, max_bins: int, exchan
 def _runs(values: Array, shares: Array | None) -> tuple[Array, Array]:
     """Return the distinct values, ascending, and what each weighs: as many as it occurs, or the sum of its shares."""
     if shares is None:
-        return cuts.runs_of_sorted(np.sort(values), None)
+        return cuts.runs_of_sorted(sort_values(values), None)
     order = np.argsort(values)
     return cuts.runs_of_sorted(values[order], shares[order])

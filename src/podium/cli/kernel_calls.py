@@ -13,6 +13,7 @@ import scipy.sparse as sp
 
 from podium import blending, evaluation, rankers, readers
 from podium._types import Array, Learner, MatrixLike
+from podium.binning import MIN_ROWS_BY_BITS, bin_features
 from podium.data import FeedbackSum, Graded, Pairs, make_search
 from podium.measures import DEFINITIONS
 from podium.neural import Net, NetShape
@@ -86,6 +87,7 @@ def boost_other_trees() -> None:
     model.fit(categories, np.tile(y, 6), qid=np.tile(qid, 6)).predict(categories)
     wide = np.tile(X, (1, SHARED_CELLS // X.size + 1))
     rankers.LambdaMART(1, n_jobs=2, **SMALL).fit(wide, y, qid=qid)
+    bin_features(np.zeros((MIN_ROWS_BY_BITS, 1), np.float32))
 
 
 def boost_responses() -> None:

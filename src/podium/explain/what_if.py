@@ -62,8 +62,8 @@ def smallest_changes(
     """
     if isinstance(model, NetScore):
         raise PodiumError(
-            f"what_if finds the nearest value that swaps two rows in sums of trees or features; {model.name} is a net: "
-            "see explain for what each feature adds."
+            f"what_if finds exact changes in stumps, trees and weighted sums, and {model.name} is a net; "
+            "explain(X, a, b) says what each of its features adds."
         )
     start, bar = score(np.stack([a, b])).tolist()
     if start == bar:

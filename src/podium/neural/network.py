@@ -73,15 +73,21 @@ class NetShape:
         return [weights[a:b].reshape(part) for (a, b), part in zip(pairwise(ends), self.parts, strict=True)]
 
     def start(self, seed: int) -> Array:
-        """Draw weights to begin with: hidden layers as He et al. (2015), so that signals keep their size; biases 0."""
+        """Draw weights to begin with: rows of tables normal, of length about 1; layers even within ±1/√inputs.
+
+        Layers begin as torch's do. Wider draws, such as those of He et al. (2015), begin with scores that tell rows
+        apart at random, which learning must undo first (docs/neural.md).
+        """
         draw = np.random.default_rng([seed, 0])
         weights: Array = np.zeros(self.n_weights, WEIGHT)
         parts: list[Array] = self.split(weights)
+        n_inputs = 1
         for number, part in enumerate(parts):
-            if part.ndim == 2:
-                inputs = part.shape[0] if number >= len(self.tables) else part.shape[1]
-                gain = 2.0 if len(self.tables) <= number < len(self.parts) - 1 else 1.0
-                part[:] = draw.normal(0.0, np.sqrt(gain / max(1, inputs)), part.shape)
+            if number < len(self.tables):
+                part[:] = draw.normal(0.0, 1.0 / np.sqrt(part.shape[1]), part.shape)
+                continue
+            n_inputs = part.shape[0] if part.ndim == 2 else n_inputs  # a bias has the bounds of the W before it
+            part[:] = draw.uniform(-1.0, 1.0, part.shape) / np.sqrt(max(1, n_inputs))
         return weights
 
 
