@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from podium import MART, LambdaMART, PodiumError, make_search
-from podium.distributed import fit, predict
+from podium import MART, LambdaMART, PodiumError, evaluate, make_search
+from podium.distributed import fit, predict, team
 from podium.distributed.dask_fit import TeamBoosting
 from podium.distributed.held_part import _HELD
 
@@ -63,9 +63,44 @@ def test_a_fit_on_arrays_is_the_local_fit(client, rows, size):
     chunks = in_chunks(size, X, y, qid, weight)
     found = fit(LambdaMART(4, subsample=0.8), *chunks[:2], qid=chunks[2], sample_weight=chunks[3], client=client)
     assert_same(found, local, X)
-    scores = predict(found, chunks[0])
+    scores = predict(found, chunks[0]) if size > 90 else found.predict(chunks[0])
     assert hasattr(scores, "dask")
     np.testing.assert_array_equal(scores.compute(), local.predict(X))
+
+
+def test_a_rankers_own_fit_takes_collections_and_refuses_what_cannot_be_given_with_them(client, rows):
+    X, y, qid, _ = rows
+    chunks = in_chunks(500, X, y, qid)
+    with client.as_current():
+        found = LambdaMART(2).fit(chunks[0], chunks[1], qid=chunks[2])
+        with pytest.raises(PodiumError, match="group must not be given where X is a Dask collection"):
+            LambdaMART(2).fit(chunks[0], chunks[1], group=[len(y)])
+    assert_same(found, LambdaMART(2).fit(X, y, qid=qid), X)
+
+
+def test_measures_of_collections_are_those_of_all_rows(client, rows):
+    X, y, qid, weight = rows
+    scores = X[:, 0] + np.round(weight, 1)
+    measures = ["ndcg@5", "err@10", "map", "pair_loss"]
+    expected = evaluate(y, scores, qid=qid, measures=measures)
+    chunks = in_chunks(300, y, scores, qid)
+    with client.as_current():
+        found = evaluate(chunks[0], chunks[1], qid=chunks[2], measures=measures)
+        with pytest.raises(PodiumError, match="group must not be given where y is a Dask collection"):
+            evaluate(chunks[0], chunks[1], group=[len(y)])
+    np.testing.assert_array_equal(found.queries, expected.queries)
+    assert str(found) == str(expected)
+    for name in measures:
+        assert found[name] == expected[name]
+        assert found.per_query(name) == expected.per_query(name)
+
+
+def test_workers_that_may_not_talk_unencrypted_talk_by_dask_and_find_the_same(client, rows, monkeypatch):
+    monkeypatch.setattr(team, "_host", lambda worker: None)
+    X, y, qid, weight = rows
+    chunks = in_chunks(400, X, y, qid, weight)
+    found = fit(LambdaMART(2), *chunks[:2], qid=chunks[2], sample_weight=chunks[3], client=client)
+    assert_same(found, LambdaMART(2).fit(X, y, qid=qid, sample_weight=weight), X)
 
 
 def test_early_stopping_is_decided_as_locally(client, rows):
@@ -115,16 +150,37 @@ def test_a_fit_goes_on_from_a_model_and_a_checkpoint_of_other_parts(client, rows
         np.testing.assert_array_equal(found.predict(X), local.predict(X))
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of Dask, whose scheduler is gone
+def test_a_lost_scheduler_leaves_a_checkpoint_that_another_cluster_goes_on_from(client, rows, tmp_path, monkeypatch):
+    import dask
+    from distributed import Client, LocalCluster
+
+    X, y, qid, _ = rows
+    path, chunks, step = tmp_path / "kept.podium", in_chunks(500, X, y, qid), TeamBoosting.step
+    options = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "dashboard_address": None}
+    brief = dask.config.set({"distributed.comm.timeouts.connect": "1s"})
+    with brief, LocalCluster(**options) as cluster, Client(cluster, timeout=1) as other:
+
+        def lose_scheduler(self, number):
+            if number == 3:
+                cluster.sync(cluster.scheduler.close)
+            return step(self, number)
+
+        monkeypatch.setattr(TeamBoosting, "step", lose_scheduler)
+        with pytest.raises(PodiumError, match="with a checkpoint, a new fit on another cluster goes on from it"):
+            fit(LambdaMART(4, checkpoint=path), *chunks[:2], qid=chunks[2], client=other)
+    numbers = []
+    monkeypatch.setattr(TeamBoosting, "step", lambda self, number: (numbers.append(number), step(self, number))[1])
+    found = fit(LambdaMART(4, checkpoint=path), *chunks[:2], qid=chunks[2], client=client)
+    assert numbers == [3, 4]
+    np.testing.assert_array_equal(found.predict(X), LambdaMART(4).fit(X, y, qid=qid).predict(X))
+
+
 def test_nothing_is_held_after_a_fit(client, rows):
     X, y, qid, _ = rows
-    chunks = in_chunks(500, X, y, qid)
+    chunks, before = in_chunks(500, X, y, qid), set(_HELD)
     fit(MART(1), *chunks[:2], qid=chunks[2], client=client)
-    client.submit(lambda: None, pure=False).result()
-    for _ in range(100):
-        if not _HELD:
-            break
-        client.run(lambda: None)
-    assert not _HELD
+    assert set(_HELD) <= before
 
 
 def test_split_queries_are_refused_by_name_where_they_may_not_be_regrouped(client, rows):

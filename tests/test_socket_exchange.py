@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from podium.distributed import socket_exchange
-from podium.distributed.socket_exchange import GREETING, Endpoint, SocketExchange, listen
+from podium.distributed.socket_exchange import GREETING, SocketExchange, listen
+from podium.distributed.swap_exchange import Endpoint
 
 TOKEN = bytes(range(32))
 

@@ -216,7 +216,7 @@ def even_chunks(offsets: np.ndarray, n_chunks: int) -> list[tuple[int, int]]:
 
 def even_ranges(n_items: int, n_ranges: int) -> list[tuple[int, int]]:
     """Split numbers below `n_items` into runs of about equal length: (first, past the last); some may be empty."""
-    return list(pairwise(np.linspace(0, n_items, n_ranges + 1).astype(ROW).tolist()))
+    return list(pairwise(i * n_items // n_ranges for i in range(n_ranges + 1)))
 
 
 if JIT_DISABLED:

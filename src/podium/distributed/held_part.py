@@ -3,54 +3,25 @@
 from __future__ import annotations
 
 import hashlib
-import platform
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from socket import socket
 from threading import Condition
 from typing import NamedTuple
 
 import numpy as np
 
-from podium._exchange import Exchange
 from podium._validation import Array, NoPairsError, PodiumError, check_seed
-from podium._version import __version__
 from podium.boosting import Stop
 from podium.data import RankingData
 from podium.distributed.held_evaluation import HeldEvaluation, measure_together
+from podium.distributed.load_reports import LoadReport, report_of
+from podium.distributed.meeting import Meeting
 from podium.distributed.part_table import Block, PartTable, ranking_data, read_blocks
-from podium.distributed.socket_exchange import SILENCE_SECONDS, Endpoint, SocketExchange, hang_up, listen
+from podium.distributed.swap_exchange import SILENCE_SECONDS, Endpoint, SwapExchange
 from podium.losses import Loss
 from podium.rankers.boosted_trees import TreeRanker
 from podium.rankers.score_start import InitModel, Start
 from podium.trees import TreeBoosting, TreeRound
-
-
-class LoadReport(NamedTuple):
-    """What a worker says of the rows that it has read.
-
-    Attributes
-    ----------
-    n_rows : int
-    n_features : int
-    names : tuple of str or None
-    dtype : str
-        Of the features.
-    ids_of_blocks : dict of int to ndarray
-        The different queries of each block.
-    endpoint : Endpoint or None
-        Where it listens, for training rows alone.
-    machine : tuple of str
-        What must be alike on all workers for the same bits: versions, and how logarithms and exponentials come out.
-    """
-
-    n_rows: int
-    n_features: int
-    names: tuple[str, ...] | None
-    dtype: str
-    ids_of_blocks: dict[int, Array]
-    endpoint: Endpoint | None
-    machine: tuple[str, ...]
 
 
 class BeginReport(NamedTuple):
@@ -95,8 +66,8 @@ class HeldPart:
     """
 
     table: PartTable | None
-    server: socket | None
-    exchange: SocketExchange | None = None
+    meeting: Meeting | None
+    exchange: SwapExchange | None = None
     boosting: TreeBoosting | None = None
     start: Start | None = None
     evals: dict[int, HeldEvaluation] = field(default_factory=dict)
@@ -131,22 +102,21 @@ class HeldPart:
             self.turn.notify_all()
         if self.exchange is not None:
             self.exchange.close()
-        if self.server is not None:
-            hang_up(self.server)
+        if self.meeting is not None:
+            self.meeting.close()
 
 
 _HELD: dict[tuple[str, int], HeldPart] = {}
 """What this process holds, by the name of the fit's attempt and the worker's place in it."""
 
 
-def load(name: str, place: int, host: str, blocks: Sequence[Block]) -> LoadReport:
-    """Read the training rows of a worker, and listen for the others."""
+def load(name: str, place: int, host: str | None, blocks: Sequence[Block]) -> LoadReport:
+    """Read the training rows of a worker, and wait for the others: on its host, or without one by Dask itself."""
     drop(name, place)
     table = read_blocks(blocks)
-    server = None if table is None else listen(host)
-    _HELD[name, place] = HeldPart(table, server)
-    endpoint = None if server is None else Endpoint(host, server.getsockname()[1])
-    return _report(table, endpoint)
+    meeting = None if table is None else Meeting(host)
+    _HELD[name, place] = HeldPart(table, meeting)
+    return report_of(table, None if meeting is None else meeting.endpoint)
 
 
 def load_evaluation(name: str, place: int, number: int, blocks: Sequence[Block]) -> LoadReport:
@@ -156,25 +126,7 @@ def load_evaluation(name: str, place: int, number: int, blocks: Sequence[Block])
         held = _HELD.setdefault((name, place), HeldPart(None, None))
         data = RankingData.from_arrays(table.features, table.labels, qid=table.qid)
         held.evals[number] = HeldEvaluation(data)
-    return _report(table, None)
-
-
-def _report(table: PartTable | None, endpoint: Endpoint | None) -> LoadReport:
-    """Say what has been read."""
-    if table is None:
-        return LoadReport(0, 0, None, "", {}, None, machine())
-    shape = table.features.shape
-    return LoadReport(
-        shape[0], shape[1], table.names, str(table.features.dtype), table.ids_of_blocks, endpoint, machine()
-    )  # fmt: skip
-
-
-def machine() -> tuple[str, ...]:
-    """Return what must be alike on all workers for the same bits."""
-    values = np.linspace(0.01, 30.0, 1000)
-    bits = np.concatenate([np.exp(values), np.log(values), np.exp2(values), np.log2(values), np.log1p(values)])
-    digest = hashlib.sha256(bits.tobytes()).hexdigest()[:12]
-    return __version__, np.__version__, platform.machine(), f"elementary functions {digest}"
+    return report_of(table, None)
 
 
 def begin(
@@ -189,9 +141,9 @@ def begin(
 ) -> BeginReport:
     """Meet the other workers and make ready for the first round."""
     held = _held(name, place)
-    if held.table is None or held.server is None:
+    if held.table is None or held.meeting is None:
         raise PodiumError("A worker without rows takes no part in a fit.")
-    held.exchange = exchange = SocketExchange(held.server, rank, endpoints, token)
+    held.exchange = exchange = held.meeting.meet(rank, endpoints, token)
     try:
         data, seed = ranking_data(held.table, exchange), check_seed(ranker.random_state)
         loss = _make_loss(ranker, data, threads, seed, exchange)
@@ -210,7 +162,7 @@ def begin(
         held.table = None
 
 
-def _make_loss(ranker: TreeRanker, data: RankingData, threads: int, seed: int, exchange: Exchange) -> Loss:
+def _make_loss(ranker: TreeRanker, data: RankingData, threads: int, seed: int, exchange: SwapExchange) -> Loss:
     """Return the loss of a part; what is said where no part has a pair is said of all."""
     try:
         return ranker._make_loss(data, threads, seed, exchange)
@@ -249,7 +201,7 @@ def step(name: str, place: int, number: int, n_sets: int, names: Sequence[str]) 
     return StepReport(result, measured) if held.exchange.rank == 0 else None
 
 
-def _check_same(result: TreeRound | Stop, exchange: Exchange) -> None:
+def _check_same(result: TreeRound | Stop, exchange: SwapExchange) -> None:
     """Refuse workers that have grown different trees."""
     found = result.reason.encode() if isinstance(result, Stop) else _tree_bytes(result)
     digests = exchange.gather(np.frombuffer(hashlib.sha256(found).digest(), np.uint8))

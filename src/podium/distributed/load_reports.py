@@ -1,11 +1,63 @@
-"""What workers say of the rows that they have read must fit together."""
+"""What workers say of the rows that they have read, and how these must fit together."""
 
 from __future__ import annotations
 
+import hashlib
+import platform
 from collections.abc import Sequence
+from typing import NamedTuple
 
-from podium._validation import PodiumError
-from podium.distributed.held_part import LoadReport
+import numpy as np
+
+from podium._validation import Array, PodiumError
+from podium._version import __version__
+from podium.distributed.part_table import PartTable
+from podium.distributed.swap_exchange import Endpoint
+
+
+class LoadReport(NamedTuple):
+    """What a worker says of the rows that it has read.
+
+    Attributes
+    ----------
+    n_rows : int
+    n_features : int
+    names : tuple of str or None
+    dtype : str
+        Of the features.
+    ids_of_blocks : dict of int to ndarray
+        The different queries of each block.
+    endpoint : Endpoint or None
+        Where it listens, for training rows alone.
+    machine : tuple of str
+        What must be alike on all workers for the same bits: versions, and how logarithms and exponentials come out.
+    """
+
+    n_rows: int
+    n_features: int
+    names: tuple[str, ...] | None
+    dtype: str
+    ids_of_blocks: dict[int, Array]
+    endpoint: Endpoint | None
+    machine: tuple[str, ...]
+
+
+def report_of(table: PartTable | None, endpoint: Endpoint | None) -> LoadReport:
+    """Say what has been read."""
+    if table is None:
+        return LoadReport(0, 0, None, "", {}, None, machine())
+    shape = table.features.shape
+    return LoadReport(
+        shape[0], shape[1], table.names, str(table.features.dtype), table.ids_of_blocks, endpoint, machine()
+    )  # fmt: skip
+
+
+def machine() -> tuple[str, ...]:
+    """Return what must be alike on all workers for the same bits."""
+    values = np.linspace(0.01, 30.0, 1000)
+    bits = np.concatenate([np.exp(values), np.log(values), np.exp2(values), np.log2(values), np.log1p(values)])
+    digest = hashlib.sha256(bits.tobytes()).hexdigest()[:12]
+    return __version__, np.__version__, platform.machine(), f"elementary functions {digest}"
 
 
 def check_reports(reports: Sequence[LoadReport]) -> None:

@@ -14,27 +14,17 @@ import socket
 import struct
 import time
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
-from podium._exchange import Exchange
 from podium._validation import Array
+from podium.distributed.swap_exchange import SILENCE_SECONDS, Endpoint, SwapExchange
 
-SILENCE_SECONDS = 120.0
-"""How long a worker waits for a byte of another before it gives up."""
 HEADER = struct.Struct("<QQ")
 """Before each message: its number, and its bytes."""
 TOKEN_BYTES = 32
 GREETING = struct.Struct(f"<{TOKEN_BYTES}sQ")
 """What a worker says when it connects: the token of the fit, and its rank."""
-
-
-class Endpoint(NamedTuple):
-    """Where a worker listens."""
-
-    host: str
-    port: int
 
 
 def listen(host: str) -> socket.socket:
@@ -44,7 +34,7 @@ def listen(host: str) -> socket.socket:
     return server
 
 
-class SocketExchange(Exchange):
+class SocketExchange(SwapExchange):
     """The exchange of one worker with all others.
 
     Parameters
@@ -60,7 +50,6 @@ class SocketExchange(Exchange):
 
     def __init__(self, server: socket.socket, rank: int, endpoints: Sequence[Endpoint], token: bytes) -> None:
         self.rank, self.size = rank, len(endpoints)
-        self.n_messages, self.bytes_sent = 0, 0
         self._peers: dict[int, socket.socket] = {}
         try:
             self._meet(server, endpoints, token)
@@ -98,26 +87,8 @@ class SocketExchange(Exchange):
         else:
             peer.close()
 
-    def gather(self, own: Array) -> Array:
-        """Return the arrays of all parts, by rank."""
-        mine = np.ascontiguousarray(own)
-        found = np.empty((self.size, *mine.shape), mine.dtype)
-        found[self.rank] = mine
-        self._swap(dict.fromkeys(self._peers, mine), {rank: found[rank] for rank in self._peers})
-        return found
-
-    def scatter_sum(self, wanted: Sequence[Array]) -> Array:
-        """Return the sum, over all parts, of what they have for this one."""
-        total = wanted[self.rank].copy()
-        received = {rank: np.empty_like(total) for rank in self._peers}
-        self._swap({rank: np.ascontiguousarray(wanted[rank]) for rank in self._peers}, received)
-        for one in received.values():
-            total += one
-        return total
-
     def _swap(self, outgoing: dict[int, Array], incoming: dict[int, Array]) -> None:
         """Send an array to each peer while one of known size comes from each."""
-        self.n_messages += 1
         sending = {rank: self._framed(array) for rank, array in outgoing.items()}
         headers = {rank: bytearray(HEADER.size) for rank in incoming}
         receiving = {
@@ -138,7 +109,6 @@ class SocketExchange(Exchange):
 
     def _framed(self, array: Array) -> list[memoryview]:
         """Return a message as pieces of bytes, the header first."""
-        self.bytes_sent += array.nbytes
         return [memoryview(HEADER.pack(self.n_messages, array.nbytes)), *_bytes_of(array)]
 
     def _move(

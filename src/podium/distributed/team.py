@@ -24,8 +24,8 @@ from podium.boosting import Stop
 from podium.distributed import held_part
 from podium.distributed.dask_blocks import Source, split_queries
 from podium.distributed.heartbeats import Heartbeats
-from podium.distributed.held_part import BeginReport, LoadReport, StepReport
-from podium.distributed.load_reports import check_reports
+from podium.distributed.held_part import BeginReport, StepReport
+from podium.distributed.load_reports import LoadReport, check_reports
 from podium.distributed.socket_exchange import TOKEN_BYTES
 from podium.rankers.boosted_trees import TreeRanker
 from podium.rankers.score_start import InitModel, Start
@@ -43,6 +43,8 @@ NEWCOMER_SECONDS = 5.0
 """How often the driver looks whether workers have come."""
 ROUNDS_AHEAD = 2
 """Rounds that are asked for before the last one is there, so that workers wait neither for the driver nor for Dask."""
+ATTEMPTS_BY_SOCKETS = 3
+"""Attempts after which workers exchange sums by Dask's own connections: they may not reach each other otherwise."""
 MOST_ATTEMPTS = 5
 """Attempts without a new round after which a fit is given up."""
 
@@ -87,6 +89,7 @@ class Team:
         self._name, self._workers, self._ranks = "", [""], [0]
         self._heartbeats, self._clock = Heartbeats(client), StartClock()
         self._holders: list[list[int]] = []
+        self._by_rpc = False
         self._ahead: dict[int, list[Any]] = {}
         self._measured: tuple[str, int, Array] = "", 0, np.zeros(0)
 
@@ -100,6 +103,7 @@ class Team:
         self.close()
         self._clock.start()
         self._name, self._workers = f"podium-{secrets.token_hex(8)}", self._present()
+        self._by_rpc |= any(_host(worker) is None for worker in self._workers)
         reports = [self._load(number) for number in range(len(self.sources))]  # 1
         check_reports([one for of_set in reports for one in of_set])
         self._ranks = [place for place, one in enumerate(reports[0]) if one.n_rows]
@@ -168,6 +172,7 @@ class Team:
         """Do some work, and after the loss of a worker start anew and do it again."""
         for attempt in range(MOST_ATTEMPTS):
             try:
+                self._by_rpc |= attempt >= ATTEMPTS_BY_SOCKETS
                 if attempt:
                     self.start()
                 return work()
@@ -210,7 +215,8 @@ class Team:
         blocks = self.client.compute(list(self.sources[number].blocks), workers=self._workers)
         futures = []
         for place, (worker, own) in enumerate(zip(self._workers, shares, strict=True)):
-            known = (self._name, place, _host(worker)) if number == 0 else (self._name, place, number - 1)
+            host = None if self._by_rpc else _host(worker)
+            known = (self._name, place, host) if number == 0 else (self._name, place, number - 1)
             function = held_part.load if number == 0 else held_part.load_evaluation
             futures.append(self._submit(function, worker, *known, [blocks[one] for one in own]))
         return self._wait(futures)
@@ -334,11 +340,11 @@ class StartClock:
         return saved * a_round * (n_estimators - n_rounds) > self._begun - self._started
 
 
-def _host(worker: str) -> str:
-    """Return the host that a worker listens on."""
+def _host(worker: str) -> str | None:
+    """Return the host that a worker listens on; None where what is sent must be encrypted."""
     parts = urlsplit(worker)
     if parts.scheme == "tls":
-        raise PodiumError("Workers exchange sums unencrypted, so that clusters with TLS are refused.")
+        return None
     return "127.0.0.1" if parts.scheme == "inproc" else str(parts.hostname)
 
 

@@ -59,7 +59,8 @@ def evaluate(
     Parameters
     ----------
     y : array-like
-        Label of each row: any real numbers, higher is better.
+        Label of each row: any real numbers, higher is better. Dask arrays or series are measured block by block where
+        they lie; scores and qid must then be some too, partitioned alike.
     scores : array-like
         Score of each row: higher stands higher.
     qid, group : array-like, optional
@@ -127,12 +128,21 @@ def evaluate(
         ids, values = pair_values(scores, pairs, items, qid, group, asked, ties)
         unit = "pairs" if qid is None and group is None else "queries"
         return evaluation_of(ids, values, {"convention": convention, **settings}, unit)
-    labels, queries, [given] = grouped(y, qid, group, scores=scores)
     parsed = parse_measures(measures)
-    found = measure_many(parsed, labels, given, queries.offsets, ties=ties, empty=empty, n_jobs=n_jobs, **rules)
+    if hasattr(type(y), "__dask_graph__"):
+        if group is not None:
+            raise PodiumError("group must not be given where y is a Dask collection; use qid.")
+        from podium.evaluation.dask_evaluation import values_of_collections
+
+        options = {"ties": ties, "empty": empty, **rules}
+        all_ids, found = values_of_collections(y, scores, qid, parsed, options)
+    else:
+        labels, queries, [given] = grouped(y, qid, group, scores=scores)
+        found = measure_many(parsed, labels, given, queries.offsets, ties=ties, empty=empty, n_jobs=n_jobs, **rules)
+        all_ids = queries.ids
     if empty is None:
         warn_undefined(found)
-    return evaluation_of(queries.ids, found, {"convention": convention, **settings})
+    return evaluation_of(all_ids, found, {"convention": convention, **settings})
 
 
 def compare(

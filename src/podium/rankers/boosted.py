@@ -183,9 +183,13 @@ class Boosted(Estimator, Generic[AnyRound]):
             self.n_estimators, evals, criteria, self.early_stopping_rounds, self.verbose,
             None if checkpoint is None else checkpoint.save,
         )  # fmt: skip
-        run(boosting, monitor, self.n_estimators, before if checkpoint is None else checkpoint.rounds or before)
-        if checkpoint is not None:
-            checkpoint.save(monitor.rounds)
+        keep = checkpoint.save if checkpoint is not None else lambda rounds: None
+        try:
+            run(boosting, monitor, self.n_estimators, before if checkpoint is None else checkpoint.rounds or before)
+        except PodiumError:
+            keep(monitor.rounds)  # such as where a cluster is lost
+            raise
+        keep(monitor.rounds)
         if not monitor.rounds:
             why = why_nothing(monitor.reason)
             warnings.warn(f"Nothing was learned, so that all predictions are equal: {why}.", stacklevel=5)

@@ -19,6 +19,7 @@ from podium.measures import Measure, measure_queries, parse_measure, weighted_me
 from podium.model_file.training_summary import summary_of
 from podium.rankers.estimator import Estimator, check_columns, names_of
 from podium.rankers.evaluation_data import EvaluationArguments, check_evals
+from podium.rankers.lazy_fit import fit_lazily, is_lazy, predict_lazily
 from podium.rankers.query_marks import QueryMarks
 
 
@@ -61,7 +62,8 @@ class Ranker(Estimator):
         Parameters
         ----------
         X : array, frame, table or sparse matrix of shape (n_rows, n_features)
-            Features. NaN, or an absent entry of a sparse matrix, means that the feature abstains.
+            Features. NaN, or an absent entry of a sparse matrix, means that the feature abstains. For a Dask array or
+            dataframe, which y, qid and weights must then be too, see `podium.distributed.fit`.
         y : array-like, optional
             Label of each row: any real numbers, higher should stand higher within its query.
         qid : array-like, optional
@@ -96,6 +98,14 @@ class Ranker(Estimator):
         -------
         self
         """
+        if is_lazy(X):
+            return fit_lazily(
+                self, X, y,
+                {"qid": qid, "sample_weight": sample_weight, "query_weight": query_weight, "eval_set": eval_set,
+                 "eval_qid": eval_qid, "init_model": init_model},
+                {"group": group, "pairs": pairs, "items": items, "eval_group": eval_group, "eval_pairs": eval_pairs,
+                 "eval_items": eval_items, "eval_names": eval_names},
+            )  # fmt: skip
         self._check_parameters()
         data = RankingData.from_arrays(
             X, y, qid=qid, group=group, pairs=self._given_pairs(pairs), sample_weight=sample_weight,
@@ -123,9 +133,9 @@ class Ranker(Estimator):
     def predict(self, X: MatrixLike) -> Array:
         """Return the score of each row: higher stands higher.
 
-        Scores compare rows of the same query; `qid` is not needed for them.
+        Scores compare rows of the same query; `qid` is not needed for them. Those of a Dask collection are one too.
         """
-        return self._score(self._check_rows(X))
+        return predict_lazily(self, X) if is_lazy(X) else self._score(self._check_rows(X))
 
     def score(
         self, X: MatrixLike, y: ArrayLike, qid: ArrayLike | None = None, sample_weight: ArrayLike | None = None
