@@ -159,6 +159,9 @@ class TreeRanker(CategoricalRanker, Boosted[TreeRound]):
     def _score(self, features: Features) -> Array:
         return self._start.scores(features) + self._forest.score(features, thread_count(self.n_jobs))
 
+    def _scores_of_sums(self, tree_sums: Array) -> Array | None:
+        return None if self.base_model_ is not None else self.base_score_ + tree_sums
+
     def staged_predict(self, X: MatrixLike) -> Iterator[Array]:
         """Yield the scores of each row after each round."""
         features = self._check_rows(X)
