@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from peers import peer
+from podium.cli import examining
 from podium.cli import files as cli_files
-from podium.cli import measuring
 from podium.data import ranking_data
 
 LETOR = "2 qid:1 1:0.5 2:3\n0 qid:1 1:0.1 2:4\n1 qid:2 1:0.9 # docid = b\n0 qid:2 1:0.2 2:1\n"
@@ -110,9 +110,9 @@ def test_version(run):
     ("arguments", "message"),
     [
         (["data", "absent.txt"], "absent.txt: No such file or directory."),
-        (["evaluate", "data.txt"], "Give a file of scores, or --feature N"),
+        (["evaluate", "data.txt"], "Give a model or a file of scores, or --feature N"),
         (["evaluate", "data.txt", "--feature", "9"], "--feature must be 1 to 2"),
-        (["evaluate", "data.txt", "short.txt"], "scores must have one value per row: 4 expected, 1 given."),
+        (["evaluate", "data.txt", "short.txt"], "short.txt must have a score a row of data.txt: 4 expected, 1 given."),
         (["evaluate", "data.txt", "words.txt"], "words.txt must hold one score a line; value 2 is 'two'."),
         (["evaluate", "data.txt", "scores.txt", "-m", "ndgc@10"], "ndcg"),
         (["evaluate", "broken.txt", "scores.txt"], "broken.txt, line 1:"),
@@ -146,7 +146,7 @@ def test_too_little_memory_ends_with_a_sentence_and_code_two(run, monkeypatch, m
     def fail(*_):
         raise MemoryError(message)
 
-    monkeypatch.setattr(measuring, "load_table", fail)
+    monkeypatch.setattr(examining, "load_table", fail)
     code, _, err = run("data", "data.txt")
     assert code == 2
     assert err.strip().endswith(sentence)

@@ -121,6 +121,7 @@ def doctor_command(
     label: Label = "label",
     qid: Qid = "qid",
     query_sizes: Sizes = None,
+    item: Item = None,
     as_json: Json = False,
 ) -> None:
     """Say what is wrong with data before anything is learned from them, and what to do about it.
@@ -129,13 +130,15 @@ def doctor_command(
     """
     from podium.cli.examining import examine
 
-    examine(Source(file, file_format, label, qid, query_sizes), test, pairs, as_json)
+    examine(Source(file, file_format, label, qid, query_sizes, item), test, pairs, as_json)
 
 
 @app.command("fuse")
 def fuse_command(
     runs: Annotated[list[Path], typer.Argument(help="TREC runs, two or more: qid Q0 docno rank score tag.")],
-    output: Annotated[Path, typer.Option("--output", "--out", "-o", help="File for the fused run.")],
+    output: Annotated[
+        Path, typer.Option("--output", "--out", "-o", help="File for the fused run; - is standard output.")
+    ],
     qrels: Annotated[Path | None, typer.Option(help="TREC judgements: to learn from, and to measure by.")] = None,
     method: Annotated[
         str | None, typer.Option(help=f"{', '.join(FUSION_METHODS)}; rankboost with judgements, rrf without.")

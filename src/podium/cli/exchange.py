@@ -9,14 +9,11 @@ from pathlib import Path
 
 from podium.cli.files import columns_for, load_ranker, load_unlabelled, read_names
 from podium.cli.options import Source, setting
-from podium.cli.output import show_lines
+from podium.cli.output import STANDARD_OUTPUT, show_lines
 from podium.export import check_options
 from podium.model_file import check_writable
 from podium.rankers import import_model
 from podium.report import export_report
-
-STANDARD_OUTPUT = Path("/dev/stdout")
-"""What - means where a file is written."""
 
 
 def import_file(

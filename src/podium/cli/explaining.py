@@ -33,6 +33,8 @@ def explain(
         print(json.dumps(shown.to_dict()) if as_json else shown)
         return
     places = [_place(one, names, table.docid is not None) for one in docs]
+    if places[0] == places[1]:
+        raise PodiumError(f"--docs must name two different documents; both are {docs[0]}.")
     a, b = (int(rows[place]) for place in places)
     called = names[places[0]], names[places[1]]
     pair = replace(model.explain(X, a, b, method=method), row_names=called, feature_names=features)
@@ -47,6 +49,8 @@ def explain(
     print(pair)
     if changes:
         print(f"Any one of these changes of {called[0]} would swap them:")
+    elif pair.difference != 0:
+        print(f"No change of one feature of {called[0]} alone would swap them.")
     for one in changes:
         before = "missing" if np.isnan(one.before) else f"{one.before:.6g}"
         print(f"  {features[one.feature]} from {before} to {one.after:.6g}")

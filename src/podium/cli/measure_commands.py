@@ -51,7 +51,7 @@ def evaluate_command(
 ) -> None:
     """Measure how well models, files of scores, or a single feature, rank the rows of a data file.
 
-    Several are a leaderboard, the best by the first measure on top. With --pairs, scores are measured against pairs.
+    Several are a leaderboard, the best by the first measure on top. With --pairs, they are measured against pairs.
 
     podium evaluate test.txt a.podium b.podium bm25.txt -m ndcg@10,map
     """
@@ -80,6 +80,7 @@ def compare_command(
     label: Label = "label",
     qid: Qid = "qid",
     query_sizes: Sizes = None,
+    item: Item = None,
     as_json: Json = False,
 ) -> None:
     """Test models and files of scores against each other, paired by query.
@@ -91,7 +92,7 @@ def compare_command(
     """
     from podium.cli.measuring import compare_files
 
-    source = Source(file, file_format, label, qid, query_sizes)
+    source = Source(file, file_format, label, qid, query_sizes, item)
     compare_files(source, rankings, _rules(measure, ties, relevant, convention), chart, as_json)
 
 

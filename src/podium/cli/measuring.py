@@ -37,7 +37,7 @@ def evaluate_file(
     `rules` are options of `evaluate`: measures, ties, relevant, convention.
     """
     if rankings and feature is not None:
-        raise PodiumError("Give a file of scores or --feature, not both.")
+        raise PodiumError("Give models and files of scores or --feature, not both.")
     files = with_last(rankings, against)
     _check_per_query(per_query, files)
     table, scores = read_rankings(source, files)

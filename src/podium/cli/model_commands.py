@@ -132,6 +132,7 @@ def explain_command(
     file_format: Format = "auto",
     label: Label = "label",
     qid: Qid = "qid",
+    item: Item = None,
     as_json: Json = False,
 ) -> None:
     """Say why one document stands above another: what each feature adds, and which changes would swap them.
@@ -142,7 +143,7 @@ def explain_command(
     """
     from podium.cli.explaining import explain
 
-    explain(model_file, Source(file, file_format, label, qid), query, docs, method, as_json)
+    explain(model_file, Source(file, file_format, label, qid, item=item), query, docs, method, as_json)
 
 
 def report_command(
@@ -156,6 +157,7 @@ def report_command(
     label: Label = "label",
     qid: Qid = "qid",
     query_sizes: Sizes = None,
+    item: Item = None,
 ) -> None:
     """Make one page on a model: how good it is, where it fails, why one document stands above another.
 
@@ -165,7 +167,7 @@ def report_command(
     """
     from podium.cli.reporting import report_file
 
-    source = Source(file, file_format, label, qid, query_sizes)
+    source = Source(file, file_format, label, qid, query_sizes, item)
     report_file(model_file, source, output, measure, title, random_state)
 
 
@@ -198,6 +200,7 @@ def export_command(
     file_format: Annotated[str, typer.Option("--check-format", help="auto, letor, csv or parquet.")] = "auto",
     label: Label = "label",
     qid: Qid = "qid",
+    item: Item = None,
     as_json: Json = False,
 ) -> None:
     """Write a model as a file of another program, and say what would change there.
@@ -206,5 +209,5 @@ def export_command(
     """
     from podium.cli.exchange import export_file
 
-    source = None if check is None else Source(check, file_format, label, qid)
+    source = None if check is None else Source(check, file_format, label, qid, item=item)
     export_file(model_file, model_format, output, options, names, source, as_json)

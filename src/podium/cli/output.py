@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Protocol
 
 from rich.console import Console, RenderableType
 
 from podium._types import Json
 from podium.evaluation import Evaluation
+
+STANDARD_OUTPUT = Path("/dev/stdout")
+"""What - means where a file is written."""
 
 
 class Shown(Protocol):
@@ -23,23 +28,23 @@ class Shown(Protocol):
         """Return it as rich draws it."""
 
 
-def show(result: Shown, as_json: bool, per_query: bool = False) -> None:
-    """Print a result as a table or as JSON."""
+def show(result: Shown, as_json: bool, per_query: bool = False, to_stderr: bool = False) -> None:
+    """Print a result as a table or as JSON; `to_stderr` where standard output holds the file that was made."""
     content = result.to_dict()
     if per_query and isinstance(result, Evaluation):
         content["per_query"] = {name: result.per_query(name) for name in result}
     if as_json:
-        show_json(content)
+        show_json(content, to_stderr)
         return
-    console = Console()
+    console = Console(stderr=to_stderr)
     console.print(result.table())
     if per_query and isinstance(result, Evaluation):
         console.print(result.query_table())
 
 
-def show_json(content: Mapping[str, object]) -> None:
+def show_json(content: Mapping[str, object], to_stderr: bool = False) -> None:
     """Print plain values as JSON."""
-    print(json.dumps(_without_nan(content), indent=2, default=str))
+    print(json.dumps(_without_nan(content), indent=2, default=str), file=sys.stderr if to_stderr else sys.stdout)
 
 
 def show_lines(content: Mapping[str, object], as_json: bool) -> None:

@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from podium._validation import Array, PodiumError
-from podium.cli.files import format_of, load_table, read_scores
+from podium.cli.files import format_of, load_table
 from podium.cli.options import Source
-from podium.cli.output import show
-from podium.evaluation import evaluate
+from podium.cli.output import show, show_json
+from podium.cli.ranking_files import scores_of_rows
+from podium.evaluation import Evaluation, evaluate
 from podium.evaluation.queries import DEFAULT_MEASURES
 from podium.rankers import Estimator, Ranker
 from podium.readers import RankingTable, read_item_pairs, table_columns
@@ -61,6 +62,7 @@ def pairs_for_fit(model: Estimator, options: PairOptions, items: Array | None) -
     if options.pairs is not None:
         given["pairs"] = read_item_pairs(options.pairs, ids=items is not None)
     if options.eval_pairs is not None:
+        given["eval_names"] = [options.eval_pairs.name]
         given["eval_pairs"] = [read_item_pairs(options.eval_pairs, ids=items is not None)]
     return given
 
@@ -75,19 +77,31 @@ def describe_pairs(source: Source, path: Path, as_json: bool) -> None:
 def evaluate_pairs(
     source: Source, path: Path, rankings: list[Path], measures: list[str], ties: str | None, as_json: bool
 ) -> None:
-    """Measure a file of scores against a file of pairs, by those of the measures that pairs define."""
-    if len(rankings) != 1:
-        raise PodiumError(f"Give a file of scores, and only one, to be measured against --pairs; got {len(rankings)}.")
-    [scores] = rankings
+    """Measure models and files of scores against a file of pairs, by those of the measures that pairs define."""
+    if not rankings:
+        raise PodiumError("Give models or files of scores, to be measured against --pairs.")
     table, items = load_items(source, PairOptions(path))
-    pairs, given = read_item_pairs(path, ids=items is not None), read_scores(scores)
+    pairs = read_item_pairs(path, ids=items is not None)
     rules: dict[str, Any] = {"ties": ties}
     if measures != list(DEFAULT_MEASURES):
         rules["measures"] = measures
-    n_rows = table.X.shape[0]
-    if len(given) != n_rows:
-        raise PodiumError(f"{scores} must have a score a row of {source.file}: {n_rows} expected, {len(given)} given.")
-    show(evaluate(scores=given, pairs=pairs, items=items, **rules), as_json)
+    found = {
+        name: evaluate(scores=scores, pairs=pairs, items=items, **rules)
+        for name, scores in scores_of_rows(table, source.file, rankings).items()
+    }
+    _show_all(found, as_json)
+
+
+def _show_all(found: dict[str, Evaluation], as_json: bool) -> None:
+    """Print how rankings agree with pairs: one by itself, several by their names."""
+    if len(found) == 1:
+        show(next(iter(found.values())), as_json)
+    elif as_json:
+        show_json({"rankings": {name: one.to_dict() for name, one in found.items()}})
+    else:
+        for name, one in found.items():
+            print(name)
+            show(one, as_json)
 
 
 def _named_rows(table: RankingTable, path: Path) -> Array:

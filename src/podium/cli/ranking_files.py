@@ -31,18 +31,38 @@ def read_rankings(source: Source, paths: list[Path]) -> tuple[RankingTable, dict
             scores[name] = read_scores(path)
             continue
         model = models[path]
-        try:
-            scores[name] = _scores_of(model, table_like(model.n_features_in_, model.sparse_input_))
-        except PodiumError as error:
-            raise PodiumError(f"{path}: {error}") from None
-    return next(iter(tables.values()), None) or table_like(None, "auto"), scores
+        scores[name] = _scores_of(path, model, table_like(model.n_features_in_, model.sparse_input_))
+    table = next(iter(tables.values()), None) or table_like(None, "auto")
+    _check_lengths(scores, table, source.file)
+    return table, scores
 
 
-def _scores_of(model: object, table: RankingTable) -> Array:
-    """Return the scores of all rows by a model."""
+def scores_of_rows(table: RankingTable, file: Path, paths: list[Path]) -> dict[str, Array]:
+    """Return the scores of the rows of a table, read from `file`, by each ranking."""
+    scores = {
+        name: _scores_of(path, load_ranker(path), table) if _is_model(path) else read_scores(path)
+        for name, path in zip(names_of(paths), paths, strict=True)
+    }
+    _check_lengths(scores, table, file)
+    return scores
+
+
+def _scores_of(path: Path, model: object, table: RankingTable) -> Array:
+    """Return the scores of all rows by a model, which errors call by its file."""
     from podium.tuning.held_out import ranking_scores  # here: files of scores need no rankers
 
-    return ranking_scores(model, named_columns(table))  # type: ignore[arg-type]
+    try:
+        return ranking_scores(model, named_columns(table))  # type: ignore[arg-type]
+    except PodiumError as error:
+        raise PodiumError(f"{path}: {error}") from None
+
+
+def _check_lengths(scores: dict[str, Array], table: RankingTable, file: Path) -> None:
+    """Refuse scores of other rows than those of the file."""
+    n_rows = table.X.shape[0]
+    for name, one in scores.items():
+        if len(one) != n_rows:
+            raise PodiumError(f"{name} must have a score a row of {file}: {n_rows} expected, {len(one)} given.")
 
 
 def with_last(paths: list[Path], last: Path | None) -> list[Path]:

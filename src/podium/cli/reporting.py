@@ -65,6 +65,7 @@ def _command(
         "--label": (source.label, "label"),
         "--qid": (source.qid, "qid"),
         "--query-sizes": (None if source.query_sizes is None else source.query_sizes.name, None),
+        "--item": (source.item, None),
     }
     for option, (value, default) in given.items():
         words += [] if value is None or value == default else [option, value]

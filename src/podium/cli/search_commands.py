@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from podium.cli.options import DataFile, Format, Json, Label, Measures, Qid, Sizes, Source, measure_names
+from podium.cli.options import DataFile, Format, Item, Json, Label, Measures, Qid, Sizes, Source, measure_names
 
 RankerName = Annotated[str, typer.Option(help="Name of the ranker.")]
 Settings = Annotated[list[str], typer.Option("--set", help="A parameter, as name=value; repeat for several.")]
@@ -27,6 +27,7 @@ def cv_command(
     label: Label = "label",
     qid: Qid = "qid",
     query_sizes: Sizes = None,
+    item: Item = None,
     as_json: Json = False,
 ) -> None:
     """Cross-validate a ranker by query: each fold measured by a model that has not seen its queries.
@@ -37,7 +38,7 @@ def cv_command(
     """
     from podium.cli.searching import run_folds
 
-    source = Source(file, file_format, label, qid, query_sizes)
+    source = Source(file, file_format, label, qid, query_sizes, item)
     run_folds(source, ranker, settings, folds, measure_names(measure), seed, quiet, as_json)
 
 
@@ -63,6 +64,7 @@ def tune_command(
     label: Label = "label",
     qid: Qid = "qid",
     query_sizes: Sizes = None,
+    item: Item = None,
     as_json: Json = False,
 ) -> None:
     """Search the best parameters of a ranker with Optuna, on queries held out.
@@ -73,6 +75,6 @@ def tune_command(
     """
     from podium.cli.searching import run_trials
 
-    source = Source(file, file_format, label, qid, query_sizes)
+    source = Source(file, file_format, label, qid, query_sizes, item)
     held_out = None if eval_file is None else source._replace(file=eval_file, query_sizes=eval_sizes)
     run_trials(source, held_out, ranker, settings, trials, measure, storage, output, seed, quiet, as_json)

@@ -28,8 +28,14 @@ WORDS: tuple[tuple[str, str], ...] = (
     (r"X has (\d+) features", r"The data has \1 features"),
     (r"The feature names should match those that were passed during fit", "The columns must be those of the model"),
     (r"init_model has (\d+) rounds already; n_estimators", r"The model has \1 rounds already; --set n_estimators"),
-    (r"; leave it out of features", ""),
+    (
+        r"column '(.+?)' (must hold numbers .*); leave it out of features",
+        r"column '\1' \2; if it names the rows, give --item \1",
+    ),
     (r"(feature number \d+ is larger than \d+)", r"\1, the last one of the training data"),
+    (r"^n_trials must", "--trials must"),
+    (r"^n_folds must", "--folds must"),
+    (r"consider RankBoost, or max_leaves=2", "consider RankBoost, or --set max_leaves=2"),
     (r'kernel="linear" is one', "--set kernel=linear makes one"),
 )
 """What is looked for in a message, and what stands there instead."""

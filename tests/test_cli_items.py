@@ -1,0 +1,99 @@
+"""Files whose rows have names, on the command line: every command that reads data takes --item, pairs, and `-`."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import podium
+from podium import read_csv
+from podium.cli import fusing
+
+FIT = ("--ranker", "rankboost", "--set", "n_estimators=3", "--quiet")
+
+
+@pytest.fixture
+def items(command_line):
+    """A CSV file whose rows have names, pairs of them, and a model."""
+    x = np.random.default_rng(0).normal(size=(24, 2)).round(3)
+    rows = [f"d{row},{row // 6},{int(a > 0)},{a},{b}" for row, (a, b) in enumerate(x)]
+    Path("items.csv").write_text("\n".join(["id,qid,label,bm25,age", *rows]) + "\n")
+    best, worst = np.argsort(-x[:, 0])[:12], np.argsort(-x[:, 0])[12:]
+    lines = [f"d{a},d{b}" for a, b in zip(best, worst, strict=True)]
+    Path("prefs.csv").write_text("\n".join(["better,worse", *lines]) + "\n")
+    assert command_line("train", "items.csv", "-o", "m.podium", "--item", "id", *FIT)[0] == 0
+    return read_csv("items.csv", label="label", qid="qid", docid="id")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["doctor", "items.csv"],
+        ["compare", "items.csv", "m.podium", "scores.txt"],
+        ["cv", "items.csv", "--folds", "2", *FIT],
+        ["explain", "m.podium", "items.csv", "--query", "1"],
+        ["export", "m.podium", "--format", "python", "-o", "m.py", "--check", "items.csv"],
+    ],
+)
+def test_the_column_of_names_is_no_feature_with_item(items, command, command_line):
+    Path("scores.txt").write_text("\n".join(map(str, range(24))))
+    code, _, err = command_line(*command)
+    assert code == 2
+    assert err.endswith("column 'id' must hold numbers but has 'd0' in row 1; if it names the rows, give --item id.\n")
+    assert command_line(*command, "--item", "id")[0] == 0
+
+
+def test_documents_of_a_csv_file_are_explained_by_their_names(items, command_line):
+    scores = podium.load("m.podium").predict(items.X)[6:12]
+    a, b = 6 + int(scores.argmax()), 6 + int(scores.argmin())
+    call = ("explain", "m.podium", "items.csv", "--item", "id", "--query", "1", "--docs")
+    assert command_line(*call, f"d{a}", f"d{b}")[1].startswith(f"Why d{a} stands above d{b}: ")
+    assert "'dd9' is not one (did you mean d9?)" in command_line(*call, "d8", "dd9")[2]
+    assert command_line(*call, "d8", "d8")[2] == "podium: --docs must name two different documents; both are d8.\n"
+
+
+def test_people_read_that_no_single_change_swaps(items, command_line, monkeypatch):
+    monkeypatch.setattr(type(podium.load("m.podium")), "what_if", lambda *_: [])
+    scores = podium.load("m.podium").predict(items.X)[6:12]
+    docs = f"d{6 + int(scores.argmax())}", f"d{6 + int(scores.argmin())}"
+    _, out, _ = command_line("explain", "m.podium", "items.csv", "--item", "id", "--query", "1", "--docs", *docs)
+    assert out.endswith(f"No change of one feature of {docs[0]} alone would swap them.\n")
+
+
+def test_models_and_scores_are_measured_against_pairs(items, command_line):
+    assert command_line("score", "m.podium", "items.csv", "--item", "id", "-o", "s.txt")[0] == 0
+    call = ("evaluate", "items.csv", "m.podium", "s.txt", "--pairs", "prefs.csv", "--item", "id")
+    found = json.loads(command_line(*call, "--json")[1])["rankings"]
+    assert found["m.podium"] == found["s.txt"]
+    scores = dict(zip(items.docid.tolist(), podium.load("m.podium").predict(items.X).tolist(), strict=True))
+    lines = [line.split(",") for line in Path("prefs.csv").read_text().split()[1:]]
+    losses = [0.5 if scores[a] == scores[b] else float(scores[a] < scores[b]) for a, b in lines]
+    assert found["s.txt"]["measures"]["pair_loss"]["mean"] == pytest.approx(np.mean(losses))
+    assert [line for line in command_line(*call)[1].splitlines() if line in found] == ["m.podium", "s.txt"]
+    assert "Give models or files of scores" in command_line("evaluate", "items.csv", *call[4:])[2]
+
+
+def test_pairs_held_out_are_called_by_their_file(items, command_line):
+    pairs = ("--pairs", "prefs.csv", "--eval-pairs", "prefs.csv", "--item", "id")
+    code, out, _ = command_line("train", "items.csv", "-o", "p.podium", *pairs, *FIT)
+    assert code == 0
+    assert "prefs.csv pair_loss" in out
+    assert "validation_0" not in out
+
+
+def test_a_fused_run_goes_to_standard_output(command_line, monkeypatch):
+    monkeypatch.setattr(fusing, "STANDARD_OUTPUT", Path("stdout"))
+    for name in ("a", "b"):
+        Path(f"{name}.run").write_text(f"1 Q0 d1 1 2.0 {name}\n1 Q0 d2 2 1.0 {name}\n")
+    code, out, err = command_line("fuse", "a.run", "b.run", "-o", "-")
+    assert code == 0
+    assert not Path("-").exists()
+    assert out == ""
+    assert "fused by" in err
+    assert [line.split()[2] for line in Path("stdout").read_text().splitlines()] == ["d1", "d2"]
+
+
+def test_limits_are_worded_as_options(items, command_line):
+    assert "podium: --folds must be" in command_line("cv", "items.csv", "--item", "id", "--folds", "99", *FIT)[2]
+    assert "podium: --trials must be" in command_line("tune", "items.csv", "--item", "id", "--trials", "0")[2]
