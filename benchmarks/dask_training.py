@@ -17,6 +17,9 @@ import sys
 import threading
 import time
 from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from tempfile import TemporaryDirectory, mkdtemp
 
 import numpy as np
 
@@ -24,6 +27,9 @@ from podium import LambdaMART, make_search
 from podium.distributed import fit
 from podium.distributed.dask_fit import TeamBoosting
 from podium.trees import TreeBoosting
+
+FOLDER = TemporaryDirectory(prefix="podium-dask-")
+"""Where rows are kept for the workers."""
 
 
 @contextmanager
@@ -43,9 +49,24 @@ def made_rows(rows, features=30):
 
 
 def chunked(arrays, n_chunks):
+    """Dask arrays of files, which workers read: what stands in memory here would travel with the tasks."""
+    import dask
     import dask.array as da
 
-    return [da.from_array(one, chunks=(-(-len(one) // n_chunks), *one.shape[1:])) for one in arrays]
+    read, found = dask.delayed(read_rows, pure=False), []
+    for array in arrays:
+        path = Path(mkdtemp(dir=FOLDER.name)) / "rows.npy"
+        np.save(path, array)
+        ends = np.linspace(0, len(array), n_chunks + 1).astype(int)
+        parts = [
+            da.from_delayed(read(str(path), a, b), (b - a, *array.shape[1:]), array.dtype) for a, b in pairwise(ends)
+        ]
+        found.append(da.concatenate(parts))
+    return found
+
+
+def read_rows(path, start, stop):
+    return np.load(path, mmap_mode="r")[start:stop].copy()
 
 
 def timed_steps(kind, run):
