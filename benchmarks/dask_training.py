@@ -24,7 +24,7 @@ from tempfile import TemporaryDirectory, mkdtemp
 import numpy as np
 
 from podium import LambdaMART, make_search
-from podium.distributed import fit
+from podium.distributed import fit, heartbeats
 from podium.distributed.dask_fit import TeamBoosting
 from podium.trees import TreeBoosting
 
@@ -144,6 +144,7 @@ def harm_later(pid, how, seconds):
 
 
 def kills(args):
+    heartbeats.SILENCE_SECONDS = args.silence
     rows = made_rows(args.rows)
     X, y, qid, weight = rows
     local = LambdaMART(args.trees).fit(X, y, qid=qid, sample_weight=weight)
@@ -177,6 +178,7 @@ def main():
     parser.add_argument("--features", type=int, default=136, help="of the race")
     parser.add_argument("--peer", action="store_true")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--silence", type=float, default=20.0, help="seconds after which a stopped worker is given up")
     parser.add_argument("--trees", type=int, default=10)
     parser.add_argument("--leaves", type=int, default=31)
     parser.add_argument("--workers", type=int, default=2)
