@@ -35,8 +35,11 @@ FOLDER = TemporaryDirectory(prefix="podium-dask-")
 @contextmanager
 def cluster(workers):
     """Yield a client of so many worker processes of one thread each."""
+    import dask
     from distributed import Client, LocalCluster
 
+    # after 15 seconds a LocalCluster gives up for ever a worker that starts anew
+    dask.config.set({"distributed.deploy.lost-worker-timeout": "300s"})
     with LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None) as own, Client(own) as client:
         yield client
 
