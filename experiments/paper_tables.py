@@ -16,7 +16,10 @@ from pathlib import Path
 
 RESULTS = Path(__file__).parent / "results"
 PAGE = Path(__file__).parents[1] / "docs" / "papers.md"
-EXPERIMENTS = ("rankboost_plus", "metasearch_runs", "movie_ratings")
+EXPERIMENTS = (
+    "rankboost_plus", "metasearch_runs", "movie_ratings", "two_grades", "ordinal", "ordinal_theorems", "lambda_family",
+    "ranking_losses", "continuous", "ranking_problems", "leaderboard",
+)  # fmt: skip
 MARKED = re.compile(r"(<!-- table: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 

@@ -68,24 +68,24 @@ def read_tasks(folder, every):
 
 def stage_values(model, X, y, qid, n_rounds, **rules):
     """Return the value of each measure after each round; a fit that ended early keeps its last."""
-    values = [list(measured(y, scores, qid, **rules)) for scores in model.staged_predict(X)]
+    rules = {"qid": qid, "n_resamples": 0, "n_jobs": 1, **rules}
+    found = [evaluate(y, scores, **rules) for scores in model.staged_predict(X)]
+    values = [[one[name] for name in rules["measures"]] for one in found]
     return np.array(values + values[-1:] * (n_rounds - len(values)))
 
 
-def measured(y, scores, qid, measures=MEASURES, **rules):
-    """Return the means of measures."""
-    found = evaluate(y, scores, qid=qid, measures=measures, n_resamples=0, n_jobs=1, **rules)
-    return (found[name] for name in measures)
-
-
-def list_values(model, X, y, n_rounds):
-    """The same for a single list, all rounds measured in one call, as queries."""
+def list_values(model, parts, n_rounds):
+    """The same for each of some single lists, all lists and rounds measured in one call, as queries."""
+    X, y = (np.concatenate(column) for column in zip(*parts, strict=True))
     stages = np.array(list(model.staged_predict(X)))
-    labels, qid = np.tile(y - 1.0, len(stages)), np.repeat(np.arange(len(stages)), len(y))
+    part_of_row = np.repeat(np.arange(len(parts)), [len(own) for _, own in parts])
+    qid = (part_of_row * len(stages) + np.arange(len(stages))[:, None]).ravel()
     rules = {"measures": MEASURES, "gain": "linear", "empty": 1.0, "n_resamples": 0, "n_jobs": 1}
-    found = evaluate(labels, stages.ravel(), qid=qid, **rules)
-    values = list(zip(*(found.per_query(name).values() for name in MEASURES), strict=True))  # queries in their order
-    return np.array(values + values[-1:] * (n_rounds - len(values)))
+    found = evaluate(np.tile(y - 1.0, len(stages)), stages.ravel(), qid=qid, **rules)
+    values = np.array([list(found.per_query(name).values()) for name in MEASURES]).T  # queries in their order
+    return [
+        np.concatenate([own, np.repeat(own[-1:], n_rounds - len(own), axis=0)]) for own in np.split(values, len(parts))
+    ]
 
 
 def best_rounds(values):
@@ -107,8 +107,8 @@ def run_task(task, X, y, n_rounds):
         train = ~test & ~valid
         for model in rankers(n_rounds, abstain=0, max_bins=None).values():
             model.fit(X[train], y[train])
-            chosen = best_rounds(list_values(model, X[valid], y[valid], n_rounds))
-            curve = list_values(model, X[test], y[test], n_rounds)
+            seen, curve = list_values(model, [(X[part], y[part]) for part in (valid, test)], n_rounds)
+            chosen = best_rounds(seen)
             found.append((curve[chosen, range(len(MEASURES))], np.array(chosen) + 1, curve))
     parts = [np.array(part).reshape(-1, len(NAMES), *part[0].shape) for part in zip(*found, strict=True)]
     return parts[0].mean(axis=0), parts[1], parts[2].mean(axis=0)
@@ -143,13 +143,9 @@ def letor(options):
             seen = stage_values(model, *valid, options.rounds, measures=measures, **rules)
             at = [seen[:, 0].argmin(), seen[:, 1].argmin(), *3 * [seen[:, 5].argmax()]]
             values.append(stage_values(model, *test, options.rounds, measures=measures, **rules)[at, range(5)])
-    values = np.array(values).reshape(-1, len(NAMES), len(MEASURES))
-    signs = np.array([1, 1, -1, -1, -1])
-    return {
-        "seconds": round(time.perf_counter() - start, 1),
-        "means": values.mean(axis=0).T.tolist(),
-        "ranks": rankdata(signs * values, axis=1).mean(axis=0).T.tolist(),
-    }
+    values, signs = np.array(values).reshape(-1, len(NAMES), len(MEASURES)), np.array([1, 1, -1, -1, -1])
+    ranks = rankdata(signs * values, axis=1).mean(axis=0).T.tolist()
+    return {"seconds": round(time.perf_counter() - start, 1), "means": values.mean(axis=0).T.tolist(), "ranks": ranks}
 
 
 def critical_difference(n_tasks, level=0.05):

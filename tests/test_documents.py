@@ -20,7 +20,8 @@ def python_blocks(text):
 
 
 @each_document
-def test_python_blocks_run(document, capsys):
+def test_python_blocks_run(document, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # some write files
     names: dict[str, object] = {}
     for block in python_blocks(document.read_text(encoding="utf-8")):
         exec(compile(block, document.name, "exec"), names)

@@ -49,7 +49,7 @@ def test_digits_of_parts_add_up_to_those_of_the_whole(seed, n_parts):
 
 @pytest.mark.parametrize("n", [1023, 1024, 1025, 5000])
 def test_many_terms_are_carried_over_in_time(n):
-    values = np.full(n, np.nextafter(1.0, 0.0))
+    values = np.full(n, np.nextafter(4.0, 0.0))  # whose upper digit is as large as one can be
     assert exact_sum(values) == math.fsum(values)
     assert exact_sum(-values, n_threads=3) == -math.fsum(values)
 

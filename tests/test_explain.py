@@ -8,9 +8,9 @@ import scipy.sparse as sp
 import podium
 from peers import peer
 from podium import MART, AdaBoostOR, LambdaMART, PodiumError, PreferenceRegression, RankBoost, import_model
-from podium.explain import path_shapley
 from podium.explain.explanation import MAX_LISTED
 from podium.explain.tree_shapley import TreeShapley
+from podium.export.ensemble import leaf_tree
 from reference import shapley as twin
 
 pytestmark = [
@@ -212,16 +212,51 @@ def test_ways_of_many_features_and_many_rows_are_exact():
     np.testing.assert_allclose(found.pair(int(y.argmax()), 149).contributions, one - other, atol=1e-12)
 
 
-def test_factors_of_paths_may_come_in_parts(monkeypatch):
+@pytest.mark.parametrize("n_leaves", [64, 70])
+def test_masks_and_the_walk_of_larger_trees_give_the_same(n_leaves):
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(300, 6)).round(1)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    y = np.nansum(X[:, :4], axis=1) * np.where(np.nan_to_num(X[:, 4]) > 0, 1, -1)
+    model = MART(2, max_leaves=n_leaves, min_child_samples=1).fit(X, y)
+    assert max(tree.n_leaves for tree in model.trees_) == n_leaves
+    trees = TreeShapley([*model.trees_, leaf_tree(0.5)], 6)
+    assert (trees._by_masks is None) == (n_leaves == 70)
+    for a, b in ((0, 1), (7, 250), (9, 9)):
+        (walked, _), (found, sums) = trees._walked_pair(X[a], X[b]), trees.of_pair(X[a], X[b])
+        np.testing.assert_allclose(found, walked, rtol=0, atol=1e-13)
+        assert found.sum() == pytest.approx(model.predict(X[[a]])[0] - model.predict(X[[b]])[0], abs=1e-12)
+        if sums is not None:
+            assert sums.tolist() == [sum(tree.predict(X[[i]])[0] for tree in model.trees_) + 0.5 for i in (a, b)]
+
+
+def test_explanations_follow_a_model_that_learns_anew():
+    X, y = rows_of(9)
+    model = trees(X, y)
+    before = model.explain(X, 0, 1)
+    model.set_params(n_estimators=2).fit(X, 3 - y, group=[len(y)])
+    after = model.explain(X, 0, 1)
+    assert after.scores == tuple(model.predict(X[:2]))
+    assert after.contributions.sum() == pytest.approx(after.difference, abs=1e-12)
+    assert before.scores != after.scores
+    model.refit(X, y, group=[len(y)], decay=0.1)
+    assert model.explain(X, 0, 1).scores == tuple(model.predict(X[:2]))
+
+
+def test_scores_of_a_model_that_goes_on_from_another_ranker_are_its_own():
+    X, y = rows_of(9)
+    start = RankBoost(5).fit(X, y, group=[len(y)])
+    model = LambdaMART(3, max_leaves=5, min_child_samples=3).fit(X, y, group=[len(y)], init_model=start)
+    assert model._scores_of_sums(np.zeros(2)) is None
+    assert trees(X, y)._scores_of_sums(np.zeros(2)).tolist() == [0.0, 0.0]
+
+
+def test_paths_of_many_rows_and_threads_are_those_of_each_row():
     X, y = rows_of(3, n_rows=100)
-    model = trees(X, y, n_estimators=12)
-    whole = model.explain_query(X)
-    monkeypatch.setattr(path_shapley, "MOST_FACTORS", 700)
-    parts = TreeShapley(model.trees_, 5)._by_paths
-    assert len(list(parts._batches())) > 3
-    found = parts.of_rows(X, 5)
-    np.testing.assert_array_equal(found - found.mean(axis=0), whole.contributions)
-    np.testing.assert_array_equal(parts.of_rows(X, 5), found)
+    parts = TreeShapley(trees(X, y, n_estimators=12).trees_, 5)
+    found = parts.of_rows(X)
+    np.testing.assert_array_equal(np.concatenate([parts.of_rows(X[[i]]) for i in range(100)]), found)
+    np.testing.assert_array_equal(parts.of_rows(X, n_threads=3), found)
 
 
 def grid(values):

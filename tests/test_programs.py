@@ -9,6 +9,7 @@ import sys
 from itertools import chain, groupby
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from peers import peer
@@ -154,6 +155,11 @@ SMALL = {
         ["race", "--rows", 400, "--trees", 2, "--leaves", 4, "--repeat", 1],
         ["local, 2 threads # ms a tree", "workers of one thread # ms a tree", "ratio #, set-up # s, same model: True"],
     ),
+    "dask_model.py": (["table", "--workers", 10], ["| 1e+08 | 10 | # | # (#) | # (#) | # (#) | # (#) |"]),
+    "out_of_core.py": (
+        ["--rows", 400, "--features", 3, "--trees", 2, "--times", 0.00001, "--threads", 1],
+        ["in memory # s, # MB at most", "ratio #, same model: True"],
+    ),
     "explain.py": (
         ["--trees", 3, "--leaves", 4, "--docs", 12, "--repeat", 1],
         [
@@ -266,15 +272,21 @@ def test_experiment_on_rounded_gradients_prints_the_difference(run):
     lines_with(text, "480 made rows, test NDCG@10", "2 seeds # # # #")
 
 
-def test_experiment_on_continuous_labels_prints_the_example_and_tables(run):
-    text = run("experiments/continuous.py", "example")
+def test_experiments_on_continuous_labels_print_the_example_and_tables(run):
+    text = run("experiments/ranking_losses.py", "example", "--folder", "kept")
     lines_with(text, "hard_loss 0.1778", "weak_loss@4 0.2000", "localized_loss@4 0.1644", "localized_loss@5 0.0667")
-    text = run("experiments/continuous.py", "simulation", "--repetitions", 1, "--settings", 0, "--folder", "kept")
-    lines_with(text, "p = 25, n = 50, 10 coefficients", "signs exp | # | # | # ± # | #", "products hinge expit | #")
-    text = run("experiments/continuous.py", "table", "--folder", "kept")
-    lines_with(text, "in, out of sample (25, 50) | above L2Boost", "signs exp | #, # | # | # | 0 | 0 |")
-    text = run("experiments/continuous.py", "complexity", "--largest", 400, "--naive", 200, "--folder", "kept")
+    text = run("experiments/ranking_losses.py", "complexity", "--largest", 400, "--naive", 200, "--folder", "kept")
     lines_with(text, "n 100 podium # ms naive # ms", "n 316 podium # ms naive -")
+    text = run("experiments/continuous.py", "--repetitions", 1, "--settings", 0, "--folder", "kept")
+    lines_with(text, "in, out of sample (25, 50) | above L2Boost", "signs exp | #, # | # | # | 0 | 0 |")
+
+
+def test_experiment_on_ranking_problems_leaves_out_labels_that_a_ranker_refuses(run):
+    few = ["--repetitions", 1, "--rows", 60, "--rankers", "RankBoost", "PlugInRanker", "--folder", "kept"]
+    text = run("experiments/ranking_problems.py", *few)
+    cells = {line.split(" | ")[0]: line.split(" | ")[1:] for line in text.splitlines()}
+    assert [bool(cell.strip(" |")) for cell in cells["| PlugInRanker"]] == [True] * 6 + [False] * 3
+    assert all(cell.strip(" |") for cell in cells["| RankBoost"])
 
 
 def test_experiments_on_mq2008_print_the_difference(run, shared_data):
@@ -326,23 +338,60 @@ def test_benchmark_of_fusion_prints_settings_and_seconds(run, few_topics):
     lines_with(text, "seed 0: settings", "reading # s, fusing and writing # s; # s of processors")
 
 
-def test_experiment_on_ordinal_sets_prints_the_paper_beside(run, shared_data):
+def test_experiments_on_ordinal_sets_keep_their_tables(run, shared_data, tmp_path):
     folder = shared_data("ordinal")
-    text = run("experiments/ordinal.py", folder, "--sets", "machinecpu", "--splits", 2, "--rounds", 20)
-    lines_with(text, *(f"machinecpu {kind} train # ± # (paper #, # errors) test #" for kind in ("single", "AB.OR")))
+    few = ["--sets", "machinecpu", "--splits", 2, "--columns", "ORStump", "PRank", "--folder", "kept"]
+    lines_with(
+        run("experiments/ordinal.py", folder, *few), *(f"machinecpu {name} train #" for name in ("ORStump", "PRank"))
+    )
+    run("experiments/ordinal.py", folder, "--sets", "pyrimidines", *few[2:5], "ORStump", *few[-2:])
+    kept = json.loads((tmp_path / "kept/ordinal.json").read_text())["table"]
+    assert {name: list(own) for name, own in kept.items()} == {
+        "machinecpu": ["ORStump", "PRank"],
+        "pyrimidines": ["ORStump"],
+    }
+    text = run("experiments/ordinal_peers.py", folder, "variants", "--sets", "pyrimidines", "--splits", 1)
+    lines_with(text, "pyrimidines siprank # ± nan prank # ± nan (paper #)")
 
 
-@pytest.mark.parametrize(
-    ("what", "patterns"),
-    [
-        ("table", ["pyrimidines PRank single train # ± # (paper #)", "pyrimidines PRank AB.OR train #"]),
-        ("variants", ["pyrimidines siprank # ± # prank # ± # (paper #)"]),
-    ],
-)
-def test_experiment_on_ordinal_peers_prints_the_paper_beside(what, patterns, run, shared_data):
-    folder = shared_data("ordinal")
-    few = ["--sets", "pyrimidines", "--splits", 2, "--rankers", "PRank"]
-    lines_with(run("experiments/ordinal_peers.py", folder, what, *few), *patterns)
+def test_theorems_on_ordinal_ranking_hold_in_the_experiment(run, shared_data, tmp_path):
+    few = ["--sets", "machinecpu", "--rounds", 12, "--folder", tmp_path]
+    run("experiments/ordinal_theorems.py", "theorems", shared_data("ordinal"), *few)
+    lines_with(run("experiments/ordinal_theorems.py", "figure", *few[2:]), "rounds 1 10 training cost # #")
+    found = json.loads((tmp_path / "ordinal_theorems.json").read_text())["theorems"]["machinecpu"]
+    assert found["regret"] <= found["binary_regret"] + 1e-9
+    assert found["v_shaped"]
+    assert found["excess_of_g_plus"] == pytest.approx(0.0, abs=1e-9)
+    assert found["differ"] == 0
+    assert sum(found["constants"][:2]) == pytest.approx(1.0)
+    assert all(np.diff([found[key] for key in ("cost", "bound", "exponential")], axis=0).ravel() >= -1e-12)
+
+
+def test_experiment_on_two_grades_prints_both_rankers(run, shared_data):
+    few = ["--sets", "machinecpu", "--splits", 1, "--rounds", 100, "--folder", "kept"]
+    text = run("experiments/two_grades.py", shared_data("ordinal"), *few)
+    lines_with(text, "| machinecpu | # | # (# ± #) | # (# ± #) |")
+    losses = [float(line.split("|")[-2]) for line in text.splitlines() if "machinecpu, " in line]
+    assert losses[0] == pytest.approx(losses[1], rel=0.03), "both go to one optimum"
+
+
+def test_experiment_on_the_family_of_lambda_prints_the_differences(run, shared_data):
+    few = ["--seeds", 1, "--folds", 1, "--trees", 2, "--epochs", 1, "--folder", "kept"]
+    text = run("experiments/lambda_family.py", shared_data("mq2008"), *few)
+    lines_with(text, "| RankNet on trees | # | # | # ± # | # ± # |", "| blend of LambdaMART and LambdaRank | # | # |")
+
+
+def test_leaderboard_goes_on_from_its_cache_and_prints_the_official_values(run, shared_data, tmp_path):
+    peer("optuna")
+    folder, kept = shared_data("letor-baselines").parent, ["--cache", tmp_path, "--folder", tmp_path, "--folds", 1]
+    few = ["--tasks", "mq2008", "--trials", 2, "--rankers", "RankRLS", "scikit-learn Ridge"]
+    lines_with(run("experiments/leaderboard.py", "tune", folder, *kept, *few), "mq2008 fold 1 RankRLS # # s")
+    assert run("experiments/leaderboard.py", "tune", folder, *kept, *few) == ""
+    text = run("experiments/leaderboard.py", "table", folder, *kept, "--tasks", "mq2008")
+    lines_with(text, "| RankBoost, official file | 0.3856 |", "| **our blend** | # |", "| scikit-learn Ridge | # |")
+    lines_with(run("experiments/leaderboard_tasks.py", folder), "lightgbm: fold 1 trains on 160 queries, # rows")
+    lines_with(run("experiments/leaderboard_rankers.py"), "RankRLS: alpha # to #, log; pair_weight pairs or queries")
+    lines_with(run("experiments/leaderboard_peers.py"), "lightgbm #", "optuna #")
 
 
 @pytest.mark.parametrize("what", [("movielens", "movielens-100k", "--every", 200), ("letor", "mq2008", "--folds", 1)])
@@ -364,6 +413,14 @@ def test_experiment_on_movies_prints_the_means(run, shared_data):
     few = ["--splits", 1, "--targets", 2, "--jobs", 1, "--folder", "kept", "--parts", "densities", "guessing"]
     text = run("experiments/movie_ratings.py", shared_data("movielens-100k"), *few)
     lines_with(text, "densities 61 to 100 ratings RankBoost [# # # #", "guessing 60 movies, 0.25 good #")
+
+
+def test_plots_of_the_papers_are_drawn_from_the_results(run, tmp_path):
+    peer("altair")
+    peer("vl_convert")
+    names = run("experiments/paper_plots.py", "--folder", tmp_path).split()
+    assert {"metasearch_losses.svg", "movies_features.svg", "leaderboard.svg"} <= set(names)
+    assert all((tmp_path / name).read_text().startswith("<svg") for name in names)
 
 
 def test_tables_of_the_papers_are_those_of_the_results(run):

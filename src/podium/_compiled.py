@@ -17,7 +17,7 @@ import numpy as np
 from numba import config, njit, types
 from numba.extending import intrinsic
 
-from podium._linked_parts import linking_options
+from podium._linked_parts import joining_options, linking_options
 from podium._notice import announce_compiling
 from podium._sources import stamped
 from podium._types import Array, Int
@@ -63,6 +63,11 @@ def compiled(kernel: Kernel) -> Kernel:
     compilation a kernel, and its default threading layer must not be entered from several threads.
     """
     return _jit(kernel, no_cfunc_wrapper=True)
+
+
+def compiled_side_by_side(kernel: Kernel) -> Kernel:
+    """Compile a kernel that Python calls, neighbouring statements done side by side; compiling takes longer."""
+    return _jit(kernel, no_cfunc_wrapper=True, **joining_options())
 
 
 def compiled_part(kernel: Kernel) -> Kernel:
@@ -216,7 +221,7 @@ def even_chunks(offsets: np.ndarray, n_chunks: int) -> list[tuple[int, int]]:
 
 def even_ranges(n_items: int, n_ranges: int) -> list[tuple[int, int]]:
     """Split numbers below `n_items` into runs of about equal length: (first, past the last); some may be empty."""
-    return list(pairwise(np.linspace(0, n_items, n_ranges + 1).astype(ROW).tolist()))
+    return list(pairwise(i * n_items // n_ranges for i in range(n_ranges + 1)))
 
 
 if JIT_DISABLED:

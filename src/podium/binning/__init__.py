@@ -15,17 +15,26 @@ from podium._compiled import CODE, ROW
 from podium._exchange import ALONE, Exchange
 from podium._types import Features
 from podium._validation import Array, PodiumError
-from podium.binning.blocks import BLOCK, BlockBins, Matrix, block_bins
+from podium.binning.blocks import BLOCK, BlockBins, Matrix, block_bins, encode_block
 from podium.binning.columns import ColumnBins, DenseReader, SparseReader, column_bins
 from podium.binning.cuts import Cuts
 from podium.binning.monotone import check_monotone
 from podium.binning.radix_sort import MIN_ROWS_BY_BITS
-from podium.binning.shared_bins import bin_together
+from podium.binning.shared_bins import (
+    MOST_MERGED,
+    BinSample,
+    bin_together,
+    distinct_runs,
+    rounded_shares,
+    sampled_uppers,
+)
 from podium.binning.thresholds import candidate_thresholds
 
 __all__ = [
     "BLOCK",
     "MIN_ROWS_BY_BITS",
+    "MOST_MERGED",
+    "BinSample",
     "Bins",
     "BlockBins",
     "ColumnBins",
@@ -37,6 +46,10 @@ __all__ = [
     "bin_features",
     "candidate_thresholds",
     "check_monotone",
+    "distinct_runs",
+    "encode_block",
+    "rounded_shares",
+    "sampled_uppers",
 ]
 
 Bins = BlockBins | ColumnBins

@@ -37,6 +37,10 @@ class BlockBins:
         """Number of rows."""
         return int(self.codes.shape[1])
 
+    def allocate(self, n_words: int) -> Array:
+        """Return zeros for another layout of the codes, kept where these are: in memory, if nothing else is said."""
+        return np.zeros(n_words, np.uint64)
+
     def indicator(self, feature: int, cut: int, abstain: int) -> Array:
         """Return the stump's values: 1 where the code is above `cut`, 0 where not, `abstain` where missing."""
         out = np.empty(self.n_rows, SCORE)

@@ -7,7 +7,9 @@ values in this sample has those of all rows, unless they are more than `MOST_MER
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -44,7 +46,7 @@ def bin_together(
     rows, weight, max_bins, n_threads, n_categories, keys, exchange
         As for `bin_features`.
     """
-    matrix, sample = Matrix.of(X), _draw(weight, keys, exchange)
+    matrix, sample = Matrix.of(X), BinSample.draw(weight, keys, exchange)
     codes = np.zeros((-(-matrix.n_features // BLOCK), len(rows), BLOCK), CODE)
     calls = [(matrix, rows, max_bins, n_categories, sample, exchange, b, codes[b]) for b in range(len(codes))]
     results = run_threads(_bin_block, calls, n_threads if exchange.size == 1 else 1)  # parts must speak in turn
@@ -54,7 +56,7 @@ def bin_together(
 
 
 @dataclass(frozen=True, eq=False)
-class _Sample:
+class BinSample:
     """The rows that bins come from.
 
     Attributes
@@ -69,18 +71,26 @@ class _Sample:
     shares: Array | None
     own_shares: Array | None
 
+    @classmethod
+    def draw(cls, weight: Array, keys: Array, exchange: Exchange) -> BinSample:
+        """Draw the rows that bins come from, by their keys, and round the weights."""
+        n_rows = exchange.count(len(keys))
+        rows = None
+        if n_rows > cuts.MAX_ROWS_SORTED:
+            rows = np.flatnonzero(keys <= np.uint64(exchange.smallest(keys, cuts.SAMPLE_ROWS)))
+        own = rounded_shares(weight, n_rows, exchange)
+        if own is None:
+            return cls(rows, None, None)
+        return cls(rows, exchange.gather_rows(own if rows is None else own[rows]), own)
 
-def _draw(weight: Array, keys: Array, exchange: Exchange) -> _Sample:
-    """Draw the rows that bins come from, by their keys, and round the weights."""
-    n_rows = exchange.count(len(keys))
-    rows = None
-    if n_rows > cuts.MAX_ROWS_SORTED:
-        rows = np.flatnonzero(keys <= np.uint64(exchange.smallest(keys, cuts.SAMPLE_ROWS)))
+
+def rounded_shares(weight: Array, n_rows: int, exchange: Exchange) -> Array | None:
+    """Return weights as multiples of a unit, whose sums over `n_rows` rows are exact; None where all are alike."""
     most, least = exchange.largest(np.array([weight.max(initial=0.0), -weight.min(initial=np.inf)])).tolist()
     if most == -least:
-        return _Sample(rows, None, None)
-    own = np.floor(weight * (fixed_scale(most, n_rows) / SHARE_ROOM))
-    return _Sample(rows, exchange.gather_rows(own if rows is None else own[rows]), own)
+        return None
+    shares: Array = np.floor(weight * (fixed_scale(most, n_rows) / SHARE_ROOM))
+    return shares
 
 
 def _bin_block(
@@ -88,7 +98,7 @@ def _bin_block(
     rows: Array,
     max_bins: int,
     n_categories: Array,
-    sample: _Sample,
+    sample: BinSample,
     exchange: Exchange,
     block: int,
     codes_out: Array,
@@ -98,7 +108,12 @@ def _bin_block(
     values = matrix.columns(rows, first, last)
     chosen = exchange.gather_rows(values.T if sample.rows is None else values[:, sample.rows].T)
     uppers = [
-        _uppers_of(values[j], np.ascontiguousarray(chosen[:, j]), sample, max_bins, exchange)
+        sampled_uppers(
+            np.ascontiguousarray(chosen[:, j]),
+            sample,
+            max_bins,
+            partial(_merged_runs, values[j], sample.own_shares, exchange),
+        )
         if known < 0
         else np.arange(known, dtype=values.dtype)
         for j, known in enumerate(n_categories[first:last].tolist())
@@ -106,29 +121,38 @@ def _bin_block(
     return uppers, encode_block(values, uppers, codes_out)
 
 
-def _uppers_of(own: Array, chosen: Array, sample: _Sample, max_bins: int, exchange: Exchange) -> Array:
+def sampled_uppers(
+    chosen: Array, sample: BinSample, max_bins: int, all_runs: Callable[[], tuple[Array, Array] | None]
+) -> Array:
     """Return the uppermost values of the bins of one feature, from the chosen rows of all parts or all rows.
 
     Parameters
     ----------
-    own : ndarray
-        All values of this part.
     chosen : ndarray
         Values of the sampled rows of all parts.
+    sample : BinSample
+    max_bins : int
+    all_runs : callable
+        Returns the distinct values of all rows and what each weighs, None where they are more than `MOST_MERGED`.
     """
     uppers, exact = cuts.sorted_uppers(chosen, sample.shares, max_bins)
-    if sample.rows is None or not exact:
+    runs = all_runs() if sample.rows is not None and exact else None
+    if runs is None:
         return uppers
-    values, shares = _runs(own, sample.own_shares)
-    if int(exchange.largest(np.array([len(values)]))[0]) > MOST_MERGED:
-        return uppers
-    values, shares = _runs(exchange.gather_rows(values), exchange.gather_rows(shares))
-    if len(values) > MOST_MERGED:
-        return uppers
+    values, shares = runs
     return values if len(values) <= max_bins else cuts.quantiles(values, shares, max_bins)
 
 
-def _runs(values: Array, shares: Array | None) -> tuple[Array, Array]:
+def _merged_runs(own: Array, own_shares: Array | None, exchange: Exchange) -> tuple[Array, Array] | None:
+    """Return the distinct values of all parts, `own` being those of this one, and what each weighs."""
+    values, shares = distinct_runs(own, own_shares)
+    if int(exchange.largest(np.array([len(values)]))[0]) > MOST_MERGED:
+        return None
+    values, shares = distinct_runs(exchange.gather_rows(values), exchange.gather_rows(shares))
+    return None if len(values) > MOST_MERGED else (values, shares)
+
+
+def distinct_runs(values: Array, shares: Array | None) -> tuple[Array, Array]:
     """Return the distinct values, ascending, and what each weighs: as many as it occurs, or the sum of its shares."""
     if shares is None:
         return cuts.runs_of_sorted(sort_values(values), None)

@@ -10,6 +10,7 @@ import numpy as np
 from podium._compiled import run_threads
 from podium._validation import Array, PodiumError, check_choice
 from podium.explain.net_gradients import NetContributions
+from podium.explain.pair_parts import PairParts
 from podium.explain.tree_shapley import TreeShapley
 from podium.export import Exported, Linear, NetScore, TreeSum
 
@@ -32,11 +33,10 @@ class LinearContributions:
     def __init__(self, model: Linear) -> None:
         self.model = model
 
-    def of_pair(self, a: Array, b: Array) -> Array:
+    def of_pair(self, a: Array, b: Array) -> PairParts:
         """Return what each feature adds to score(a) - score(b)."""
         one, other = self.model.parts(np.stack([a, b]))
-        difference: Array = one - other
-        return difference
+        return PairParts(one - other)
 
     def of_rows(self, rows: Array, n_threads: int) -> Array:
         """Return what each feature adds to the score of each row, less its mean over the rows."""
@@ -62,13 +62,12 @@ class TreeContributions:
                 'method="interventional".'
             )
 
-    def of_pair(self, a: Array, b: Array) -> Array:
+    def of_pair(self, a: Array, b: Array) -> PairParts:
         """Return what each feature adds to score(a) - score(b)."""
         if self.method != "path":
             return self.trees.of_pair(a, b)
         one, other = self.trees.of_rows(np.stack([a, b]))
-        difference: Array = one - other
-        return difference
+        return PairParts(one - other)
 
     def of_rows(self, rows: Array, n_threads: int) -> Array:
         """Return what each feature adds to the score of each row, less its mean over the rows.
@@ -78,12 +77,12 @@ class TreeContributions:
         if self.method == "path":
             return _centred(self.trees.of_rows(rows, n_threads))
         if self.method == "additive":
-            return _centred(np.stack([self.trees.of_pair(row, rows[0]) for row in rows]))
+            return _centred(np.stack([self.trees.of_pair(row, rows[0]).values for row in rows]))
         parts, pairs = np.zeros((len(rows), self.trees.n_features)), list(combinations(range(len(rows)), 2))
         found = run_threads(self.trees.of_pair, [(rows[i], rows[j]) for i, j in pairs], n_threads)
-        for (i, j), values in zip(pairs, found, strict=True):
-            parts[i] += values
-            parts[j] -= values
+        for (i, j), one in zip(pairs, found, strict=True):
+            parts[i] += one.values
+            parts[j] -= one.values
         return parts / len(rows)
 
 

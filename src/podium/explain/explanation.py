@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -145,7 +146,13 @@ class QueryExplanation:
 
 def names_or_numbers(names: Sequence[str] | None, n_features: int) -> tuple[str, ...]:
     """Return the names of the features, f0, f1 and so on where they have none."""
-    return tuple(names) if names is not None else tuple(f"f{j}" for j in range(n_features))
+    return tuple(names) if names is not None else _numbered(n_features)
+
+
+@lru_cache(maxsize=16)
+def _numbered(n_features: int) -> tuple[str, ...]:
+    """Return f0, f1 and so on, made once for each width: an explanation takes little longer than this."""
+    return tuple(f"f{j}" for j in range(n_features))
 
 
 def _shown(value: float) -> str:

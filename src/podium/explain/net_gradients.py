@@ -12,6 +12,7 @@ from itertools import combinations
 import numpy as np
 
 from podium._validation import Array
+from podium.explain.pair_parts import PairParts
 from podium.export import NetScore
 
 
@@ -28,9 +29,9 @@ class NetContributions:
     def __init__(self, model: NetScore) -> None:
         self.model, self.layers = model, model.net.layers
 
-    def of_pair(self, a: Array, b: Array) -> Array:
+    def of_pair(self, a: Array, b: Array) -> PairParts:
         """Return what each feature adds to score(a) - score(b)."""
-        return self._of_inputs(*self.model.net_inputs(np.stack([a, b])))
+        return PairParts(self._of_inputs(*self.model.net_inputs(np.stack([a, b]))))
 
     def of_rows(self, rows: Array, n_threads: int) -> Array:
         """Return what each feature adds to the score of each row, less its mean: the mean of its pairs."""

@@ -3,39 +3,55 @@
 That a feature is not there means that a split on it is followed on both sides, by their shares of the training rows
 (Lundberg et al. 2020, "From local explanations to global understanding with explainable AI for trees"). With z_j the
 share that the splits on feature j let through on the way to a leaf of value v, and o_j 1 or 0 for whether they let the
-row through, feature i gets v (o_i - z_i) ∫ Π_{j≠i} (o_j t + z_j (1 - t)) dt over t from 0 to 1. For d features on the
-way the product is a polynomial of degree d - 1, so that Gauss's quadrature with d/2 nodes, rounded up, is exact.
-Products are handed down and sums up the tree edge by edge (the idea of Linear TreeSHAP, Yu et al. 2022, by values at
-nodes in place of coefficients).
+row through, feature i gets v (o_i - z_i) ∫ Π_{j≠i} f_j(t) dt over t from 0 to 1, with f_j(t) = o_j t + z_j (1 - t). For
+d features on the way the product is a polynomial of degree d - 1, so that Gauss's quadrature with d/2 nodes, rounded
+up, is exact. Products are handed down and sums up the tree edge by edge (the idea of Linear TreeSHAP, Yu et al. 2022,
+by values at nodes in place of coefficients).
 
-An edge has a feature, whose nearest edge above on the way, if any, is called the same. What an edge does to products
-and sums depends on the row in three ways alone: the feature shut the row out above already, shuts it out here, or lets
-it through. So the factors of all three are made once for each tree, and a row costs three operations for each node and
-edge. Nodes are taken four at a time, side by side.
+An edge has a feature, whose nearest edge above on the way, if any, is called the same. Going down the edge, the product
+is multiplied by f and divided by the same edge's f; the feature gets (o - z)/f of the sum below, less what the same
+edge gives for these leaves. Nodes are taken four at a time, side by side; nothing is kept but the shares, since to read
+what is made once for all rows takes longer than to make it again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from podium._compiled import ROW, SCORE, compiled, compiled_part, even_ranges, run_threads
+from podium._compiled import (
+    INDEX,
+    ROW,
+    SCORE,
+    compiled,
+    compiled_side_by_side,
+    even_ranges,
+    inlined_part,
+    run_threads,
+)
 from podium._validation import Array
-from podium.explain.split_sides import Splits, goes_left
+from podium.explain.split_sides import Splits
+from podium.trees import code_of
 
-SHUT_ABOVE, SHUT_HERE, OPEN = 0, 1, 2
-"""What a row meets at an edge: its feature shut the row out above, shuts it out here, or lets it through."""
 ROWS_AT_ONCE = 64
-"""Rows that are led down a tree together: what they meet there, and their features, stay in the cache."""
-MOST_FACTORS = 2**22
-"""Factors made at a time, and kept for the next call where they are no more: twice so many numbers, 64 MB."""
+"""Rows that are led down a tree one after the other, which stays in the cache."""
 LANES = 4
 """Nodes of the quadrature that are computed together."""
 ONE, TWO, THREE = np.uint64(1), np.uint64(2), np.uint64(3)
 """Unsigned: the sum with a signed integer would be a float."""
+STEP = np.dtype(
+    [
+        ("threshold", SCORE), ("column", np.uint64), ("same", np.uint64), ("into", np.uint64), ("feature", np.uint64),
+        ("left_share", SCORE), ("right_share", SCORE), ("left_value", SCORE), ("right_value", SCORE),
+    ]
+)  # fmt: skip
+"""A split: what a row has in a column is compared with the threshold; the place among the edges of its tree, counted
+from 1, of the same feature's nearest edge above and of the edge that leads to it, 0 where there is none; z of both
+sides, and their leaves' values, 1 where there is none."""
+SET_THRESHOLD = 0.5
+"""Between the 0 of a row that a set of categories sends left and the 1 of another."""
 
 
 class Edges(NamedTuple):
@@ -59,64 +75,25 @@ class Edges(NamedTuple):
     n_features: Array
 
 
-class Factors(NamedTuple):
-    """What the edges of some trees do, tree after tree: by edge, by what a row meets there, by node of the quadrature.
-
-    Both are flat, a tree's part of shape (n_edges, 3, n_nodes): four neighbours are read at once only where no index
-    may be negative, which unsigned places say.
+class Lanes(NamedTuple):
+    """What four nodes of each edge have, edge after edge, behind that of no edge; reused by all rows and trees.
 
     Attributes
     ----------
-    ratio : ndarray of float64
-        By which products are multiplied on the way down: the factor f(t) = o t + z (1 - t) of the feature at this edge,
-        over that at the same feature's edge above.
+    product : ndarray of float64
+        Of the factors down to the edge, and the leaf's value; on the way up the sum of all leaves below.
+    inverse : ndarray of float64
+        1/f.
+    own : ndarray of float64
+        (o - z)/f.
     gift : ndarray of float64
-        What the feature gets of the sum below: w (o - z)/f, less what the same feature's edge above gives for these
-        leaves.
+        What the feature gets of the sum below.
     """
 
-    ratio: Array
-    gift: Array
-
-
-class Trees(NamedTuple):
-    """Which trees are walked, and where their factors stand.
-
-    Attributes
-    ----------
-    start : ndarray of int64
-        First split of each tree, and past the last.
-    n_nodes : ndarray of int64
-        Nodes of the quadrature of each tree, a multiple of four.
-    place : ndarray of int64
-        Where the factors of each tree begin.
-    """
-
-    start: Array
-    n_nodes: Array
-    place: Array
-
-
-class Buffers(NamedTuple):
-    """What some rows and a tree need, reused by all.
-
-    Attributes
-    ----------
-    columns : ndarray of float64, shape (n_features, ROWS_AT_ONCE)
-        Features of some rows.
-    meets : ndarray of uint8, shape (n_edges, ROWS_AT_ONCE)
-        What each of these rows meets at each edge.
-    place : ndarray of uint64
-        Place in `Factors` of each edge, by what one row meets there.
-    product, total : ndarray of float64
-        Four nodes of each edge, and of each split; a product of 1 stands last.
-    """
-
-    columns: Array
-    meets: Array
-    place: Array
     product: Array
-    total: Array
+    inverse: Array
+    own: Array
+    gift: Array
 
 
 class PathShapley:
@@ -131,12 +108,12 @@ class PathShapley:
         First split of each tree, negative for a tree of one leaf.
     covers : ndarray
         Training rows, or their weight, of each leaf; all above 0.
+    n_features : int
     """
 
-    def __init__(self, splits: Splits, value: Array, root: Array, covers: Array) -> None:
-        self.splits, self.value, self.covers = splits, value, covers
+    def __init__(self, splits: Splits, value: Array, root: Array, covers: Array, n_features: int) -> None:
+        self.splits, self.value, self.covers, self.n_features = splits, value, covers, n_features
         self.starts = np.append(root[root >= 0], len(splits.feature)).astype(ROW)
-        self._kept: Factors | None = None
 
     @cached_property
     def edges(self) -> Edges:
@@ -148,6 +125,22 @@ class PathShapley:
         return edges
 
     @cached_property
+    def steps(self) -> Array:
+        """The splits as rows go through them."""
+        splits, first = self.splits, np.repeat(self.starts[:-1], np.diff(self.starts))
+        steps, by_set = np.recarray(len(first), STEP), splits.set_of >= 0
+        steps["feature"], steps["threshold"] = splits.feature, np.where(by_set, SET_THRESHOLD, splits.threshold)
+        by_value = 2 * splits.feature + splits.missing_left
+        steps["column"] = np.where(by_set, 2 * self.n_features + splits.set_of, by_value)
+        for name, edge in (("same", self.edges.same[::2]), ("into", self.edges.into)):
+            steps[name] = np.where(edge >= 0, edge - 2 * first + 1, 0)
+        for side, name in enumerate(("left", "right")):
+            below = splits.child[:, side]
+            steps[f"{name}_share"] = self.edges.hidden[side::2]
+            steps[f"{name}_value"] = np.where(below >= 0, 1.0, self.value[~np.minimum(below, -1)])
+        return steps
+
+    @cached_property
     def n_nodes(self) -> Array:
         """Nodes that each tree needs: half as many as its longest way has features, up to a multiple of four."""
         distinct = np.maximum.reduceat(self.edges.n_features, 2 * self.starts[:-1])
@@ -155,47 +148,24 @@ class PathShapley:
         return nodes
 
     @cached_property
-    def quadratures(self) -> tuple[Array, Array]:
-        """Nodes and weights of Gauss's quadrature over 0 to 1 with 4, 8, … nodes, one row for each number."""
-        most = int(self.n_nodes.max())
-        nodes, weights = np.empty((most // LANES, most)), np.empty((most // LANES, most))
-        for number in range(most // LANES):
+    def quadratures(self) -> Array:
+        """Gauss's quadrature over 0 to 1 with 4, 8, … nodes: t, 1 - t, 1/(1 - t) and the weight, by four nodes."""
+        most = int(self.n_nodes.max()) // LANES
+        found = np.zeros((most, most, 4, LANES))
+        for number in range(most):
             places, shares = np.polynomial.legendre.leggauss(LANES * (number + 1))
-            nodes[number, : len(places)], weights[number, : len(places)] = (places + 1.0) / 2.0, shares / 2.0
-        return nodes, weights
+            t = ((places + 1.0) / 2.0).reshape(-1, LANES)
+            found[number, : number + 1] = np.stack([t, 1 - t, 1 / (1 - t), shares.reshape(-1, LANES) / 2.0], axis=1)
+        return found
 
-    def of_rows(self, rows: Array, n_features: int, n_threads: int = 1) -> Array:
+    def of_rows(self, rows: Array, n_threads: int = 1) -> Array:
         """Return the value of each feature in the score of each row."""
-        out = np.zeros((len(rows), n_features), SCORE)
-        for trees in self._batches():
-            factors = self._factors(trees)
-            given = self.splits, self.value, self.edges, trees, factors
+        out, sets = np.zeros((len(rows), self.n_features), SCORE), self.splits.feature[self.splits.set_of >= 0]
+        if len(self.starts) > 1:
+            given = self.steps, self.starts, self.n_nodes, self.quadratures, self.splits.tables, sets
             calls = [(*given, rows[first:last], out[first:last]) for first, last in even_ranges(len(rows), n_threads)]
             run_threads(_path_values, calls, n_threads)
         return out
-
-    def _batches(self) -> Iterator[Trees]:
-        """Yield trees, as many at a time as memory for their factors allows."""
-        if len(self.starts) == 1:
-            return
-        sizes = 6 * np.diff(self.starts) * self.n_nodes
-        batch = (np.cumsum(sizes) - 1) // MOST_FACTORS
-        for one in np.unique(batch).tolist():
-            first, last = np.searchsorted(batch, [one, one + 1]).tolist()
-            place = np.cumsum(sizes[first:last]) - sizes[first:last]
-            yield Trees(
-                self.starts[first : last + 1], self.n_nodes[first:last], np.append(place, sizes[first:last].sum())
-            )
-
-    def _factors(self, trees: Trees) -> Factors:
-        """Return the factors of some trees; those of all are kept for the next call, where they are not too many."""
-        if self._kept is not None:
-            return self._kept
-        factors = Factors(np.empty(trees.place[-1]), np.empty(trees.place[-1]))
-        _fill_factors(self.edges, trees, *self.quadratures, factors)
-        if len(trees.start) == len(self.starts):
-            self._kept = factors
-        return factors
 
 
 @compiled
@@ -221,125 +191,108 @@ def _fill_edges(splits: Splits, leaf_covers: Array, start: Array, covers: Array,
                 edges.into[below] = edge
 
 
-@compiled
-def _fill_factors(edges: Edges, trees: Trees, nodes: Array, weights: Array, factors: Factors) -> None:
-    """Write the factors of the edges of some trees.
-
-    Where a feature shuts the row out, f = z (1 - t) and (o - z)/f = -1/(1 - t), whichever of its edges one is at: below
-    the one that does so first nothing more is given, and products only take their share of rows.
-    """
-    for tree in range(len(trees.n_nodes)):
-        first, last, n = trees.start[tree], trees.start[tree + 1], trees.n_nodes[tree]
-        for edge in range(2 * first, 2 * last):
-            z, same = edges.hidden[edge], edges.same[edge]
-            z_same = edges.hidden[same] if same >= 0 else 1.0
-            place = trees.place[tree] + 3 * n * (edge - 2 * first)
-            for k in range(n):
-                t, w = nodes[n // LANES - 1, k], weights[n // LANES - 1, k]
-                factor, shut, above = t + z * (1.0 - t), z * (1.0 - t), 1.0 / (t + z_same * (1.0 - t))
-                given = (1.0 - z_same) * above
-                closed, here, through = place + k, place + SHUT_HERE * n + k, place + OPEN * n + k
-                factors.ratio[closed], factors.gift[closed] = z / z_same, 0.0
-                factors.ratio[here], factors.gift[here] = shut * above, -w * (z / shut + given)
-                factors.ratio[through], factors.gift[through] = factor * above, w * ((1.0 - z) / factor - given)
-
-
-@compiled
+@compiled_side_by_side
 def _path_values(
-    splits: Splits, value: Array, edges: Edges, trees: Trees, factors: Factors, rows: Array, out: Array
+    steps: Array, start: Array, n_nodes: Array, quadratures: Array, tables: Array, sets: Array, rows: Array, out: Array
 ) -> None:
     """Add the values of each row, some rows and one tree at a time: down for the products, up for the sums."""
     most = 0
-    for tree in range(len(trees.n_nodes)):
-        most = max(most, 2 * (trees.start[tree + 1] - trees.start[tree]))
-    buffers = Buffers(
-        np.zeros((rows.shape[1], ROWS_AT_ONCE)), np.empty((most, ROWS_AT_ONCE), np.uint8), np.empty(most, np.uint64),
-        np.ones(LANES * (most + 1)), np.empty(LANES * most),
-    )  # fmt: skip
-    above = np.empty(most, np.uint64)
+    for tree in range(len(n_nodes)):
+        most = max(most, 1 + 2 * (start[tree + 1] - start[tree]))
+    columns, is_open = np.empty((ROWS_AT_ONCE, 2 * rows.shape[1] + len(sets))), np.ones(most)
+    size = LANES * most
+    lanes = Lanes(np.ones(size), np.ones(size), np.zeros(size), np.zeros(size))
     for begin in range(0, len(rows), ROWS_AT_ONCE):
-        n_rows = min(ROWS_AT_ONCE, len(rows) - begin)
-        for i in range(n_rows):
-            for j in range(rows.shape[1]):
-                buffers.columns[j, i] = rows[begin + i, j]
-        for tree in range(len(trees.n_nodes)):
-            first, last, n_nodes = trees.start[tree], trees.start[tree + 1], trees.n_nodes[tree]
-            for at in range(first, last):
-                above[at - first] = LANES * (edges.into[at] - 2 * first if at > first else most)
-            _meet(splits, edges.same, first, last, buffers.columns, n_rows, buffers.meets)
-            for i in range(n_rows):
-                for edge in range(2 * (last - first)):
-                    buffers.place[edge] = trees.place[tree] + n_nodes * (3 * edge + buffers.meets[edge, i])
-                for lane in range(0, n_nodes, LANES):
-                    _walk_down(above, last - first, factors.ratio, lane, buffers)
-                    _sum_up(splits, value, first, last, factors.gift, lane, buffers, out, begin + i)
+        end = min(begin + ROWS_AT_ONCE, len(rows))
+        for i in range(begin, end):
+            _read_row(rows, i, tables, sets, columns, i - begin)
+        for tree in range(len(n_nodes)):
+            first, last, n_fours = INDEX(start[tree]), INDEX(start[tree + 1]), n_nodes[tree] // LANES
+            for i in range(begin, end):
+                for four in range(n_fours):
+                    nodes = quadratures[n_fours - 1, four]
+                    _walk_down(steps, first, last, nodes, columns, INDEX(i - begin), is_open, lanes)
+                    _sum_up(steps, first, last, lanes.product, lanes.gift, out, INDEX(i))
 
 
-@compiled_part
-def _meet(splits: Splits, same: Array, first: int, last: int, columns: Array, n_rows: int, meets: Array) -> None:
-    """Write what rows meet at the edges of a tree, without a branch that could be guessed wrong for each row.
-
-    Slow line: ``meets[edge] = SHUT_ABOVE if shut above else OPEN if the row goes there else SHUT_HERE``.
-    """
-    for at in range(first, last):
-        own, threshold, missing_left = splits.feature[at], splits.threshold[at], splits.missing_left[at]
-        edge, above = 2 * (at - first), same[2 * at] - 2 * first
-        if splits.set_of[at] >= 0:
-            for i in range(n_rows):
-                meets[edge, i] = SHUT_HERE + goes_left(splits, at, columns[own, i])
-        else:
-            for i in range(n_rows):
-                x = columns[own, i]
-                meets[edge, i] = SHUT_HERE + ((x <= threshold) | ((x != x) & missing_left))
-        for i in range(n_rows):
-            through = 1 if above < 0 else np.int64(meets[max(above, 0), i] == OPEN)
-            left = meets[edge, i]
-            meets[edge, i], meets[edge + 1, i] = left * through, (SHUT_HERE + OPEN - left) * through
+@inlined_part
+def _read_row(rows: Array, i: int, tables: Array, sets: Array, columns_out: Array, to: int) -> None:
+    """Write each feature twice, as splits that send what is missing right and left have it; then 0 or 1 of each set."""
+    for j in range(rows.shape[1]):
+        x = rows[i, j]
+        columns_out[to, 2 * j], columns_out[to, 2 * j + 1] = x, -np.inf if x != x else x
+    for k in range(len(sets)):
+        columns_out[to, 2 * rows.shape[1] + k] = 0.0 if tables[k, code_of(rows[i, sets[k]])] else 1.0
 
 
-@compiled_part
-def _walk_down(above: Array, n_splits: int, ratio: Array, lane: int, buffers: Buffers) -> None:
-    """Fill the products of the factors down to each edge, of four nodes."""
-    product, place, start, edge = buffers.product, buffers.place, np.uint64(lane), np.uint64(0)
-    for split in range(n_splits):
-        p = above[split]
-        p0, p1, p2, p3 = product[p], product[p + ONE], product[p + TWO], product[p + THREE]
-        for _ in range(2):
-            q, to = place[edge] + start, edge << TWO
-            q0, q1, q2, q3 = ratio[q], ratio[q + ONE], ratio[q + TWO], ratio[q + THREE]
-            product[to], product[to + ONE], product[to + TWO], product[to + THREE] = p0 * q0, p1 * q1, p2 * q2, p3 * q3
-            edge += ONE
-
-
-@compiled_part
-def _sum_up(
-    splits: Splits,
-    value: Array,
-    first: int,
-    last: int,
-    gift: Array,
-    lane: int,
-    buffers: Buffers,
-    out: Array,
-    i: int,
+@inlined_part
+def _walk_down(
+    steps: Array,
+    first: np.uint64,
+    last: np.uint64,
+    nodes: Array,
+    columns: Array,
+    row: np.uint64,
+    is_open: Array,
+    lanes: Lanes,
 ) -> None:
-    """Sum value times product over the leaves below each split, and give each feature its part of the sums."""
-    product, total, start = buffers.product, buffers.total, np.uint64(lane)
-    for at in range(last - 1, first - 1, -1):
-        a0 = a1 = a2 = a3 = g0 = g1 = g2 = g3 = 0.0
-        for side in range(2):
-            edge, below = 2 * (at - first) + side, splits.child[at, side]
-            if below >= 0:
-                own = np.uint64(LANES * (below - first))
-                s0, s1, s2, s3 = total[own], total[own + ONE], total[own + TWO], total[own + THREE]
-            else:
-                v, own = value[~below], np.uint64(LANES * edge)
-                s0, s1 = v * product[own], v * product[own + ONE]
-                s2, s3 = v * product[own + TWO], v * product[own + THREE]
-            part = buffers.place[edge] + start
-            a0, a1, a2, a3 = a0 + s0, a1 + s1, a2 + s2, a3 + s3
-            g0, g1 = g0 + s0 * gift[part], g1 + s1 * gift[part + ONE]
-            g2, g3 = g2 + s2 * gift[part + TWO], g3 + s3 * gift[part + THREE]
-        own = np.uint64(LANES * (at - first))
-        total[own], total[own + ONE], total[own + TWO], total[own + THREE] = a0, a1, a2, a3
-        out[i, splits.feature[at]] += (g0 + g1) + (g2 + g3)
+    """Fill the lanes of all edges of a tree, of four nodes, without a guess at where the row goes.
+
+    Slow line: ``f = o * t + z * (1 - t)`` for both sides of a split, o being 0 for the one where the row does not go,
+    and for both below an edge of the same feature where it does not; `is_open` takes o, and begins with a 1.
+    """
+    product, inverse, own, gift = lanes.product, lanes.inverse, lanes.own, lanes.gift
+    t0, t1, t2, t3 = nodes[0, 0], nodes[0, 1], nodes[0, 2], nodes[0, 3]
+    m0, m1, m2, m3 = nodes[1, 0], nodes[1, 1], nodes[1, 2], nodes[1, 3]
+    d0, d1, d2, d3 = nodes[2, 0], nodes[2, 1], nodes[2, 2], nodes[2, 3]
+    w0, w1, w2, w3 = nodes[3, 0], nodes[3, 1], nodes[3, 2], nodes[3, 3]
+    product[0] = product[1] = product[2] = product[3] = 1.0
+    edge = ONE
+    for at in range(first, last):
+        step = steps[at]
+        left, o = columns[row, step.column] <= step.threshold, is_open[step.same]
+        z, shut_z = (step.left_share, step.right_share) if left else (step.right_share, step.left_share)
+        v, shut_v = (step.left_value, step.right_value) if left else (step.right_value, step.left_value)
+        to, shut_to = (edge, edge + ONE) if left else (edge + ONE, edge)
+        is_open[to], is_open[shut_to] = o, 0.0
+        k = step.same << TWO
+        g0, g1, g2, g3 = own[k], own[k + ONE], own[k + TWO], own[k + THREE]
+        p0, p1, p2, p3 = inverse[k], inverse[k + ONE], inverse[k + TWO], inverse[k + THREE]
+        k = step.into << TWO
+        p0, p1, p2, p3 = p0 * product[k], p1 * product[k + ONE], p2 * product[k + TWO], p3 * product[k + THREE]
+        k, c, r = shut_to << TWO, shut_z * shut_v, 1.0 / shut_z
+        product[k], product[k + ONE] = p0 * (c * m0), p1 * (c * m1)
+        product[k + TWO], product[k + THREE] = p2 * (c * m2), p3 * (c * m3)
+        inverse[k], inverse[k + ONE], inverse[k + TWO], inverse[k + THREE] = r * d0, r * d1, r * d2, r * d3
+        own[k], own[k + ONE], own[k + TWO], own[k + THREE] = -d0, -d1, -d2, -d3
+        gift[k], gift[k + ONE] = w0 * (-d0 - g0), w1 * (-d1 - g1)
+        gift[k + TWO], gift[k + THREE] = w2 * (-d2 - g2), w3 * (-d3 - g3)
+        k = to << TWO
+        f0, f1, f2, f3 = o * t0 + z * m0, o * t1 + z * m1, o * t2 + z * m2, o * t3 + z * m3
+        product[k], product[k + ONE] = p0 * (v * f0), p1 * (v * f1)
+        product[k + TWO], product[k + THREE] = p2 * (v * f2), p3 * (v * f3)
+        f0, f1, f2, f3 = 1.0 / f0, 1.0 / f1, 1.0 / f2, 1.0 / f3
+        inverse[k], inverse[k + ONE], inverse[k + TWO], inverse[k + THREE] = f0, f1, f2, f3
+        c = o - z
+        f0, f1, f2, f3 = c * f0, c * f1, c * f2, c * f3
+        own[k], own[k + ONE], own[k + TWO], own[k + THREE] = f0, f1, f2, f3
+        gift[k], gift[k + ONE] = w0 * (f0 - g0), w1 * (f1 - g1)
+        gift[k + TWO], gift[k + THREE] = w2 * (f2 - g2), w3 * (f3 - g3)
+        edge += TWO
+
+
+@inlined_part
+def _sum_up(
+    steps: Array, first: np.uint64, last: np.uint64, product: Array, gift: Array, out: Array, i: np.uint64
+) -> None:
+    """Sum up the leaves below each edge, in the place of its product, and give each feature its part of the sums."""
+    at, edge = last, ((last - first) << ONE) + ONE
+    while at > first:
+        at, edge = at - ONE, edge - TWO
+        j, k, to = edge << TWO, (edge + ONE) << TWO, steps[at].into << TWO
+        s0, s1, s2, s3 = product[j], product[j + ONE], product[j + TWO], product[j + THREE]
+        r0, r1, r2, r3 = product[k], product[k + ONE], product[k + TWO], product[k + THREE]
+        product[to], product[to + ONE], product[to + TWO], product[to + THREE] = s0 + r0, s1 + r1, s2 + r2, s3 + r3
+        t0, t1 = s0 * gift[j] + r0 * gift[k], s1 * gift[j + ONE] + r1 * gift[k + ONE]
+        t2, t3 = s2 * gift[j + TWO] + r2 * gift[k + TWO], s3 * gift[j + THREE] + r3 * gift[k + THREE]
+        out[i, steps[at].feature] += (t0 + t1) + (t2 + t3)

@@ -7,7 +7,8 @@ with explainable AI for trees"):
 - Interventional, against one other row b: the feature has b's value. A leaf is reached by the sets of features that
   hold all of U, where only a's values go towards it, and none of V, where only b's do. So it gives each feature of U
   (|U| - 1)! |V|!/(|U| + |V|)! of its value and takes |U|! (|V| - 1)!/(|U| + |V|)! from each of V. One walk over the
-  nodes that either row can reach: O(leaves * depth) a tree. Values add up to score(a) - score(b).
+  nodes that either row can reach: O(leaves * depth) a tree; see `mask_shapley` for trees of up to 64 leaves. Values add
+  up to score(a) - score(b).
 - Path-dependent: a split on the feature is followed on both sides; see `path_shapley`.
 """
 
@@ -20,6 +21,8 @@ import numpy as np
 
 from podium._compiled import ROW, SCORE, compiled, compiled_part
 from podium._validation import Array
+from podium.explain.mask_shapley import MOST_LEAVES, MaskShapley
+from podium.explain.pair_parts import PairParts, share_table
 from podium.explain.path_shapley import PathShapley
 from podium.explain.split_sides import Splits, goes_left, splits_of
 from podium.trees import Forest, RegressionTree, tree_depths
@@ -35,6 +38,11 @@ class TreeShapley:
     ----------
     trees : sequence of RegressionTree
     n_features : int
+
+    Attributes
+    ----------
+    has_counts : bool
+        Whether every leaf has training rows, which path-dependent values need.
     """
 
     def __init__(self, trees: Sequence[RegressionTree], n_features: int) -> None:
@@ -43,35 +51,33 @@ class TreeShapley:
         self.covers = np.concatenate([np.empty(0), *(tree.cover for tree in trees)])
         self.splits = splits_of(forest)
         self.depth = int(tree_depths(forest.child[:, 0], forest.child[:, 1], n_leaves).max(initial=0))
+        self.n_leaves, self.has_counts = n_leaves, bool(np.all(self.covers > 0))
 
     @cached_property
     def _by_paths(self) -> PathShapley:
         """What computes path-dependent values."""
-        return PathShapley(self.splits, self.forest.value, self.forest.root, self.covers)
+        return PathShapley(self.splits, self.forest.value, self.forest.root, self.covers, self.n_features)
 
-    @property
-    def has_counts(self) -> bool:
-        """Whether every leaf has training rows, which path-dependent values need."""
-        return bool(np.all(self.covers > 0))
+    @cached_property
+    def _by_masks(self) -> MaskShapley | None:
+        """What computes interventional values; None where a tree is too large for masks, or none has a split."""
+        if self.depth == 0 or self.n_leaves.max() > MOST_LEAVES:
+            return None
+        return MaskShapley(self.splits, self.forest.value, self.n_leaves, self.n_features)
 
-    def of_pair(self, a: Array, b: Array) -> Array:
+    def of_pair(self, a: Array, b: Array) -> PairParts:
         """Return what each feature adds to score(a) - score(b), with b's values in the place of missing features."""
-        out = np.zeros(self.n_features, SCORE)
-        _pair_values(self.splits, self.forest.value, self.forest.root, a, b, _shares(self.depth + 1), self.depth, out)
-        return out
+        return self._walked_pair(a, b) if self._by_masks is None else self._by_masks.of_pair(a, b)
+
+    def _walked_pair(self, a: Array, b: Array) -> PairParts:
+        """Return the same of trees of any size, by a walk."""
+        out, shares = np.zeros(self.n_features, SCORE), share_table(self.depth + 1)
+        _pair_values(self.splits, self.forest.value, self.forest.root, a, b, shares, self.depth, out)
+        return PairParts(out)
 
     def of_rows(self, rows: Array, n_threads: int = 1) -> Array:
         """Return the path-dependent value of each feature in the score of each row."""
-        return self._by_paths.of_rows(rows, self.n_features, n_threads)
-
-
-def _shares(size: int) -> Array:
-    """Return p! q!/(p + q + 1)! for p and q below a size."""
-    shares = np.empty((size + 1, size + 1), SCORE)
-    shares[0] = 1.0 / np.arange(1.0, size + 2.0)
-    for p in range(1, size + 1):
-        shares[p] = shares[p - 1] * p / np.arange(p + 1.0, p + size + 2.0)
-    return shares
+        return self._by_paths.of_rows(rows, n_threads)
 
 
 @compiled

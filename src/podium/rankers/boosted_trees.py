@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from podium._compiled import ROW, thread_count
 from podium._exchange import ALONE, Exchange
 from podium._validation import Array, Features, MatrixLike, PodiumError, QueryWeight, Seed, check_seed
-from podium.binning import as_blocks, bin_features, check_monotone
+from podium.binning import BlockBins, as_blocks, bin_features, check_monotone
 from podium.data import Categories, RankingData, warn_of_one_query
 from podium.export import TreeSum
 from podium.losses import Loss
@@ -110,18 +110,28 @@ class TreeRanker(CategoricalRanker, Boosted[TreeRound]):
             return init_model._start
         return Start(init_model, loss.start() if init_model is None else 0.0)
 
-    def _make_grower(self, data: RankingData, n_features: int, threads: int, exchange: Exchange = ALONE) -> TreeGrower:
-        """Return the grower of trees on the training rows."""
+    def _make_grower(
+        self,
+        data: RankingData,
+        n_features: int,
+        threads: int,
+        exchange: Exchange = ALONE,
+        bins: BlockBins | None = None,
+    ) -> TreeGrower:
+        """Return the grower of trees on the training rows, whose bins may be known already."""
         limits = Limits(self.min_child_samples, self.min_child_weight, self.reg_lambda, self.min_split_gain)
         monotone = _check_monotone(self.monotone_constraints, n_features, data.categories)
         known = np.full(n_features, -1) if data.categories is None else data.categories.n_categories(n_features)
         keys = data.queries.place_keys()
-        bins = bin_features(
-            data.features, data.queries.rows, data.weights, self.max_bins, threads, known, None, keys, exchange
-        )
+        if bins is None:
+            bins = as_blocks(
+                bin_features(
+                    data.features, data.queries.rows, data.weights, self.max_bins, threads, known, None, keys, exchange
+                )
+            )
         splits = CategorySplits(known, self.cat_smooth, threads) if known.max() >= 0 else None
         return TreeGrower(
-            as_blocks(bins), limits, self.max_leaves, self.max_depth, monotone, not self.quantized, threads, splits,
+            bins, limits, self.max_leaves, self.max_depth, monotone, not self.quantized, threads, splits,
             keys, data.weights if self.split_by == "squares" else None, exchange,
         )  # fmt: skip
 
@@ -148,6 +158,9 @@ class TreeRanker(CategoricalRanker, Boosted[TreeRound]):
 
     def _score(self, features: Features) -> Array:
         return self._start.scores(features) + self._forest.score(features, thread_count(self.n_jobs))
+
+    def _scores_of_sums(self, tree_sums: Array) -> Array | None:
+        return None if self.base_model_ is not None else self.base_score_ + tree_sums
 
     def staged_predict(self, X: MatrixLike) -> Iterator[Array]:
         """Yield the scores of each row after each round."""

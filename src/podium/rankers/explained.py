@@ -32,7 +32,7 @@ from podium.explain import (
 from podium.export import Exported
 
 _EXPLAINED: WeakKeyDictionary[Explained, tuple[list[object], Exported]] = WeakKeyDictionary()
-"""What estimators had learned when they were explained, and that as explanations take it; a new fit learns anew."""
+"""What estimators held when they were explained, and that as explanations take it; a new fit makes it anew."""
 ROWS_OF_MEANS = 256
 """Rows that the mean change of a score is taken over: a chart changes little with more."""
 
@@ -80,13 +80,13 @@ class Explained(ABC):
         Explanation
         """
         features, model = self._check_rows(X), self._explained()
-        rows = self._rows_as_read(features, _check_pair(a, b, features.shape[0]))
-        scores = self._score(take_rows(features, np.array([a, b])))
+        pair = _check_pair(a, b, features.shape[0])
+        values = self._rows_as_read(features, pair).astype(np.float64)
         parts = contributions_of(model, method, whole_query=False)
-        names = names_or_numbers(self._names(), self.n_features_in_)
-        values = rows.astype(np.float64)
-        pair = (int(a), int(b)), (float(scores[0]), float(scores[1]))
-        return Explanation(*pair, parts.of_pair(*values), values, names, parts.method)
+        found, names = parts.of_pair(*values), names_or_numbers(self._names(), self.n_features_in_)
+        scores = None if found.tree_sums is None else self._scores_of_sums(found.tree_sums)
+        one, other = (self._score(take_rows(features, pair)) if scores is None else scores).tolist()
+        return Explanation((int(a), int(b)), (one, other), found.values, values, names, parts.method)
 
     def explain_query(
         self, X: MatrixLike, qid: ArrayLike | None = None, query: object = None, *, method: str | None = None
@@ -182,9 +182,13 @@ class Explained(ABC):
         names = names_or_numbers(self._names(), self.n_features_in_)
         return QueryExplanation(rows, self._score(take_rows(features, rows)), found, values, names, parts.method)
 
+    def _scores_of_sums(self, tree_sums: Array) -> Array | None:
+        """Return the scores of rows from the sums of their trees, where these tell all."""
+        return None
+
     def _explained(self) -> Exported:
         """Return the fitted ranker as explanations take it, or refuse it with the reason."""
-        learned = [value for name, value in vars(self).items() if name.endswith("_")]
+        learned = [*vars(self).values()]
         before = _EXPLAINED.get(self)
         if before is not None and len(before[0]) == len(learned) and all(map(is_, before[0], learned)):
             return before[1]

@@ -11,7 +11,7 @@ from podium.trees.regression_tree import Forest, RegressionTree, rounded_down, s
 from podium.trees.split import Limits
 from podium.trees.tree_boosting import Sampler, TreeBoosting, TreeRefit, TreeRound
 from podium.trees.tree_columns import CategoryLists, trees_from_columns, trees_to_columns
-from podium.trees.tree_shape import left_sides, tree_depths
+from podium.trees.tree_shape import leaf_bounds, left_sides, tree_depths
 
 __all__ = [
     "CategoryLists",
@@ -26,6 +26,7 @@ __all__ = [
     "TreeRefit",
     "TreeRound",
     "code_of",
+    "leaf_bounds",
     "left_sides",
     "newton_values",
     "rounded_down",

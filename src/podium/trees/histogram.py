@@ -186,7 +186,7 @@ def as_lines(bins: BlockBins, n_threads: int = 1) -> Array:
     lengths = [
         min(WORDS_PER_LINE, 1 << (n_words - first - 1).bit_length()) for first in range(0, n_words, WORDS_PER_LINE)
     ]
-    room = np.zeros(n_rows * sum(lengths) + WORDS_PER_LINE, np.uint64)
+    room = bins.allocate(n_rows * sum(lengths) + WORDS_PER_LINE)
     words = room[-room.ctypes.data // 8 % WORDS_PER_LINE :][: n_rows * sum(lengths)]
     n_threads = threads_for(n_threads, n_rows * n_words)
     parts = [slice(*run) for run in even_ranges(n_rows, n_threads)]

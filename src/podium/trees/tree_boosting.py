@@ -132,8 +132,13 @@ class TreeBoosting:
 
     def replay(self, round_: TreeRound) -> None:
         """Add an earlier tree to the scores."""
-        self.scores += round_.ranking.predict(self.data.features)[self.data.queries.rows]
+        self.scores += self.values_of(round_.ranking)
         self._reach += float(np.abs(round_.ranking.value).max())
+
+    def values_of(self, tree: RegressionTree) -> Array:
+        """Return the value of a tree for each training row."""
+        values: Array = tree.predict(self.data.features)[self.data.queries.rows]
+        return values
 
 
 class TreeRefit:

@@ -47,7 +47,14 @@ def _leaves_ascend(left: Array, right: Array) -> bool:
 
 def left_sides(left: Array, right: Array) -> tuple[Array, Array]:
     """Return the first leaf, and the one past the last, on the left of each split; leaves run from left to right."""
-    return ~_follow(left), 1 + _leaf_of_child(left, ~_follow(right))
+    first, middle, _ = leaf_bounds(left, right)
+    return first, middle
+
+
+def leaf_bounds(left: Array, right: Array) -> tuple[Array, Array, Array]:
+    """Return the first leaf of each split, the first one on its right, and the one past its last."""
+    last = ~_follow(right)
+    return ~_follow(left), 1 + _leaf_of_child(left, last), 1 + last
 
 
 def tree_roots(n_leaves: Array) -> Array:

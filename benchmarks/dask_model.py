@@ -1,0 +1,214 @@
+"""A model of the time of training on Dask, from measured work and messages, for more rows and workers than are at hand.
+
+    python benchmarks/dask_model.py measure [--rows 200000] [--features 136] [--trees 6] [--workers 1 2 4]
+    python benchmarks/dask_model.py table   [--features 136] [--leaves 31] [--row-ns …] [--batches …] [--message-us …]
+
+`measure` prints what the model rests on: work a row, exchanges of a tree, the cost of a message; then the seconds of a
+tree that it expects of local worker processes beside those that they take. `table` prints seconds of a tree for 10⁸ and
+10¹⁰ rows, 10 to 1,000 workers and four networks, by a formula and, in brackets, by a simulation of every message: each
+worker sends to all others in turn through one line out, and receives through one line in; it waits for no barrier, only
+for what it needs.
+"""
+
+import argparse
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+from dask_training import chunked, cluster, made_rows, timed_steps
+
+from podium import LambdaMART
+from podium.distributed import fit
+from podium.distributed.dask_fit import TeamBoosting
+from podium.distributed.socket_exchange import TOKEN_BYTES, Endpoint, SocketExchange, listen
+from podium.trees import TreeBoosting
+
+HISTOGRAM_BYTES = 2048
+"""Of a feature and division."""
+SPLIT_BYTES, LEAF_BYTES = 200, 1088
+"""Of the best splits of a division, and of the exact sums of a leaf."""
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What was measured: see `measure`; the defaults are of two cores of an AMD EPYC at 2.6 GHz.
+
+    Attributes
+    ----------
+    row_ns : float
+        Nanoseconds of one thread for a row of 136 features and a tree.
+    batches : float
+        Batches of divisions of a tree of 31 leaves; each is two exchanges.
+    message_us : float
+        Microseconds of a processor for a message, sent and received.
+    uneven : float
+        Relative spread of the time that workers take for the same work.
+    """
+
+    row_ns: float = 450.0
+    batches: float = 11.0
+    message_us: float = 60.0
+    uneven: float = 0.03
+
+
+@dataclass(frozen=True)
+class Network:
+    """Seconds that a message is under way, and bytes a second of each worker's line."""
+
+    delay: float
+    bytes_per_second: float
+
+
+def exchanges(costs, features, leaves, workers):
+    """Return the bytes that a worker sends to each other one, exchange by exchange, of one tree."""
+    divisions = leaves / costs.batches
+    batch = [HISTOGRAM_BYTES * features * divisions / workers, SPLIT_BYTES * divisions]
+    return batch * round(costs.batches) + [LEAF_BYTES * leaves]
+
+
+def expected_seconds(costs, network, rows, features, leaves, workers):
+    """Return the seconds of a tree by the formula: work, and for each exchange the delay, the line and the messages."""
+    work = rows / workers * costs.row_ns * 1e-9 * features / 136
+    spread = 1 + costs.uneven * np.sqrt(2 * np.log(workers)) if workers > 1 else 1.0
+    if workers == 1:
+        return work
+    others = workers - 1
+    sent = [
+        network.delay + others * max(size / network.bytes_per_second, costs.message_us * 1e-6)
+        for size in exchanges(costs, features, leaves, workers)
+    ]
+    return work * spread + sum(sent)
+
+
+def simulated_seconds(costs, network, rows, features, leaves, workers, seed=0):
+    """Return the seconds of a tree in which every message waits for its lines and every worker for its messages."""
+    rng = np.random.default_rng(seed)
+    sizes = exchanges(costs, features, leaves, workers)
+    work = rows / workers * costs.row_ns * 1e-9 * features / 136 / (len(sizes) // 2)
+    ready = np.zeros(workers)
+    for number, size in enumerate(sizes):
+        if number % 2 == 0 and number < len(sizes) - 1:
+            ready = ready + work * (1 + costs.uneven * np.abs(rng.standard_normal(workers)))
+        ready = _exchanged(ready, max(size / network.bytes_per_second, costs.message_us * 1e-6), network.delay)
+    return float(ready.max())
+
+
+def _exchanged(ready, seconds, delay):
+    """Return when each worker has received what all others send from when they are ready, a message in `seconds`."""
+    workers = len(ready)
+    if workers == 1:
+        return ready
+    turn = (np.arange(workers)[None, :] - np.arange(workers)[:, None] - 1) % workers  # of sender i for receiver j
+    arrival = ready[:, None] + (turn + 1) * seconds + delay
+    np.fill_diagonal(arrival, -np.inf)
+    in_order = np.sort(arrival, axis=0)[1:]
+    place = np.arange(workers - 1)[:, None]
+    received = np.maximum.accumulate(in_order - place * seconds, axis=0)[-1] + (workers - 1) * seconds
+    return np.maximum(ready, received)
+
+
+def table(args):
+    costs = Costs(args.row_ns, args.batches, args.message_us)
+    networks = [Network(delay, bits / 8) for bits in (1e9, 1e10) for delay in (1e-3, 2e-4)]
+    titles = [f"{bits} Gbit/s, {delay} ms" for bits in (1, 10) for delay in ("1", "0.2")]
+    print("| rows | workers | work alone | " + " | ".join(titles) + " |\n" + "|---" * (3 + len(titles)) + "|")
+    for rows in (10**8, 10**10):
+        for workers in args.workers or (10, 100, 1000):
+            shape = (rows, args.features, args.leaves, workers)
+            work = rows / workers * costs.row_ns * 1e-9 * args.features / 136
+            cells = [
+                f"{expected_seconds(costs, one, *shape):.3g} ({simulated_seconds(costs, one, *shape):.3g})"
+                for one in networks
+            ]
+            print(f"| {rows:.0e} | {workers} | {work:.3g} | " + " | ".join(cells) + " |")
+    return 0
+
+
+def measure(args):
+    rows = made_rows(args.rows, args.features)
+    options = {"n_estimators": args.trees, "max_leaves": args.leaves}
+    given = {"qid": rows[2], "sample_weight": rows[3]}
+    _, _, alone = timed_steps(TreeBoosting, lambda: LambdaMART(**options, n_jobs=1).fit(*rows[:2], **given))
+    per_tree = counted_fit(rows, options)
+    row_ns = 1e9 * alone / len(rows[1])
+    costs = Costs(row_ns, (per_tree - 1) / 2, 1e6 * message_seconds())
+    print(f"{row_ns:.0f} ns a row and tree on one thread; {per_tree:.1f} exchanges a tree, {costs.batches:.1f} batches")
+    print(f"{costs.message_us:.0f} microseconds for a message of 1 KB between two workers that are ready")
+    near = Network(0.0, 2e9)
+    for workers in args.workers or (1, 2, 4):
+        with cluster(workers) as client:
+            X, y, qid, weight = chunked(rows, 4 * workers)
+            ranker = LambdaMART(**options)
+            _, _, seconds = timed_steps(
+                TeamBoosting, lambda: fit(ranker, X, y, qid=qid, sample_weight=weight, client=client)  # noqa: B023
+            )  # fmt: skip
+        busy = max(1.0, workers / args.cores)
+        expected = busy * expected_seconds(costs, near, len(rows[1]), rows[0].shape[1], args.leaves, workers)
+        print(f"{workers} workers on {args.cores} cores: {1e3 * seconds:.0f} ms a tree, expected {1e3 * expected:.0f}")
+    return 0
+
+
+def message_seconds(n_messages=300):
+    """Return the seconds of a message of 1 KB between two workers that are ready."""
+    servers = [listen("127.0.0.1") for _ in range(2)]
+    ends = [Endpoint("127.0.0.1", server.getsockname()[1]) for server in servers]
+
+    def talk(rank):
+        exchange = SocketExchange(servers[rank], rank, ends, b"0" * TOKEN_BYTES)
+        start = time.perf_counter()
+        for _ in range(n_messages):
+            exchange.gather(np.zeros(128))
+        seconds = (time.perf_counter() - start) / n_messages
+        exchange.close()
+        return seconds
+
+    with ThreadPoolExecutor(2) as pool:
+        return max(pool.map(talk, range(2)))
+
+
+def counted_fit(rows, options):
+    """Return the exchanges of a tree, counted on two workers in this process."""
+    from distributed import Client, LocalCluster
+
+    counts, swap = {}, SocketExchange._swap
+
+    def counted(self, outgoing, incoming):
+        counts[id(self)] = counts.get(id(self), 0) + 1
+        return swap(self, outgoing, incoming)
+
+    found = []
+    local = {"n_workers": 2, "threads_per_worker": 1, "processes": False, "dashboard_address": ":0"}
+    with LocalCluster(**local) as own, Client(own) as client:
+        SocketExchange._swap = counted
+        try:
+            for trees in (1, options["n_estimators"]):
+                counts.clear()
+                X, y, qid, weight = chunked(rows, 4)
+                ranker = LambdaMART(trees, max_leaves=options["max_leaves"])
+                fit(ranker, X, y, qid=qid, sample_weight=weight, client=client)
+                found.append(max(counts.values()))
+        finally:
+            SocketExchange._swap = swap
+    return (found[1] - found[0]) / (options["n_estimators"] - 1)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=["measure", "table"])
+    parser.add_argument("--rows", type=int, default=200_000)
+    parser.add_argument("--features", type=int, default=136)
+    parser.add_argument("--trees", type=int, default=6)
+    parser.add_argument("--leaves", type=int, default=31)
+    parser.add_argument("--workers", type=int, nargs="+", help="1 2 4, or 10 100 1000 for the table")
+    parser.add_argument("--cores", type=int, default=2)
+    parser.add_argument("--row-ns", type=float, default=Costs.row_ns)
+    parser.add_argument("--batches", type=float, default=Costs.batches)
+    parser.add_argument("--message-us", type=float, default=Costs.message_us)
+    args = parser.parse_args()
+    return {"measure": measure, "table": table}[args.what](args)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

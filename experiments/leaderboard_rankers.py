@@ -1,0 +1,118 @@
+"""Rankers of the leaderboard: what is searched for each, and how one trial is fitted.
+
+    python experiments/leaderboard_rankers.py    # the spaces
+
+Ours have the spaces of `podium.tuning`, or few values where they are slow here; leaderboard_peers.py has the other
+libraries. All run on one thread; all that grow in rounds stop early alike.
+"""
+
+import inspect
+
+import numpy as np
+from leaderboard_peers import MOST_ROUNDS, PATIENCE, PEERS, Contender
+
+import podium
+from podium.tuning import SPACES, Choice
+
+FIXED = {
+    "RankNet": {"n_estimators": 60},  # epochs
+    "LambdaRank": {"n_estimators": 60},
+    "SVOR": {"kernel": "linear", "C": 1.0},
+    "PRank": {"epochs": 5},
+    "TreeRankForest": {"n_estimators": 10},
+    "TreeRankTournament": {"n_estimators": 5},
+    "AdaBoostOR": {"n_estimators": 100},
+    "BaggingOR": {"n_estimators": 20},
+}
+"""Parameters that are not the ranker's own: for time alone."""
+SOME_QUERIES = {"InfinitePush": 60, "SVOR": 120, "PRank": 120}
+"""Training queries of rankers that take many seconds for all of them."""
+NETS = {"learning_rate": Choice((0.001, 0.003)), "dropout": Choice((0.3, 0.5)), "batch_size": Choice((16, 64))}
+BASES = {"base": Choice(("linear", "stump", "tree")), "learning_rate": Choice((0.1, 0.3))}
+NARROWED = {
+    "PairBoost": {"surrogate": Choice(("exp", "hinge")), **BASES},
+    "L2Boost": BASES,
+    "L1Boost": BASES,
+    "NearestNeighbor": {"n_neighbors": Choice((1, 3, 5, 10, 20))},
+    "PRank": {"variant": Choice(("siprank", "prank"))},
+    "SVOR": {"C": Choice((0.01, 0.1, 1.0))},
+    "InfinitePush": {"alpha": Choice((0.00001, 0.0001))},
+    "TreeRank": {"max_leaves": Choice((8, 32)), "leafrank_depth": Choice(("auto", 2, 5))},
+    "CRank": {"max_leaves": Choice((8, 32)), "leafrank_depth": Choice((2, 5))},
+    "RankOver": {"max_leaves": Choice((8, 32)), "leafrank_depth": Choice((1, 3, 5))},
+    "TreeRankForest": {"leafrank_depth": Choice((4, 12)), "min_child_weight": Choice((1.0, 10.0))},
+    "TreeRankTournament": {"leafrank_depth": Choice((4, 12)), "min_child_weight": Choice((1.0, 10.0))},
+    "ORBoost": {"variant": Choice(("all-margins", "left-right")), "learning_rate": Choice((0.1, 0.3, 1.0))},
+    "GradientFreeBoost": {"learning_rate": Choice((0.1, 0.3, 1.0)), "singular_every": Choice((5, 20))},
+    "RSRank": {"alpha": Choice((0.0003, 0.001, 0.003, 0.01)), "importance": Choice(("gain", "ndcg", "none"))},
+    "RankNet": NETS,
+    "LambdaRank": NETS,
+}
+"""Spaces of rankers that are slow here: few values, so that most of the trials propose what was tried before."""
+BLENDED = 8
+"""Rankers of ours in the blend: those best on the validation part of the fold."""
+OURS = (
+    "LambdaMART", "MART", "RankBoost", "RankBoostPlus", "PNormPush", "RSRank", "RankSVM", "RankRLS", "PlugInRanker",
+    "LinearPlackettLuce", "PairBoost", "L2Boost", "L1Boost", "GradientFreeBoost", "InfinitePush", "TreeRank",
+    "TreeRankForest", "TreeRankTournament", "RankOver", "CRank", "PreferenceRegression", "NearestNeighbor",
+    "VectorSimilarity", "AdaBoostOR", "BaggingOR", "ORBoost", "ORStump", "PRank", "SVOR", "ExtendedBinary",
+    "OrdinalThresholds", "RankNet", "LambdaRank",
+)  # fmt: skip
+
+
+def own(name):
+    """Return one of our rankers."""
+    space = NARROWED.get(name, SPACES.get(name, {}))
+    known = getattr(podium, name)().get_params(deep=False)
+    start = {one: known[one] for one, values in space.items() if known[one] in values}
+
+    def fit(given, train, valid):
+        limits = {"n_jobs": 1, "eval_metric": "ndcg@10"}
+        if "early_stopping_rounds" in known:
+            limits |= {"n_estimators": MOST_ROUNDS, "early_stopping_rounds": PATIENCE}
+        limits = {one: value for one, value in limits.items() if one in known}
+        model = getattr(podium, name)(**{**limits, **FIXED.get(name, {}), **given})
+        train = first_queries(train, SOME_QUERIES.get(name))
+        takes, more = inspect.signature(model.fit).parameters, {}
+        if "qid" in takes:
+            more["qid"] = train.qid
+        if "early_stopping_rounds" in known:
+            more["eval_set"] = [(valid.X, valid.y)]
+            if "eval_qid" in takes:
+                more["eval_qid"] = [valid.qid]
+        model.fit(train.X, train.y, **more)
+        return model.predict_rank if hasattr(model, "predict_rank") else model.predict
+
+    return Contender(space, start, fit)
+
+
+def first_queries(part, n_queries):
+    """Return the rows of the first queries, of all of them if None."""
+    return part if n_queries is None else part.take(np.isin(part.qid, np.unique(part.qid)[:n_queries]))
+
+
+def blended(qid, cached):
+    """Return the sum of the standard scores, query by query, of the rankers that are best on the validation part."""
+    best = sorted(cached, key=lambda name: -cached[name]["valid_value"])[:BLENDED]
+    return sum(standardized(np.array(cached[name]["test"]), qid) for name in best)
+
+
+def standardized(scores, qid):
+    """Return scores with mean 0 and standard deviation 1 in each query."""
+    _, query = np.unique(qid, return_inverse=True)
+    sizes = np.bincount(query)
+    scores = scores - (np.bincount(query, scores) / sizes)[query]
+    return scores / np.maximum(np.sqrt(np.bincount(query, scores**2) / sizes), 1e-12)[query]
+
+
+CONTENDERS = {**{name: own(name) for name in OURS}, **PEERS}
+
+
+def main():
+    """Print the spaces."""
+    for name, contender in CONTENDERS.items():
+        print(f"{name}: " + "; ".join(f"{one} {values}" for one, values in contender.space.items()))
+
+
+if __name__ == "__main__":
+    main()
