@@ -1,13 +1,14 @@
 """Training on Dask beside the local fit: seconds a tree, bytes sent, and fits that lose workers.
 
     python benchmarks/dask_training.py race  [--rows 100000] [--features 136] [--trees 10] [--leaves 31] [--workers 2]
-                                             [--repeat 2] [--peer]
+                                             [--repeat 2] [--peer] [--ranker trees|r|z]
     python benchmarks/dask_training.py kills [--rows 100000] [--trees 10] [--workers 2] [--times 30] [--latest 4]
 
 `race` times a tree of LambdaMART on worker processes of one thread each against the local fit on as many threads; they
-take turns, and set-up counts apart. With `--peer` LightGBM's Dask ranker takes its turn too: seconds a tree are the
-difference between fits of many and of few trees. `kills` ends a worker process, or stops it, by turns, at a random
-moment of each fit and compares the model with the local one, bit for bit; the command fails where one differs.
+take turns, and set-up counts apart; with `--ranker r` or `z` it times a round of RankBoost by that criterion. With
+`--peer` LightGBM's Dask ranker takes its turn too: seconds a tree are the difference between fits of many and of few
+trees. `kills` ends a worker process, or stops it, by turns, at a random moment of each fit and compares the model with
+the local one, bit for bit; the command fails where one differs.
 """
 
 import argparse
@@ -23,9 +24,10 @@ from tempfile import TemporaryDirectory, mkdtemp
 
 import numpy as np
 
-from podium import LambdaMART, make_search
+from podium import LambdaMART, RankBoost, make_search
 from podium.distributed import fit, heartbeats
-from podium.distributed.dask_fit import TeamBoosting
+from podium.distributed.team_learning import TeamBoosting
+from podium.pairs import PairBoosting
 from podium.trees import TreeBoosting
 
 FOLDER = TemporaryDirectory(prefix="podium-dask-")
@@ -108,30 +110,38 @@ def peer_seconds(client, rows, args):
     return (seconds[4 * args.trees] - seconds[args.trees]) / (3 * args.trees)
 
 
+def make_ranker(args, **options):
+    """Return the ranker to race with."""
+    if args.ranker == "trees":
+        return LambdaMART(args.trees, max_leaves=args.leaves, **options)
+    return RankBoost(args.trees, criterion=args.ranker, **options)
+
+
 def race(args):
     rows = made_rows(args.rows, args.features)
     local, workers, peer, before = [], [], [], []
-    options = {"n_estimators": args.trees, "max_leaves": args.leaves}
+    kind = TreeBoosting if args.ranker == "trees" else PairBoosting
     with cluster(args.workers) as client:
         X, y, qid, weight = chunked(rows, 4 * args.workers)
         for _ in range(args.repeat):
             here, _, seconds = timed_steps(
-                TreeBoosting,
-                lambda: LambdaMART(**options, n_jobs=args.workers).fit(*rows[:2], qid=rows[2], sample_weight=rows[3]),
+                kind,
+                lambda: make_ranker(args, n_jobs=args.workers).fit(*rows[:2], qid=rows[2], sample_weight=rows[3]),
             )
             local.append(seconds)
             there, setup, seconds = timed_steps(
                 TeamBoosting,
-                lambda: fit(LambdaMART(**options), X, y, qid=qid, sample_weight=weight, client=client),
+                lambda: fit(make_ranker(args), X, y, qid=qid, sample_weight=weight, client=client),
             )
             workers.append(seconds)
             before.append(setup)
             if args.peer:
                 peer.append(peer_seconds(client, rows, args))
     same = bool(np.all(there.predict(rows[0][:100_000]) == here.predict(rows[0][:100_000])))
-    print(f"{len(rows[1])} rows x {rows[0].shape[1]} features, {args.leaves} leaves, {args.workers} workers")
-    print(f"local, {args.workers} threads       {1e3 * min(local):.1f} ms a tree")
-    print(f"workers of one thread  {1e3 * min(workers):.1f} ms a tree")
+    shape = f"{len(rows[1])} rows x {rows[0].shape[1]} features"
+    print(f"{args.ranker}: {shape}, {args.leaves} leaves of trees, {args.workers} workers")
+    print(f"local, {args.workers} threads       {1e3 * min(local):.1f} ms a round")
+    print(f"workers of one thread  {1e3 * min(workers):.1f} ms a round")
     if peer:
         print(f"LightGBM on Dask       {1e3 * min(peer):.1f} ms a tree")
     ratios = ", ".join(f"{one / other:.2f}" for one, other in zip(workers, local, strict=True))
@@ -177,6 +187,7 @@ def kills(args):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=["race", "kills"])
+    parser.add_argument("--ranker", choices=["trees", "r", "z"], default="trees")
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--features", type=int, default=136, help="of the race")
     parser.add_argument("--peer", action="store_true")

@@ -53,12 +53,20 @@ def pytest_collection(session):
         gc.enable()
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item):
-    """Trace plain tests in the plain run alone, where kernels leave traces too: tracing takes half as long again."""
-    whole_fits = item.path.stem in UNTRACED or "checks_of_scikit_learn" in item.name
-    trace(item.config, JIT_DISABLED or not (whole_fits or item.get_closest_marker("plain")))
-    return (yield)
+class Tracing:
+    """A plugin, as the doctests of the library do not see the hooks of this file."""
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item):
+        """Trace plain tests in the plain run alone, where kernels leave traces too: it costs half the time."""
+        whole_fits = item.path.stem in UNTRACED or "checks_of_scikit_learn" in item.name
+        trace(item.config, JIT_DISABLED or not (whole_fits or item.get_closest_marker("plain")))
+        return (yield)
+
+
+def pytest_configure(config):
+    """Say which tests are traced."""
+    config.pluginmanager.register(Tracing())
 
 
 @pytest.fixture(scope="session")

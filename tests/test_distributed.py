@@ -10,8 +10,8 @@ import pytest
 
 from podium import MART, LambdaMART, PodiumError, evaluate, make_search
 from podium.distributed import fit, predict, team
-from podium.distributed.dask_fit import TeamBoosting
 from podium.distributed.held_part import _HELD
+from podium.distributed.team_learning import TeamBoosting
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
@@ -211,7 +211,7 @@ def test_what_cannot_be_trained_on_is_refused(client, rows, change, message):
 
 
 def test_a_bad_label_is_named_by_part_and_row_and_other_rankers_are_refused(client, rows):
-    from podium import RankBoost
+    from podium import ORBoost
 
     X, y, qid, _ = rows
     wrong = y.copy()
@@ -219,8 +219,8 @@ def test_a_bad_label_is_named_by_part_and_row_and_other_rankers_are_refused(clie
     chunks = in_chunks(400, X, wrong, qid)
     with pytest.raises(PodiumError, match="Part 1: y must be finite; got nan in row 3"):
         fit(MART(1), *chunks[:2], qid=chunks[2], client=client)
-    with pytest.raises(PodiumError, match="Only LambdaMART and MART"):
-        fit(RankBoost(), *chunks[:2], qid=chunks[2], client=client)
+    with pytest.raises(PodiumError, match="Only LambdaMART, MART"):
+        fit(ORBoost(), *chunks[:2], qid=chunks[2], client=client)
     with pytest.raises(PodiumError, match="categorical_features"):
         fit(MART(categorical_features=[1]), *chunks[:2], qid=chunks[2], client=client)
 

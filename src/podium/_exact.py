@@ -67,6 +67,15 @@ def digits_of(values: Array, n_threads: int = 1) -> Array:
     return digits
 
 
+def digits_of_columns(columns: Sequence[Array] | Array) -> Array:
+    """Return the digits of the sum of each of some columns of finite floats: int64[n, DIGITS]; one thread will do."""
+    digits = np.zeros((len(columns), DIGITS), np.int64)
+    for column, out in zip(columns, digits, strict=True):
+        if not _add_values(np.ascontiguousarray(column, SCORE), out):
+            raise PodiumError("Only finite numbers have an exact sum; got an infinite one or NaN.")
+    return digits
+
+
 def settled(digits: Array) -> Array:
     """Return the same sums with every digit but the last from 0 to 2³² - 1, so that 2³¹ of them may be added up."""
     settled_digits = np.array(digits, np.int64)

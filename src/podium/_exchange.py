@@ -11,11 +11,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from podium._exact import digits_of, fixed_scale, fixed_sums, rounded
+from podium._exact import digits_of, digits_of_columns, fixed_scale, fixed_sums, rounded
 from podium._validation import Array
 
 COARSE_BITS = 12
 """First bits that keys are counted by."""
+LARGEST_GATHERED = 2**15
+"""Bytes up to which every part adds up arrays of all: one message, where sharing the work out takes two."""
 
 
 class Exchange(ABC):
@@ -41,7 +43,15 @@ class Exchange(ABC):
         """Return the sum, over all parts, of what they have for this one; `wanted` has an array for each rank."""
 
     def sum(self, own: Array) -> Array:
-        """Return the sum of the integers of all parts."""
+        """Return the sum of the integers of all parts.
+
+        Of a large array each part adds up one share, so that no part receives more than twice the array.
+        """
+        if self.size > 2 and own.nbytes > LARGEST_GATHERED:
+            filled = np.zeros(-(-own.size // self.size) * self.size, own.dtype)
+            filled[: own.size] = own.reshape(-1)
+            whole = self.gather(self.scatter_sum(np.split(filled, self.size)))
+            return whole.reshape(-1)[: own.size].reshape(own.shape)
         summed: Array = self.gather(own).sum(axis=0)
         return summed
 
@@ -49,6 +59,14 @@ class Exchange(ABC):
         """Return the largest of the numbers of all parts, place by place."""
         found: Array = self.gather(own).max(axis=0)
         return found
+
+    def peak(self, values: Array) -> float:
+        """Return the largest of all numbers of all parts; -inf where there is none."""
+        return float(self.largest(values.max(initial=-np.inf, keepdims=True))[0])
+
+    def agree(self, own: bool) -> bool:
+        """Return whether something holds in every part."""
+        return not self.count(not own)
 
     def gather_rows(self, own: Array) -> Array:
         """Return the rows of all parts, which may have different numbers of them: part after part, by rank."""
@@ -78,6 +96,11 @@ class Exchange(ABC):
         """Return the exact sum of the floats of all parts, rounded once."""
         return float(rounded(self.sum(digits_of(values))[None])[0])
 
+    def totals(self, columns: Sequence[Array] | Array) -> list[float]:
+        """Return the exact sum of each of some columns over all parts, each rounded once."""
+        found: list[float] = rounded(self.sum(digits_of_columns(columns))).tolist()
+        return found
+
     def sizes(self, columns: Sequence[Array], n_rows: int) -> Array:
         """Return about ``np.abs(column).sum()`` of each column over all parts, which have `n_rows` rows in all."""
         most = [max(column.max(initial=0.0), -column.min(initial=0.0)) for column in columns]
@@ -90,6 +113,14 @@ class Alone(Exchange):
     """The exchange of the only part."""
 
     rank, size = 0, 1
+
+    def sum(self, own: Array) -> Array:
+        """Return the integers themselves."""
+        return own
+
+    def peak(self, values: Array) -> float:
+        """Return the largest number."""
+        return float(values.max(initial=-np.inf))
 
     def gather(self, own: Array) -> Array:
         """Return the one array as the row of a table."""

@@ -195,7 +195,7 @@ def feedback_of(
         if check_choice(contradictions, CONTRADICTIONS, "contradictions") == "net":
             pairs = pairs.netted()
             _refuse_contradicted_labels(data, pairs)
-        if pairs.n_pairs:
+        if exchange.count(pairs.n_pairs):
             parts.append(pairs)
     if not parts:
         raise NoPairsError(why_no_pairs(data))

@@ -9,7 +9,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from podium._pair_gate import check_pairs
+from podium._types import PairsLike
 from podium._validation import Array, PodiumError
+from podium.distributed.part_pairs import PairArrays, joined_pairs, pairs_of_blocks, take_pairs
 from podium.distributed.part_table import Block
 
 Lazy: TypeAlias = Any
@@ -32,6 +35,7 @@ class Source:
         sample_weight: object = None,
         query_weight: object = None,
         name: str = "X",
+        needed: Sequence[str] = ("y", "qid"),
     ) -> Source:
         """Take collections apart: Dask arrays, Dask dataframes, or paths of Parquet files.
 
@@ -42,12 +46,14 @@ class Source:
             A string names a column of X, which is then no feature. Weights of queries may be a mapping from ids.
         name : str
             What X is called in messages.
+        needed : sequence of str
+            Which columns must be given.
         """
         columns = {"y": y, "qid": qid, "sample_weight": sample_weight, "query_weight": query_weight}
-        for needed in ("y", "qid"):
-            if columns[needed] is None:
+        for one in needed:
+            if columns[one] is None:
                 raise PodiumError(
-                    f"{needed} must be given to train on Dask: {'the query' if needed == 'qid' else 'the label'} of "
+                    f"{one} must be given to train on Dask: {'the query' if one == 'qid' else 'the label'} of "
                     f"each row of {name}, or the name of its column."
                 )
         if _is_paths(X):
@@ -62,6 +68,14 @@ class Source:
         numbered = enumerate(parts)
         make = _delayed(_make_block)
         return cls(tuple(make(i, part, named, {key: beside[key][i] for key in beside}) for i, part in numbered))
+
+    def with_pairs(self, pairs: PairsLike, client: Any) -> Source:
+        """Return the blocks with explicit pairs, whose rows are numbered through all blocks, in their order."""
+        lengths = client.gather(client.compute([_delayed(_length)(block) for block in self.blocks]))
+        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        own = pairs_of_blocks(check_pairs(pairs, int(offsets[-1])), offsets)
+        make, starts = _delayed(_with_pairs), offsets[:-1].tolist()
+        return Source(tuple(make(*one) for one in zip(self.blocks, starts, own, strict=True)))
 
     def regrouped(self, n_blocks: int) -> Source:
         """Return blocks of whole queries: a shuffle by the hash of the query."""
@@ -139,15 +153,32 @@ def _beside(X: Any, column: Any, key: str, parts: Sequence[Lazy]) -> list[Lazy]:
     return found
 
 
+def _length(block: Block) -> int:
+    """Return the number of rows of a block."""
+    return int(block.X.shape[0])
+
+
+def _with_pairs(block: Block, first: int, pairs: PairArrays) -> Block:
+    """Number the rows of a block from `first` on, and give it the pairs of its better rows."""
+    return block._replace(row=first + np.arange(_length(block)), pairs=pairs)
+
+
 def _split(block: Block, n_blocks: int) -> tuple[Block, ...]:
     """Part the rows of a block by the hash of their queries."""
     from pandas.util import hash_array
 
     owner = hash_array(np.asarray(block.qid)) % np.uint64(n_blocks)
-    return tuple(
-        Block(block.number, *(_rows(one, np.flatnonzero(owner == number)) for one in block[1:]))
-        for number in range(n_blocks)
-    )
+    return tuple(_share(block, owner, number) for number in range(n_blocks))
+
+
+def _share(block: Block, owner: Array, number: int) -> Block:
+    """Return the rows of a block that go to one of several, and the pairs of its better rows among them."""
+    taken = [_rows(one, np.flatnonzero(owner == number)) for one in block[1:-1]]
+    if block.pairs is None or block.row is None:
+        return Block(block.number, *taken)
+    first = block.row[:1].sum()  # 0 where there is no row
+    pairs = take_pairs(block.pairs, owner[block.pairs.better - first] == number)
+    return Block(block.number, *taken)._replace(pairs=pairs)
 
 
 def _rows(values: Any, rows: Array) -> Any:
@@ -159,8 +190,9 @@ def _rows(values: Any, rows: Array) -> Any:
 
 def _join(number: int, *shares: Block) -> Block:
     """Put rows together that go to one block."""
-    columns = zip(*(share[1:] for share in shares), strict=True)
-    return Block(number, *(_concatenated(list(column)) for column in columns))
+    columns = zip(*(share[1:-1] for share in shares), strict=True)
+    pairs = joined_pairs([share.pairs for share in shares])
+    return Block(number, *(_concatenated(list(column)) for column in columns))._replace(pairs=pairs)
 
 
 def _concatenated(pieces: list[Any]) -> Any:

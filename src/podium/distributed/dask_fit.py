@@ -1,29 +1,30 @@
-"""Fits and predictions on Dask: the driver's side, with the lifecycle of every fit."""
+"""Fits and predictions on Dask: what is given, checked before any work."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from podium._exact import rounded
+from podium._types import PairsLike
 from podium._validation import Array, PodiumError, check_seed
-from podium.boosting import Stop
-from podium.data import Queries, RankingData
 from podium.distributed.dask_blocks import INSTALL, Source, as_sets
-from podium.distributed.held_part import BeginReport
+from podium.distributed.held_boosting import DaskRanker
+from podium.distributed.held_grades import AdaBoostOR, ORStump
 from podium.distributed.team import Team
-from podium.measures import parse_measure
+from podium.distributed.team_learning import learn
+from podium.distributed.vote_learning import learn_votes
 from podium.rankers.boosted_trees import TreeRanker
 from podium.rankers.estimator import Estimator
+from podium.rankers.rankboost import RankBoost
 from podium.rankers.score_start import InitModel
-from podium.trees import TreeRound
 
-AnyRanker = TypeVar("AnyRanker", bound=TreeRanker)
+AnyRanker = TypeVar("AnyRanker", bound=DaskRanker)
+NEEDED_COLUMNS = ("y", "qid")
+"""What rankers of queries learn from; those of grades from the first alone, and pairs may stand for labels."""
 
 
 def fit(
@@ -32,6 +33,7 @@ def fit(
     y: object = None,
     *,
     qid: object = None,
+    pairs: PairsLike | None = None,
     sample_weight: object = None,
     query_weight: object = None,
     eval_set: Sequence[tuple[object, object]] | None = None,
@@ -40,18 +42,22 @@ def fit(
     regroup: bool = True,
     client: Any = None,
 ) -> AnyRanker:
-    """Train a ranker of boosted trees on the workers of a Dask cluster.
+    """Train boosted trees, or stumps by RankBoost, on the workers of a Dask cluster.
 
     The model is, bit for bit, the one that ``ranker.fit`` gives on the same rows in memory, whatever the partitioning
     and the number of workers, and whether or not workers are lost on the way.
 
     Parameters
     ----------
-    ranker : LambdaMART or MART
+    ranker : LambdaMART, MART, RankBoost or AdaBoostOR
     X : Dask array or dataframe, path or list of paths of Parquet files
         Features; NaN means that a feature is missing.
     y, qid : Dask array or series, or str
-        Label and query of each row; a string names a column of X, which is then no feature.
+        Label and query of each row; a string names a column of X, which is then no feature. AdaBoostOR takes labels
+        that are numbers, and no queries.
+    pairs : tuple, list or frame, optional
+        For RankBoost: what should stand above what, in memory, as its own fit takes them; rows are numbered through
+        all parts of X, in their order. Both rows of a pair must be of one query. Labels may then be left out.
     sample_weight : Dask array or series, or str, optional
         Weight of each row.
     query_weight : Dask array or series, str, or mapping, optional
@@ -72,26 +78,60 @@ def fit(
     ranker
         The one given, fitted.
     """
-    if not isinstance(ranker, TreeRanker):
-        raise PodiumError(f"Only LambdaMART and MART can be trained on Dask; got {type(ranker).__name__}.")
+    _check_ranker(ranker, pairs)
+    if isinstance(ranker, AdaBoostOR) and not (qid is None and query_weight is None and eval_qid is None):
+        raise PodiumError("AdaBoostOR grades rows, which are of no query: leave qid, query_weight and eval_qid out.")
     ranker._check_parameters()
-    if ranker.categorical_features not in ("from_dtype", None):
-        raise PodiumError("categorical_features cannot be named in a fit on Dask, which takes numbers alone.")
     if not isinstance(query_weight, Mapping | str | None) and not hasattr(query_weight, "to_delayed"):
         raise PodiumError("query_weight must be a Dask collection, the name of a column, or a mapping from ids.")
-    source = Source.of(X, y, qid, sample_weight, query_weight)
-    evals = _evaluation_sources(eval_set, eval_qid)
+    if y is None and not (sample_weight is None and query_weight is None):
+        raise PodiumError("sample_weight and query_weight weigh labels; with pairs alone give weights to the pairs.")
+    needed = NEEDED_COLUMNS if not isinstance(ranker, AdaBoostOR) else NEEDED_COLUMNS[:1]
+    source = Source.of(X, y, qid, sample_weight, query_weight, needed=needed if pairs is None else NEEDED_COLUMNS[1:])
+    evals = _evaluation_sources(eval_set, eval_qid, needed)
     ranker._check_boosting(evals, init_model)
-    seed = check_seed(ranker.random_state)
-    own = clone(ranker).set_params(random_state=seed, checkpoint=None, verbose=0)
-    measures = dict.fromkeys(parse_measure(name).name for name in (ranker._monitor_measures() if evals else []))
-    team = Team(_client(client), source, evals, own, init_model, regroup, list(measures))
+    client = _client(client)
+    if pairs is not None:
+        source = source.with_pairs(pairs, client)
+    own = clone(ranker).set_params(checkpoint=None, verbose=0)
+    if not isinstance(own, RankBoost):
+        own.set_params(random_state=check_seed(own.random_state))
+    measures = ["cost"] if isinstance(ranker, AdaBoostOR) else [one.name for one in ranker._evaluation_sets([], 1)[1]]
+    team = Team(client, source, evals, own, init_model, regroup, list(dict.fromkeys(measures if evals else [])))
     try:
-        _learn(ranker, team, team.again(lambda: [team.start()])[0], init_model)
+        begun = team.again(lambda: [team.start()])[0]
+        if isinstance(ranker, AdaBoostOR):
+            learn_votes(ranker, team, begun, init_model)
+        else:
+            learn(ranker, team, begun, init_model)
     finally:
         team.close()
-    ranker.seed_ = seed
+    if not isinstance(ranker, RankBoost):
+        ranker.seed_ = own.random_state
     return ranker
+
+
+def _check_ranker(ranker: object, pairs: PairsLike | None) -> None:
+    """Refuse rankers, and parameters of theirs, that need all rows in one place."""
+    if not isinstance(ranker, DaskRanker):
+        raise PodiumError(
+            f"Only LambdaMART, MART, RankBoost and AdaBoostOR can be trained on Dask; got {type(ranker).__name__}."
+        )
+    if pairs is not None and not isinstance(ranker, RankBoost):
+        raise PodiumError(f"pairs can be fitted on Dask by RankBoost alone; got {type(ranker).__name__}.")
+    if isinstance(ranker, TreeRanker):
+        if ranker.categorical_features not in ("from_dtype", None):
+            raise PodiumError("categorical_features cannot be named in a fit on Dask, which takes numbers alone.")
+        return
+    if isinstance(ranker, AdaBoostOR):
+        if not (ranker.estimator is None or type(ranker.estimator) is ORStump):
+            raise PodiumError(f"estimator must be an ORStump in a fit on Dask; got {type(ranker.estimator).__name__}.")
+        return
+    ranker._check_weak()
+    needed = {"weak": ranker.weak == "stump", "max_bins": ranker.max_bins is not None}
+    needed["thresholds"] = ranker.thresholds is None
+    for name in (name for name, fits in needed.items() if not fits):
+        raise PodiumError(f"{name} must be left at its default in a fit on Dask; got {getattr(ranker, name)!r}.")
 
 
 def predict(ranker: Estimator, X: Any) -> Any:
@@ -133,84 +173,13 @@ def _client(client: Any) -> Any:
         ) from None
 
 
-def _evaluation_sources(eval_set: object, eval_qid: Sequence[object] | None) -> list[Source]:
+def _evaluation_sources(eval_set: object, eval_qid: Sequence[object] | None, needed: Sequence[str]) -> list[Source]:
     """Return the blocks of the evaluation sets."""
     sets = as_sets(eval_set)
     ids = [None] * len(sets) if eval_qid is None else list(eval_qid)
     if len(ids) != len(sets):
         raise PodiumError(f"eval_qid must have one entry per eval_set: {len(sets)} expected, {len(ids)} given.")
     return [
-        Source.of(X, y, qid, name=f"eval_set[{number}]")
+        Source.of(X, y, qid, name=f"eval_set[{number}]", needed=needed)
         for number, ((X, y), qid) in enumerate(zip(sets, ids, strict=True))
     ]
-
-
-def _learn(ranker: TreeRanker, team: Team, begun: BeginReport, init_model: InitModel) -> None:
-    """Go through the rounds on the driver, and keep what was learned."""
-    data = RemoteData.of(team, begun)
-    measures = [parse_measure(name) for name in ranker._monitor_measures()]
-    sets = [TeamEvaluation(team, number) for number in range(len(team.sources) - 1)]
-    start = team._start(begun)
-    why_nothing = partial(ranker._why_nothing_was_learned, begun.n_rows, lambda: begun.flat_reason)
-    before = ranker._rounds_before(init_model)
-    ranker._boost(TeamBoosting(team), sets, measures, before, data, why_nothing, start.content)
-    ranker.base_model_, ranker.base_score_ = start
-    ranker._describe(data)
-    ranker.training_summary_ |= {"rows": begun.n_rows, "queries": begun.n_queries}
-
-
-class TeamBoosting:
-    """The rounds of boosted trees on the workers of a cluster."""
-
-    def __init__(self, team: Team) -> None:
-        self.team = team
-
-    def step(self, number: int) -> TreeRound | Stop:
-        """Let the workers learn the next round."""
-        found: TreeRound | Stop = self.team.step(number)
-        if isinstance(found, TreeRound):
-            self.team.rounds.append(found)
-        return found
-
-    def replay(self, round_: TreeRound) -> None:
-        """Let the workers take an earlier round."""
-        self.team.rounds.append(round_)
-        self.team.take(round_)
-
-
-class TeamEvaluation:
-    """An evaluation set on the workers of a cluster."""
-
-    def __init__(self, team: Team, number: int) -> None:
-        self.team, self.number, self.name = team, number, f"validation_{number}"
-
-    def add(self, round_: TreeRound) -> dict[str, float]:
-        """Return the mean of each measure over all queries, from exact sums, after a round that the team has taken."""
-        return dict(zip(self.team.measures, map(_mean, self.team.measure(self.number)), strict=True))
-
-
-def _mean(digits: Array) -> float:
-    """Return Σ value · weight over Σ weight, NaN where nothing weighs."""
-    total, weight = rounded(digits).tolist()
-    return float(total / weight) if weight > 0 else float("nan")
-
-
-class RemoteData(RankingData):
-    """What the driver knows of rows that lie on workers: columns, labels, and a digest that no order changes."""
-
-    digest: int
-
-    @classmethod
-    def of(cls, team: Team, begun: BeginReport) -> RemoteData:
-        """Return what workers have told."""
-        nothing = np.empty(0)
-        data = cls(
-            np.empty((0, team.n_features)), team.names, Queries(nothing, nothing, nothing), begun.labels, nothing,
-            nothing, None,
-        )  # fmt: skip
-        object.__setattr__(data, "digest", begun.digest)
-        return data
-
-    def columns(self) -> tuple[Array | None, ...]:
-        """Return what another data set differs in."""
-        return (np.array([self.digest], np.uint64),)

@@ -12,9 +12,10 @@ from podium._exchange import Exchange
 from podium._validation import Array
 from podium.boosting import StagedScores
 from podium.data import RankingData
+from podium.distributed.held_boosting import DaskRound
+from podium.distributed.held_grades import GradeStart, StagedGrades
 from podium.measures import measure_many, parse_measure
 from podium.rankers.score_start import Start
-from podium.trees import TreeRound
 
 
 @dataclass(eq=False)
@@ -31,22 +32,30 @@ class HeldEvaluation:
     """
 
     data: RankingData
-    staged: StagedScores | None = None
+    staged: StagedScores | StagedGrades | None = None
     n_rounds: int = 0
 
-    def add(self, round_: TreeRound, start: Start | None) -> None:
-        """Take a round into the scores, which begin with `start`."""
+    def add(self, round_: DaskRound, start: Start | GradeStart | None) -> None:
+        """Take a round into the scores, which begin with `start`, or into the votes."""
         if self.staged is None:
-            features = self.data.features
-            self.staged = StagedScores(features, 0.0 if start is None else start.scores(features))
-        self.staged.add(round_)
+            self.staged = self._staged(start)
+        self.staged.add(round_)  # type: ignore[arg-type]
         self.n_rounds += 1
+
+    def _staged(self, start: Start | GradeStart | None) -> StagedScores | StagedGrades:
+        """Return the predictions before the first round."""
+        features, labels = self.data.features, self.data.labels
+        if isinstance(start, GradeStart) and labels is not None:
+            return StagedGrades(np.asarray(features), self.data.queries.to_caller(labels), start)
+        return StagedScores(features, start.scores(features) if isinstance(start, Start) else 0.0)
 
     def measured(self, names: Sequence[str]) -> Array:
         """Return the digits of Σ value · weight and of Σ weight for each measure after the rounds so far.
 
         int64[n, 2, DIGITS], over the queries that have a value.
         """
+        if isinstance(self.staged, StagedGrades):
+            return self.staged.digits()
         queries, labels = self.data.queries, self.data.labels
         if labels is None or self.staged is None:
             return np.zeros((len(names), 2, DIGITS), np.int64)

@@ -10,29 +10,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from podium._validation import Array, NoPairsError, PodiumError, check_seed
+from podium._validation import Array, PodiumError
 from podium.boosting import Stop
 from podium.data import RankingData
+from podium.distributed.held_boosting import BeginReport, DaskBoosting, DaskRanker, DaskRound, make_ready, round_bytes
 from podium.distributed.held_evaluation import HeldEvaluation, measure_together
+from podium.distributed.held_grades import GradeStart
 from podium.distributed.load_reports import LoadReport, report_of
 from podium.distributed.meeting import Meeting
-from podium.distributed.part_table import Block, PartTable, ranking_data, read_blocks
+from podium.distributed.part_table import Block, PartTable, read_blocks
 from podium.distributed.swap_exchange import SILENCE_SECONDS, Endpoint, SwapExchange
-from podium.losses import Loss
-from podium.rankers.boosted_trees import TreeRanker
 from podium.rankers.score_start import InitModel, Start
-from podium.trees import TreeBoosting, TreeRound
-
-
-class BeginReport(NamedTuple):
-    """What all workers together know before the first round."""
-
-    start: float
-    n_rows: int
-    n_queries: int
-    labels: Array
-    digest: int
-    flat_reason: str | None
 
 
 class StepReport(NamedTuple):
@@ -40,12 +28,12 @@ class StepReport(NamedTuple):
 
     Attributes
     ----------
-    result : TreeRound or Stop
+    result : DaskRound or Stop
     measured : int64[n_sets, n_measures, 2, DIGITS]
         See `measure_together`; nothing after a stop.
     """
 
-    result: TreeRound | Stop
+    result: DaskRound | Stop
     measured: Array
 
 
@@ -68,8 +56,8 @@ class HeldPart:
     table: PartTable | None
     meeting: Meeting | None
     exchange: SwapExchange | None = None
-    boosting: TreeBoosting | None = None
-    start: Start | None = None
+    boosting: DaskBoosting | None = None
+    start: Start | GradeStart | None = None
     evals: dict[int, HeldEvaluation] = field(default_factory=dict)
     n_rounds: int = 0
     stop: Stop | None = None
@@ -87,11 +75,11 @@ class HeldPart:
                 raise ConnectionError("a worker has lost its part of the fit")
             self.under_way = True
 
-    def end_round(self, result: TreeRound | Stop | None) -> None:
+    def end_round(self, result: DaskRound | Stop | None) -> None:
         """Let the next round begin, or none after a stop or a failure."""
         with self.turn:
             self.under_way = False
-            self.n_rounds += isinstance(result, TreeRound)
+            self.n_rounds += not isinstance(result, Stop | None)
             self.stop = result if isinstance(result, Stop) else None
             self.turn.notify_all()
 
@@ -135,7 +123,7 @@ def begin(
     rank: int,
     endpoints: Sequence[Endpoint],
     token: bytes,
-    ranker: TreeRanker,
+    ranker: DaskRanker,
     init_model: InitModel,
     threads: int,
 ) -> BeginReport:
@@ -145,31 +133,13 @@ def begin(
         raise PodiumError("A worker without rows takes no part in a fit.")
     held.exchange = exchange = held.meeting.meet(rank, endpoints, token)
     try:
-        data, seed = ranking_data(held.table, exchange), check_seed(ranker.random_state)
-        loss = _make_loss(ranker, data, threads, seed, exchange)
-        held.start = start = ranker._start_after(init_model, loss)
-        held.boosting = ranker._make_boosting(data, loss, start, threads, seed, exchange)
-        labels = np.zeros(0) if data.labels is None else np.unique(data.labels)
-        digest = exchange.sum(np.array([data.queries.place_keys().sum()], np.uint64))
-        return BeginReport(
-            float(start.score), exchange.count(len(data.queries.rows)), exchange.count(len(data.queries)),
-            np.unique(exchange.gather_rows(labels)), int(digest[0]), loss.flat_reason(),
-        )  # fmt: skip
+        held.boosting, held.start, report = make_ready(ranker, held.table, init_model, threads, exchange)
+        return report
     except BaseException:
         held.close()
         raise
     finally:
         held.table = None
-
-
-def _make_loss(ranker: TreeRanker, data: RankingData, threads: int, seed: int, exchange: SwapExchange) -> Loss:
-    """Return the loss of a part; what is said where no part has a pair is said of all."""
-    try:
-        return ranker._make_loss(data, threads, seed, exchange)
-    except NoPairsError:
-        raise NoPairsError(
-            "There is nothing to rank: in no query of any part two rows that count have different labels."
-        ) from None
 
 
 def step(name: str, place: int, number: int, n_sets: int, names: Sequence[str]) -> StepReport | None:
@@ -187,11 +157,11 @@ def step(name: str, place: int, number: int, n_sets: int, names: Sequence[str]) 
         if held.exchange is None:
             raise ConnectionError("a worker has lost its part of the fit")
         _check_same(result, held.exchange)
-        if isinstance(result, TreeRound):  # 3
+        if not isinstance(result, Stop):  # 3
             for one in held.evals.values():
                 one.add(result, held.start)
         measured = measure_together(
-            held.evals, n_sets if isinstance(result, TreeRound) else 0, names, held.exchange
+            held.evals, 0 if isinstance(result, Stop) else n_sets, names, held.exchange
         )  # fmt: skip
     except BaseException:
         held.close()
@@ -201,18 +171,17 @@ def step(name: str, place: int, number: int, n_sets: int, names: Sequence[str]) 
     return StepReport(result, measured) if held.exchange.rank == 0 else None
 
 
-def _check_same(result: TreeRound | Stop, exchange: SwapExchange) -> None:
-    """Refuse workers that have grown different trees."""
-    found = result.reason.encode() if isinstance(result, Stop) else _tree_bytes(result)
-    digests = exchange.gather(np.frombuffer(hashlib.sha256(found).digest(), np.uint8))
+def _check_same(result: DaskRound | Stop, exchange: SwapExchange) -> None:
+    """Refuse workers that have found different rounds."""
+    digests = exchange.gather(np.frombuffer(hashlib.sha256(round_bytes(result)).digest(), np.uint8))
     if (digests != digests[0]).any():
         raise PodiumError(
-            "The workers have grown different trees, which must not be: their processors or libraries compute "
+            "The workers have found different rounds, which must not be: their processors or libraries compute "
             "differently; run all workers on machines of one kind."
         )
 
 
-def catch_up(name: str, place: int, rounds: Sequence[TreeRound]) -> None:
+def catch_up(name: str, place: int, rounds: Sequence[DaskRound]) -> None:
     """Take earlier rounds into the scores of training and evaluation rows."""
     held = _HELD.get((name, place), HeldPart(None, None))
     for round_ in rounds:
@@ -223,12 +192,12 @@ def catch_up(name: str, place: int, rounds: Sequence[TreeRound]) -> None:
     held.n_rounds += len(rounds)
 
 
-def start_evaluation(name: str, place: int, start: Start) -> None:
+def start_evaluation(name: str, place: int, start: Start | GradeStart) -> None:
     """Let the scores of evaluation rows begin where those of the training rows do."""
     _held(name, place).start = start
 
 
-def measure(name: str, place: int, number: int, n_rounds: int, round_: TreeRound, names: Sequence[str]) -> Array:
+def measure(name: str, place: int, number: int, n_rounds: int, round_: DaskRound, names: Sequence[str]) -> Array:
     """Take a round into the scores of an evaluation set, unless it is there, and measure the queries held here."""
     held = _held(name, place)
     one = held.evals[number]
@@ -252,15 +221,14 @@ def _held(name: str, place: int) -> HeldPart:
     return _HELD[name, place]
 
 
-def _boosting(held: HeldPart) -> TreeBoosting:
+def _boosting(held: HeldPart) -> DaskBoosting:
     """Return the rounds that were made ready."""
     if held.boosting is None:
         raise PodiumError("A worker is asked for a round before the fit has begun.")
     return held.boosting
 
 
-def _tree_bytes(round_: TreeRound) -> bytes:
-    """Return all that a tree is."""
-    tree = round_.ranking
-    columns = (tree.feature, tree.threshold, tree.missing_left, tree.left, tree.right, tree.value, tree.count)
-    return b"".join(np.ascontiguousarray(column).tobytes() for column in columns)
+def train_costs(name: str, place: int) -> list[float]:
+    """Return the mean cost of the votes on the training rows after each round of AdaBoost.OR."""
+    found: list[float] = _boosting(_held(name, place)).train_costs  # type: ignore[attr-defined]
+    return found

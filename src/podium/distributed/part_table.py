@@ -9,10 +9,12 @@ import numpy as np
 
 from podium._exchange import Exchange
 from podium._magnitudes import scaled_weights
+from podium._pair_gate import PairArrays
 from podium._sparse import is_sparse
 from podium._types import MatrixLike
 from podium._validation import Array, PodiumError, check_features, check_labels, check_queries, check_weight
 from podium.data import Queries, RankingData, categorical_columns, told_apart
+from podium.distributed.part_pairs import joined_pairs, renumbered
 
 QUERIES_PER_MESSAGE = 2**20
 """Queries of all parts whose keys are compared at a time: 16 MB."""
@@ -28,6 +30,10 @@ class Block(NamedTuple):
     X : array or frame
     y, qid, sample_weight, query_weight : array, series or None
         The weights of queries may be a mapping from ids.
+    row : ndarray of int64 or None
+        Number of each row among those of all blocks, where pairs were given.
+    pairs : PairArrays or None
+        Pairs of better rows that lie in the block, by these numbers.
     """
 
     number: int
@@ -36,6 +42,8 @@ class Block(NamedTuple):
     qid: Any
     sample_weight: Any
     query_weight: Any
+    row: Array | None = None
+    pairs: PairArrays | None = None
 
 
 class PartTable(NamedTuple):
@@ -46,18 +54,26 @@ class PartTable(NamedTuple):
     features : ndarray of float32 or float64
     names : tuple of str or None
     labels, weight, query_weight : ndarray of float64, one per row
+        There may be no labels where there are pairs.
     qid : ndarray
     ids_of_blocks : dict of int to ndarray
         The different queries of each block.
+    row, pairs
+        As the blocks have them.
+    whole_labels : bool
+        Whether labels were given as integers.
     """
 
     features: Array
     names: tuple[str, ...] | None
-    labels: Array
+    labels: Array | None
     qid: Array
     weight: Array
     query_weight: Array
     ids_of_blocks: dict[int, Array]
+    row: Array | None
+    pairs: PairArrays | None
+    whole_labels: bool
 
 
 def read_blocks(blocks: Sequence[Block]) -> PartTable | None:
@@ -71,12 +87,21 @@ def read_blocks(blocks: Sequence[Block]) -> PartTable | None:
     return PartTable(
         np.concatenate([table.features for table in tables]),
         first.names,
-        np.concatenate([table.labels for table in tables]),
+        _joined([table.labels for table in tables]),
         np.concatenate([table.qid for table in tables]),
         np.concatenate([table.weight for table in tables]),
         np.concatenate([table.query_weight for table in tables]),
         {number: ids for table in tables for number, ids in table.ids_of_blocks.items()},
+        _joined([table.row for table in tables]),
+        joined_pairs([table.pairs for table in tables]),
+        all(table.whole_labels for table in tables),
     )
+
+
+def _joined(columns: Sequence[Array | None]) -> Array | None:
+    """Put a column of several blocks together; None where it was not given."""
+    given = [column for column in columns if column is not None]
+    return np.concatenate(given) if given else None
 
 
 def _read_block(block: Block) -> PartTable | None:
@@ -87,13 +112,18 @@ def _read_block(block: Block) -> PartTable | None:
     try:
         _refuse_unsupported(block.X)
         features, names = check_features(block.X)
-        labels = check_labels(block.y, n_rows)
-        codes, ids = check_queries(block.qid, None, n_rows)
+        labels = None if block.y is None and block.pairs is not None else check_labels(block.y, n_rows)
+        # Rows without queries, those of ordinal rankers, may lie in any part.
+        qid = np.full(n_rows, block.number) if block.qid is None else block.qid
+        codes, ids = check_queries(qid, None, n_rows)
         weight = _weights(block.sample_weight, n_rows, "sample_weight")
         per_query = _query_weights(block.query_weight, ids[codes])
     except PodiumError as error:
         raise PodiumError(f"Part {block.number}: {error}") from None
-    return PartTable(np.asarray(features), names, labels, ids[codes], weight, per_query, {block.number: ids})
+    return PartTable(
+        np.asarray(features), names, labels, ids[codes], weight, per_query, {block.number: ids}, block.row, block.pairs,
+        np.asarray(block.y).dtype.kind in "iub",
+    )  # fmt: skip
 
 
 def _refuse_unsupported(X: MatrixLike) -> None:
@@ -148,16 +178,20 @@ def _columns_text(table: PartTable) -> str:
 def ranking_data(table: PartTable, exchange: Exchange) -> RankingData:
     """Return the rows of a part as they would stand among all rows: weights scaled together, equal queries told apart.
 
-    1. Scale weights by the largest of all parts.
+    1. Scale weights by the largest of all parts; those of explicit pairs with them.
     2. Put rows into the canonical order.
     3. Number queries of equal contents over all parts, by their weights.
     """
-    largest = exchange.largest(np.array([table.weight.max(), table.query_weight.max()]))
-    for name, most in zip(("sample_weight", "query_weight"), largest.tolist(), strict=True):
+    pairs = None
+    if table.pairs is not None and table.row is not None:
+        pairs = renumbered(table.pairs, table.row, table.qid)
+    heaviest = 0.0 if pairs is None else pairs.weight.max(initial=0.0)
+    largest = exchange.largest(np.array([table.weight.max(), table.query_weight.max(), heaviest]))
+    for name, most in zip(("sample_weight", "query_weight"), largest.tolist(), strict=False):
         if most <= 0:
             raise PodiumError(f"{name} must have a positive value; all are zero.")
     rows, queries = np.append(table.weight, largest[0]), np.append(table.query_weight, largest[1])
-    scaled = scaled_weights(rows, queries, np.zeros(0))  # 1
+    scaled = scaled_weights(rows, queries, np.append(np.zeros(0) if pairs is None else pairs.weight, largest[2]))  # 1
     codes, ids = check_queries(table.qid, None, len(table.qid))
     per_query = np.zeros(len(ids))
     per_query[codes] = scaled.queries[:-1]
@@ -167,13 +201,14 @@ def ranking_data(table: PartTable, exchange: Exchange) -> RankingData:
             f"query_weight must be the same for all rows of a query; those of query {ids[codes[differs[0]]]!r} differ."
         )
     data = RankingData.of_checked(
-        table.features, table.names, table.labels, codes, ids, scaled.rows[:-1], per_query
+        table.features, table.names, table.labels, codes, ids, scaled.rows[:-1], per_query,
+        None if pairs is None else pairs._replace(weight=scaled.pairs[:-1]),
     )  # fmt: skip
     numbers = number_equal(data.queries.contents, data.query_weight, exchange)  # 3
     keys = told_apart(data.queries.contents, numbers)
     own = Queries(data.queries.ids, data.queries.rows, data.queries.offsets, keys, data.queries.contents)
     return RankingData(
-        data.features, data.feature_names, own, data.labels, data.row_weight, data.query_weight, None
+        data.features, data.feature_names, own, data.labels, data.row_weight, data.query_weight, data.pairs
     )  # fmt: skip
 
 

@@ -20,16 +20,16 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from podium._validation import Array, PodiumError
-from podium.boosting import Stop
 from podium.distributed import held_part
 from podium.distributed.dask_blocks import Source, split_queries
 from podium.distributed.heartbeats import Heartbeats
-from podium.distributed.held_part import BeginReport, StepReport
+from podium.distributed.held_boosting import BeginReport, DaskRanker, DaskRound
+from podium.distributed.held_grades import AdaBoostOR, GradeStart
+from podium.distributed.held_part import StepReport
 from podium.distributed.load_reports import LoadReport, check_reports
 from podium.distributed.socket_exchange import TOKEN_BYTES
 from podium.rankers.boosted_trees import TreeRanker
 from podium.rankers.score_start import InitModel, Start
-from podium.trees import TreeRound
 
 POLL_SECONDS = 0.5
 """How often the driver looks whether the workers that it waits for are still there."""
@@ -63,7 +63,7 @@ class Team:
         The training rows.
     evals : sequence of Source
         Evaluation sets.
-    ranker : TreeRanker
+    ranker : LambdaMART, MART, RankBoost or AdaBoostOR
         Not fitted; workers get a copy.
     init_model : ranker or None
     regroup : bool
@@ -77,14 +77,14 @@ class Team:
         client: Any,
         source: Source,
         evals: Sequence[Source],
-        ranker: TreeRanker,
+        ranker: DaskRanker,
         init_model: InitModel,
         regroup: bool,
         measures: Sequence[str],
     ) -> None:
         self.client, self.sources = client, [source, *evals]
         self.ranker, self.init_model, self.regroup, self.measures = ranker, init_model, regroup, list(measures)
-        self.rounds: list[TreeRound] = []
+        self.rounds: list[DaskRound] = []
         self.n_losses = 0
         self._name, self._workers, self._ranks = "", [""], [0]
         self._heartbeats, self._clock = Heartbeats(client), StartClock()
@@ -114,7 +114,9 @@ class Team:
         holders = sorted(set().union(*self._holders))
         begun = self._begin([reports[0][place] for place in self._ranks])  # 2
         if len(self.sources) > 1:
-            start = self._start(begun)
+            ranker = self.ranker
+            graded = GradeStart(begun.labels, ranker.cost) if isinstance(ranker, AdaBoostOR) else None
+            start = graded or self._start(begun)
             self._ask(held_part.start_evaluation, [(place, start) for place in holders])
         if self.rounds:  # 3
             self._ask(held_part.catch_up, [(place, self.rounds) for place in holders])
@@ -122,10 +124,16 @@ class Team:
         return begun
 
     def _start(self, begun: BeginReport) -> Start:
-        """Return what scores begin with."""
-        return Start(None if isinstance(self.init_model, TreeRanker) else self.init_model, begun.start)
+        """Return what scores begin with; rounds to go on from are replayed."""
+        replayed = not isinstance(self.ranker, TreeRanker) or isinstance(self.init_model, TreeRanker)
+        return Start(None if replayed else self.init_model, begun.start)
 
-    def step(self, number: int) -> TreeRound | Stop:
+    def train_costs(self) -> list[float]:
+        """Return the mean training cost after each round of AdaBoost.OR."""
+        found: list[float] = self.again(lambda: self._ask(held_part.train_costs, [(self._ranks[0],)]))[0]
+        return found
+
+    def step(self, number: int) -> Any:
         """Return the next round, found by all workers together, or why there is none."""
         if self._clock.is_due() and self._newcomers_help():
             self.again(lambda: [self.start()])
@@ -149,7 +157,7 @@ class Team:
         saved = 1.0 - len(self._workers) / useful if useful > len(self._workers) else 0.0
         return self._clock.repays(saved, len(self.rounds), self.ranker.n_estimators)
 
-    def take(self, round_: TreeRound) -> None:
+    def take(self, round_: DaskRound) -> None:
         """Let all workers take an earlier round, the last of the team's."""
         calls = [(place, [round_]) for place in range(len(self._workers))]
         before = self.n_losses

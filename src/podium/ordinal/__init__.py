@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from podium.ordinal.bounds import generalization_gaps, margin_bounds, stump_dimension
-from podium.ordinal.costs import COSTS, cost_matrix, cost_steps, costs_of_steps, row_costs
+from podium.ordinal.costs import COSTS, cost_matrix, cost_steps, costs_are_convex, costs_of_steps, row_costs
 from podium.ordinal.grades import NUMBER_KINDS, grades_of
 from podium.ordinal.margin_boosting import MarginBoosting, StagedGrades, ThresholdRound, margin_weights
 from podium.ordinal.margins import Margins
@@ -39,6 +39,7 @@ __all__ = [
     "constant_stump",
     "cost_matrix",
     "cost_steps",
+    "costs_are_convex",
     "costs_of_steps",
     "generalization_gaps",
     "grades_of",

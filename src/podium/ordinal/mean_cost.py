@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from podium._compiled import compiled
+import numpy as np
+
+from podium._exact import exact_sum
 from podium._validation import Array
 from podium.ordinal.ordinal_data import OrdinalData
 
@@ -22,14 +24,6 @@ class MeanCost:
 
 
 def mean_cost(data: OrdinalData) -> Callable[[Array], dict[str, float]]:
-    """Return a function from the grades 0 … K-1 of the rows to their mean cost, by its name."""
-    return lambda grades: {"cost": float(_sum_chosen(data.costs, grades)) / len(grades)}
-
-
-@compiled
-def _sum_chosen(costs: Array, grades: Array) -> float:
-    """Return ``costs[np.arange(len(grades)), grades].sum()``."""
-    total = 0.0
-    for row in range(len(grades)):
-        total += costs[row, grades[row]]
-    return total
+    """Return a function from the grades 0 … K-1 of the rows to their mean cost, by its name; the sum is exact."""
+    every = np.arange(len(data.costs))
+    return lambda grades: {"cost": exact_sum(data.costs[every, grades]) / len(grades)}

@@ -81,6 +81,15 @@ class FoundStump(NamedTuple):
     grades: Array
 
 
+class BestStump(NamedTuple):
+    """The best stump but for its thresholds, and its cost above that of the lowest grade for all rows."""
+
+    cost: float
+    feature: int
+    direction: int
+    missing: int
+
+
 class OrdinalStumpLearner:
     """Finds the stump of the lowest cost of all features, directions and thresholds; sorts each feature once.
 
@@ -118,12 +127,20 @@ class OrdinalStumpLearner:
 
     def search(self, weights: StepWeights) -> FoundStump:
         """Return the best stump for these weights."""
+        return self.found(weights, self.best(weights))
+
+    def best(self, weights: StepWeights) -> BestStump:
+        """Return which stump is the best one."""
         step = -(-self.n_features // self.n_threads)
         ranges = [(first, min(first + step, self.n_features)) for first in range(0, self.n_features, step)]
         given, out = (weights.signed, self._codes, self._starts), (self._optima, self._sums)
         calls = [(*given, *own, running, *out) for own, running in zip(ranges, self._running, strict=False)]
         run_threads(_find_optima, calls, self.n_threads)
-        feature, direction, missing = _best_stump(self._optima, self._sums, weights.sums, self._whole, self.n_steps)
+        return BestStump(*_best_stump(self._optima, self._sums, weights.sums, self._whole, self.n_steps))
+
+    def found(self, weights: StepWeights, best: BestStump) -> FoundStump:
+        """Return the best stump with its thresholds and grades."""
+        _, feature, direction, missing = best
         codes = self._codes[self._starts[feature] : self._starts[feature + 1]]
         places, grades = np.empty(self.n_steps, ROW), np.empty(self.n_rows, ROW)
         _trace(weights.signed, codes, direction, missing, self._values, places, grades)
@@ -222,8 +239,8 @@ def _grow(sums: Array, n_levels: int, fresh: bool, up: Array, down: Array) -> No
 
 
 @compiled
-def _best_stump(optima: Array, sums: Array, totals: Array, whole: Array, n_steps: int) -> tuple[int, int, int]:
-    """Return feature, direction and missing grade of the lowest cost, the first of equals.
+def _best_stump(optima: Array, sums: Array, totals: Array, whole: Array, n_steps: int) -> tuple[float, int, int, int]:
+    """Return the lowest cost, and feature, direction and missing grade of the first stump that has it.
 
     Costs are those above the cost of grade 0 for all rows.
     """
@@ -235,7 +252,7 @@ def _best_stump(optima: Array, sums: Array, totals: Array, whole: Array, n_steps
         if min(upward, downward) < best:
             best, chosen, missing = min(upward, downward), feature, grade
             direction = 1 if upward <= downward else -1
-    return chosen, direction, missing
+    return best, chosen, direction, missing
 
 
 @compiled_part

@@ -49,8 +49,8 @@ def alpha_from_r(found: WeakResult, distribution: object) -> float:
 
     The bound, RB Eq. (4), asks for differences of the values within [-1, 1]; values of a wider span are refused.
     """
-    lowest, highest = float(np.min(found.values)), float(np.max(found.values))
-    if highest - lowest > WIDEST_SPAN:
+    if _span(found) > WIDEST_SPAN:
+        lowest, highest = float(np.min(found.values)), float(np.max(found.values))
         raise PodiumError(
             'alpha="r" holds for weak rankings whose values span at most 1, as those in [0, 1] do; got values from '
             f'{lowest:g} to {highest:g}: take alpha="numeric", or scale them.'
@@ -68,7 +68,7 @@ def alpha_numeric(found: WeakResult, distribution: HasMoments) -> float:
     every time, and the search ends for every ranking. A Newton step of less than 1e-10 of α is the last: as
     the error squares with every step, what is left is rounding.
     """
-    span = float(np.ptp(found.values))
+    span = _span(found)
     slope = distribution.moments(found.values, 0.0).slope if span > 0 else 0.0
     if slope == 0.0:
         return 0.0
@@ -76,6 +76,11 @@ def alpha_numeric(found: WeakResult, distribution: HasMoments) -> float:
     if distribution.moments(found.values, edge).slope * slope >= 0:
         return edge
     return _zero_of_slope(lambda alpha: distribution.moments(found.values, alpha), min(0.0, edge), max(0.0, edge))
+
+
+def _span(found: WeakResult) -> float:
+    """Return how far the values of a ranking lie apart on all training rows."""
+    return float(np.ptp(found.values)) if found.span is None else found.span
 
 
 def _zero_of_slope(moments: Callable[[float], Moments], low: float, high: float) -> float:

@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from podium._compiled import SCORE
+from podium._exchange import ALONE, Exchange
 from podium._validation import Array, NoPairsError, PodiumError
 from podium.data import Feedback, Graded, Pairs
 from podium.pairs.explicit_part import PairsPart
@@ -76,6 +77,10 @@ class Distribution:
     n_rows : int
     n_threads : int
         Threads to use. Their number changes no bit of any result.
+    exchange : Exchange
+        With the parts that have other queries, which must have the same kinds of feedback. Sums over pairs, and with
+        them all potentials and weights, are then those of all parts together: exact, so that no partitioning changes a
+        bit.
 
     Attributes
     ----------
@@ -89,9 +94,11 @@ class Distribution:
         Logarithm of Π Z_t so far, which bounds the ranking loss (RB Theorem 1).
     """
 
-    def __init__(self, feedback: Feedback, n_rows: int, n_threads: int = 1) -> None:
+    def __init__(self, feedback: Feedback, n_rows: int, n_threads: int = 1, exchange: Exchange = ALONE) -> None:
         self.n_rows, self.n_threads, self.scores = n_rows, n_threads, np.zeros(n_rows, SCORE)
-        self.parts = tuple(_part(part, n_rows, n_threads) for part in feedback.parts if _has_weight(part))
+        self.exchange = exchange
+        weighing = [part for part in feedback.parts if exchange.count(_has_weight(part))]
+        self.parts = tuple(_part(part, n_rows, n_threads, exchange) for part in weighing)
         if not self.parts:
             raise NoPairsError("There is nothing to rank: no pair of the feedback has a positive weight.")
         self.log_total = self._log_total()
@@ -132,7 +139,7 @@ class Distribution:
 
     def ordered_by(self, values: Array) -> bool:
         """Return whether such values of the rows put every pair of the feedback into its order, none tied."""
-        return all(part.order.ordered_by(values) for part in self.parts)
+        return self.exchange.agree(all(part.order.ordered_by(values) for part in self.parts))
 
     def ranking_weights(self, ranking: Array) -> RankingWeights:
         """Return W₋, W₀ and W₊ of a ranking with values 0 and 1 on the rows; other values are refused."""
@@ -166,7 +173,7 @@ def _has_weight(feedback: Graded | Pairs) -> bool:
     return bool(np.any(feedback.weight > 0)) if isinstance(feedback, Pairs) else feedback.n_pairs > 0
 
 
-def _part(feedback: Graded | Pairs, n_rows: int, n_threads: int) -> GradedPart | PairsPart:
+def _part(feedback: Graded | Pairs, n_rows: int, n_threads: int, exchange: Exchange) -> GradedPart | PairsPart:
     if isinstance(feedback, Graded):
-        return GradedPart(feedback, n_threads)
-    return PairsPart(feedback, n_rows, n_threads)
+        return GradedPart(feedback, n_threads, exchange)
+    return PairsPart(feedback, n_rows, n_threads, exchange)

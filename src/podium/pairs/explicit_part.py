@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from podium._compiled import ROW, SCORE, compiled, compiled_part, even_chunks, run_threads
+from podium._exchange import ALONE, Exchange
 from podium._validation import Array
 from podium.data import Pairs
 
@@ -53,9 +54,9 @@ class PairOrder:
         return self.better, self.start, self.worse, self.weight
 
     @classmethod
-    def of(cls, pairs: Pairs, n_rows: int) -> PairOrder:
-        """Sort pairs by better row, in linear time, and drop those of weight zero."""
-        heaviest = float(pairs.weight.max(initial=0.0))
+    def of(cls, pairs: Pairs, n_rows: int, exchange: Exchange = ALONE) -> PairOrder:
+        """Sort pairs by better row, in linear time, without those of weight zero; the heaviest is that of all parts."""
+        heaviest = max(exchange.peak(pairs.weight), 0.0)
         index = np.empty(np.count_nonzero(pairs.weight > 0), np.uint32)
         relative = np.empty(len(index), SCORE)
         counts = _sort_by_better(pairs.better, pairs.worse, pairs.weight, heaviest, n_rows, index, relative)
@@ -66,6 +67,26 @@ class PairOrder:
     def chunks(self) -> list[tuple[int, int]]:
         """Split the better rows into runs of about equally many pairs, by their number alone."""
         return even_chunks(self.start, max(1, min(MAX_CHUNKS, int(self.start[-1]) // PAIRS_PER_CHUNK)))
+
+    def runs(self, n_rows: int) -> list[tuple[int, int, int]]:
+        """Split the better rows into runs (first, past the last, layer); those of a layer share no row with each other.
+
+        Where no pair joins the rows before a row and those from it on, runs may be cut without a trace. What lies
+        between two such places is cut further only where it has many pairs, by their number alone: worse rows are then
+        summed up layer by layer. So sums do not depend on other queries.
+        """
+        first = np.append(_unjoined(self.better, self.start, self.worse, n_rows), len(self.better)).astype(ROW)
+        offsets = self.start[first]
+        runs, before = [], 0
+        for large in [*np.flatnonzero(np.diff(offsets) >= 2 * PAIRS_PER_CHUNK).tolist(), len(first) - 1]:
+            own = offsets[before : large + 1]
+            pieces = even_chunks(own, max(1, int(own[-1] - own[0]) // PAIRS_PER_CHUNK))
+            runs += [(int(first[before + i]), int(first[before + j]), 0) for i, j in pieces]
+            place, rows = int(first[large]), self.start[first[large] : first[min(large + 1, len(first) - 1)] + 1]
+            pieces = even_chunks(rows - rows[0], min(MAX_CHUNKS, int(rows[-1] - rows[0]) // PAIRS_PER_CHUNK) or 1)
+            runs += [(place + i, place + j, layer) for layer, (i, j) in enumerate(pieces)]
+            before = large + 1
+        return runs
 
     def ordered_by(self, values: Array) -> bool:
         """Return whether such values of the rows put every pair into its order, none tied; most end at a glance."""
@@ -81,34 +102,39 @@ class PairsPart:
     n_rows : int
     n_threads : int
         Changes no bit of the result.
+    exchange : Exchange
+        With the parts that have other queries, where all pairs lie within queries.
     """
 
-    def __init__(self, pairs: Pairs, n_rows: int, n_threads: int = 1) -> None:
-        self.order = PairOrder.of(pairs, n_rows)
+    def __init__(self, pairs: Pairs, n_rows: int, n_threads: int = 1, exchange: Exchange = ALONE) -> None:
+        self.order = PairOrder.of(pairs, n_rows, exchange)
         self.n_pairs = float(len(self.order.worse))
-        self.n_threads = n_threads
+        self.n_threads, self.exchange = n_threads, exchange
         self.scores = np.zeros(n_rows, SCORE)
+        self._runs = self.order.runs(n_rows)
         self._refresh()
 
     def _refresh(self) -> None:
         """Compute masses and total of the current scores."""
         self.rise, self.fall, self.shift = self._exponentials(self.scores)
-        n_rows = len(self.scores)
-        self._better = np.zeros(n_rows, SCORE)
-        chunks = self.order.chunks()
-        totals, worse = np.zeros(len(chunks), SCORE), np.zeros((len(chunks), n_rows, 2), SCORE)
-        state = (*self.order.arrays, self.scores, self.rise, self.fall, self.shift, self._better)
-        calls = [(*state, worse[c], totals[c : c + 1], *chunk) for c, chunk in enumerate(chunks)]
+        self._better = np.zeros(len(self.scores), SCORE)
+        worse = np.zeros((1 + max((layer for *_, layer in self._runs), default=0), len(self.scores), 2), SCORE)
+        if len(self.rise):
+            worse[:, :, 0] = self.rise
+        state = (*self.order.arrays, self.scores, self.fall, self.shift, self._better)
+        calls = [(*state, worse[layer], first, last) for first, last, layer in self._runs]
         run_threads(_pair_masses if len(self.rise) else _wide_pair_masses, calls, self.n_threads)
-        self._worse = _sum_chunks(worse, self.rise)
-        self.log_total = self.order.log_weight + self.shift + _log(totals.sum())
+        self._worse = _sum_layers(worse, self.rise)
+        self.log_total = self.order.log_weight + self.shift + _log(self.exchange.totals([self._better])[0])
 
     def _exponentials(self, scores: Array) -> tuple[Array, Array, float]:
         """Return exp(s - c), exp(c - s) and 0; or two empty arrays and the largest exponent of any pair."""
-        low, high = scores.min(initial=0.0), scores.max(initial=0.0)
+        ends = self.exchange.largest(np.array([-scores.min(initial=0.0), scores.max(initial=0.0)]))
+        low, high = -ends[0], ends[1]
         if high - low > WIDEST_SCORES:
             order = self.order
-            return np.empty(0), np.empty(0), float(_largest_pair(order.better, order.start, order.worse, scores))
+            largest = _largest_pair(order.better, order.start, order.worse, scores)
+            return np.empty(0), np.empty(0), self.exchange.peak(np.array([largest]))
         rise = np.exp(scores - (0.5 * low + 0.5 * high))
         return rise, 1.0 / rise, 0.0
 
@@ -133,21 +159,24 @@ class PairsPart:
 
     def split(self, ranking: Array, log_total: float) -> Array:
         """Return (W₋, W₊) of a {0, 1}-valued ranking: weight of pairs it orders rightly, and wrongly (RB 3.2)."""
-        state = (self.scores, self.rise, self.fall, self.shift)
-        return np.array(_pair_split(*self.order.arrays, *state, ranking)) * self.scale(log_total)
+        state, sums = (self.scores, self.rise, self.fall, self.shift), np.empty((2, len(self.order.better)), SCORE)
+        _pair_split(*self.order.arrays, *state, ranking, sums)
+        return np.array(self.exchange.totals(sums)) * self.scale(log_total)
 
     def moments(self, ranking: Array, alpha: float) -> tuple[float, Array]:
         """Return the log of Z(α) and the mean of h(low) - h(high) and of its square, at scores s + α h."""
         scores = self.scores + alpha * ranking
         rise, fall, shift = self._exponentials(scores)
-        total, first, second = _pair_moments(*self.order.arrays, scores, rise, fall, shift, ranking)
+        sums = np.empty((3, len(self.order.better)), SCORE)
+        _pair_moments(*self.order.arrays, scores, rise, fall, shift, ranking, sums)
+        total, first, second = self.exchange.totals(sums)
         return self.order.log_weight + shift + _log(total), np.array([first, second]) / total
 
     def log_wrong(self, scores: Array) -> float:
         """Return the logarithm of the first weight of the pairs that scores of the rows order wrongly, or tie."""
         order = self.order
         wrong = np.repeat(scores[order.better], np.diff(order.start)) <= scores[order.worse]
-        return order.log_weight + _log(order.weight[wrong].sum())
+        return order.log_weight + _log(self.exchange.totals([order.weight[wrong]])[0])
 
     def pair_weights(self) -> Array:
         """Return the current weight of each pair in the order of `order`, to be multiplied by `scale`."""
@@ -160,11 +189,11 @@ def _log(total: float) -> float:
     return float(np.log(total)) if total > 0 else -np.inf
 
 
-def _sum_chunks(worse: Array, rise: Array) -> Array:
-    """Add up the chunks' worse masses in order; with one exponential a row they lack the row's own factor."""
+def _sum_layers(worse: Array, rise: Array) -> Array:
+    """Add up the layers' worse masses in order; with one exponential a row they lack the row's own factor."""
     total = worse[0, :, 1].copy()
-    for chunk in worse[1:]:
-        total += chunk[:, 1]
+    for layer in worse[1:]:
+        total += layer[:, 1]
     return total * rise if len(rise) else total
 
 
@@ -189,18 +218,41 @@ def _sort_by_better(
 
 
 @compiled
+def _unjoined(better: Array, start: Array, worse: Array, n_rows: int) -> Array:
+    """Return the places b, ascending, with a row x after ``better[b - 1]``, up to ``better[b]``, that no pair crosses.
+
+    A pair crosses x if one of its rows is before x and the other is not.
+    """
+    joins = np.zeros(n_rows + 1, np.int64)
+    for b in range(len(better)):
+        for p in range(start[b], start[b + 1]):
+            joins[min(better[b], np.int64(worse[p])) + 1] += 1
+            joins[max(better[b], np.int64(worse[p])) + 1] -= 1
+    found = np.empty(len(better), np.int64)
+    count = row = joined = 0
+    for b in range(len(better)):
+        parted = b == 0
+        while row <= better[b]:
+            joined += joins[row]
+            parted |= joined == 0
+            row += 1
+        if parted:
+            found[count] = b
+            count += 1
+    return found[:count]
+
+
+@compiled
 def _pair_masses(
     better: Array,
     start: Array,
     worse: Array,
     weight: Array,
     scores: Array,
-    rise: Array,
     fall: Array,
     shift: float,
     better_out: Array,
     worse_out: Array,
-    total_out: Array,
     first: int,
     last: int,
 ) -> None:
@@ -209,10 +261,6 @@ def _pair_masses(
     `worse_out` holds (rise, sum) side by side, so that each pair touches one cache line and not two:
     2.9 ns a pair against 3.5.
     """
-    for i in range(len(rise)):
-        worse_out[i, 0] = rise[i]
-        worse_out[i, 1] = 0.0
-    total = 0.0
     for b in range(first, last):
         own = fall[better[b]]
         mass = 0.0
@@ -221,8 +269,6 @@ def _pair_masses(
             mass += share * worse_out[worse[p], 0]
             worse_out[worse[p], 1] += share
         better_out[better[b]] = mass
-        total += mass
-    total_out[0] = total
 
 
 @compiled
@@ -232,18 +278,14 @@ def _wide_pair_masses(
     worse: Array,
     weight: Array,
     scores: Array,
-    rise: Array,
     fall: Array,
     shift: float,
     better_out: Array,
     worse_out: Array,
-    total_out: Array,
     first: int,
     last: int,
 ) -> None:
     """Sum ``weight * exp(scores[worse] - scores[better] - shift)`` by better row and by worse row."""
-    worse_out[:, 1] = 0.0
-    total = 0.0
     for b in range(first, last):
         mass = 0.0
         for p in range(start[b], start[b + 1]):
@@ -251,8 +293,6 @@ def _wide_pair_masses(
             mass += share
             worse_out[worse[p], 1] += share
         better_out[better[b]] = mass
-        total += mass
-    total_out[0] = total
 
 
 @compiled
@@ -313,16 +353,17 @@ def _pair_split(
     fall: Array,
     shift: float,
     ranking: Array,
-) -> tuple[float, float]:
-    """Sum the weights of the pairs a {0, 1}-valued ranking orders rightly, and wrongly."""
-    right = wrong = 0.0
+    sums_out: Array,
+) -> None:
+    """Sum the weights of the pairs a {0, 1}-valued ranking orders rightly, and wrongly, by better row."""
     for b in range(len(better)):
+        right = wrong = 0.0
         own = ranking[better[b]]
         for p in range(start[b], start[b + 1]):
             share = _pair_weight(weight[p], better[b], worse[p], scores, rise, fall, shift)
             right += share * (own > ranking[worse[p]])
             wrong += share * (own < ranking[worse[p]])
-    return right, wrong
+        sums_out[0, b], sums_out[1, b] = right, wrong
 
 
 @compiled
@@ -336,14 +377,15 @@ def _pair_moments(
     fall: Array,
     shift: float,
     ranking: Array,
-) -> tuple[float, float, float]:
-    """Sum 1, h(worse) - h(better) and its square over the pairs, weighed at `scores`."""
-    total = first = second = 0.0
+    sums_out: Array,
+) -> None:
+    """Sum 1, h(worse) - h(better) and its square over the pairs of each better row, weighed at `scores`."""
     for b in range(len(better)):
+        total = first = second = 0.0
         for p in range(start[b], start[b + 1]):
             share = _pair_weight(weight[p], better[b], worse[p], scores, rise, fall, shift)
             difference = ranking[worse[p]] - ranking[better[b]]
             total += share
             first += share * difference
             second += share * difference * difference
-    return total, first, second
+        sums_out[0, b], sums_out[1, b], sums_out[2, b] = total, first, second

@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from podium._compiled import SCORE, compiled, even_chunks, inlined_part, run_threads
+from podium._exchange import ALONE, Exchange
 from podium._validation import Array
 from podium.data import Graded
 from podium.pairs.factors import Factors, LevelOrder, factors_of
@@ -31,12 +32,14 @@ class GradedPart:
     graded : Graded
     n_threads : int
         Threads share out whole queries, so their number changes no bit.
+    exchange : Exchange
+        With the parts that have other queries.
     """
 
-    def __init__(self, graded: Graded, n_threads: int = 1) -> None:
+    def __init__(self, graded: Graded, n_threads: int = 1, exchange: Exchange = ALONE) -> None:
         self.order = LevelOrder.of(graded)
         self.n_pairs = float(graded.n_pairs)
-        self.n_threads = n_threads
+        self.n_threads, self.exchange = n_threads, exchange
         self.scores = np.zeros(len(self.order.row), SCORE)
         self._buffers = [np.empty(len(self.order.row), SCORE) for _ in range(4)]
         self._refresh()
@@ -51,7 +54,7 @@ class GradedPart:
         self._better, self._worse = better, worse
         totals = np.empty(len(self.factors.start) - 1, SCORE)
         self._each_chunk(self.factors, _sweep_masses, better, worse, totals)
-        self.log_total = _log_sum(self.factors.log_scale, totals)
+        self.log_total = _log_sum(self.factors.log_scale, totals, self.exchange)
 
     def _each_chunk(self, factors: Factors, kernel: object, *arrays: Array) -> None:
         """Run `kernel` over the groups of `factors`, shared out to the threads."""
@@ -85,8 +88,7 @@ class GradedPart:
         """Return (W₋, W₊) of a {0, 1}-valued ranking: weight of pairs it orders rightly, and wrongly (RB 3.2)."""
         sums = np.empty((len(self.factors.start) - 1, 2), SCORE)
         self._each_chunk(self.factors, _sweep_split, ranking[self.order.row[self.factors.position]], sums)
-        total: Array = np.sum(sums * self.group_scale(log_total)[:, None], axis=0)
-        return total
+        return np.array(self.exchange.totals((sums * self.group_scale(log_total)[:, None]).T))
 
     def moments(self, ranking: Array, alpha: float) -> tuple[float, Array]:
         """Return the log of Z(α) and the mean of h(low) - h(high) and of its square, at scores s + α h."""
@@ -95,21 +97,33 @@ class GradedPart:
         factors = factors_of(self.order, self.scores + alpha * values, low, high, self.n_threads)
         sums = np.empty((len(factors.start) - 1, 3), SCORE)
         self._each_chunk(factors, _sweep_moments, values[factors.position], sums)
-        log_total = _log_sum(factors.log_scale, sums[:, 0])
-        return log_total, np.sum(sums[:, 1:] * np.exp(factors.log_scale - log_total)[:, None], axis=0)
+        logs = _logs(factors.log_scale, sums[:, 0])
+        top = self.exchange.peak(logs)
+        shares = np.exp(factors.log_scale - top)
+        total, *moments = self.exchange.totals([np.exp(logs - top), sums[:, 1] * shares, sums[:, 2] * shares])
+        return float(top + np.log(total)), np.array(moments) / total
 
     def log_wrong(self, scores: Array) -> float:
         """Return the logarithm of the first weight of the pairs that scores of the rows order wrongly, or tie."""
         own = scores[self.order.row]
-        return _log_sum(self.order.log_weight, wrong_weights(self.order, own))
+        return _log_sum(self.order.log_weight, wrong_weights(self.order, own), self.exchange)
 
 
-def _log_sum(log_scale: Array, totals: Array) -> float:
-    """Return the logarithm of ``sum(exp(log_scale) * totals)`` without overflow; -inf for nothing."""
+def _logs(log_scale: Array, totals: Array) -> Array:
+    """Return the logarithms of ``exp(log_scale) * totals``; -inf for nothing."""
     with np.errstate(divide="ignore"):
-        logs = log_scale + np.log(totals)
-    top = logs.max(initial=-np.inf)
-    return float(top + np.log(np.exp(logs - top).sum())) if top > -np.inf else -np.inf
+        logs: Array = log_scale + np.log(totals)
+    return logs
+
+
+def _log_sum(log_scale: Array, totals: Array, exchange: Exchange) -> float:
+    """Return the logarithm of ``sum(exp(log_scale) * totals)`` over all parts without overflow; -inf for nothing.
+
+    Terms are relative to the largest of all parts, and their sum is exact: no partitioning of the queries changes it.
+    """
+    logs = _logs(log_scale, totals)
+    top = exchange.peak(logs)
+    return float(top + np.log(exchange.totals([np.exp(logs - top)])[0])) if top > -np.inf else -np.inf
 
 
 @inlined_part

@@ -44,11 +44,15 @@ class WeakResult(NamedTuple):
         Its value of each training row; not kept.
     r : float
         Σ values π: the weight of rightly ordered pairs less that of wrongly ordered ones for {0, 1} values.
+    span : float, optional
+        Largest less smallest value of all training rows; by default that of `values`. A learner that has a part of the
+        rows gives it.
     """
 
     ranking: WeakRanking
     values: Array
     r: float
+    span: float | None = None
 
 
 class WeakLearner(Protocol):

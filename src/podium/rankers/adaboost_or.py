@@ -157,9 +157,14 @@ class AdaBoostOR(VotingRanker, BoostedOrdinalRanker[OrdinalRound]):
         seed, weights = check_seed(self.random_state), StepWeights(cost_steps(data.costs), data.grades)
         boosting = VoteBoosting(data, weights, self._make_learner(data, seed))
         self._boost_grades(boosting, staged_medians, data, evals, init_model)
-        largest = float(data.costs[:, 0].sum() + data.costs[:, -1].sum())
-        self.train_costs_ = np.array(boosting.train_costs[: len(self.rounds_)]) * len(data.grades) / largest
-        self.seed_, self._constant_grade = seed, int(data.costs.sum(axis=0).argmin())
+        self.seed_ = seed
+        largest = float(data.costs[:, 0].sum() + data.costs[:, -1].sum()) / len(data.grades)
+        self._keep_costs(boosting.train_costs, largest, int(data.costs.sum(axis=0).argmin()))
+
+    def _keep_costs(self, train_costs: Sequence[float], largest: float, constant: int) -> None:
+        """Keep the mean costs of the rounds in parts of the largest, and the grade that costs least."""
+        self.train_costs_ = np.array(train_costs[: len(self.rounds_)]) / largest
+        self._constant_grade = constant
 
     def _keep(self, rounds: list[OrdinalRound], best_round: int) -> None:
         self.rounds_, self.best_iteration_ = rounds, best_round

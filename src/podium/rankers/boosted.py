@@ -211,8 +211,9 @@ class Boosted(Estimator, Generic[AnyRound]):
         return Checkpoint(self.checkpoint, digest, self._rounds_to_content, described._rounds_from_content)
 
 
-def why_no_ranking(features: Features, reason: str) -> str:
-    """Say why the first round found no weak ranking, where the reason why it ended does not."""
+def why_no_ranking(features: Features | None, reason: str) -> str:
+    """Say why the first round found no weak ranking, where the reason why it ended does not; features may be far."""
     if not reason.endswith(CHANCE):
         return reason
-    return why_columns_rank_nothing(column_facts(features)) or "no feature orders the pairs either way"
+    known = None if features is None else why_columns_rank_nothing(column_facts(features))
+    return known or "no feature orders the pairs either way"

@@ -14,10 +14,11 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from podium._compiled import thread_count, threads_for
+from podium._exchange import ALONE, Exchange
 from podium._magnitudes import check_within
 from podium._types import MatrixLike, PairsLike, QueryWeight
 from podium._validation import Array, PodiumError
-from podium.binning import bin_features, candidate_thresholds
+from podium.binning import Bins, bin_features, candidate_thresholds
 from podium.binning.thresholds import Thresholds
 from podium.data import CONTRADICTIONS, PAIR_WEIGHTS, RankingData, feedback_of, warn_of_one_query
 from podium.pairs import LOG_LARGEST, RULES, Distribution, PairBoosting, WeakLearner, WeakResult
@@ -171,17 +172,19 @@ class RankBoost(StumpRanker):
         self._check_weak()
         n_pairs = 0 if data.pairs is None else len(data.pairs.better)
         threads = threads_for(self.n_jobs, data.features.shape[0] * data.features.shape[1] + 4 * n_pairs)
-        distribution = self._first_distribution(data, threads)
-        cumulative = Cumulative(self._weigh) if self.cumulative else None
-        learner = self._make_learner(data, cumulative, threads)
-        undefined = self.undefined == "stop"
-        boosting = PairBoosting(data, distribution, learner, self._weigh, cumulative, undefined)
-        self._boost_pairs(boosting, data, evals, init_model)
+        self._boost_pairs(self._make_boosting(data, threads), data, evals, init_model)
 
-    def _first_distribution(self, data: RankingData, threads: int) -> Distribution:
+    def _make_boosting(self, data: RankingData, threads: int, exchange: Exchange = ALONE) -> PairBoosting:
+        """Return the rounds on the training rows, of which other parts may have some."""
+        distribution = self._first_distribution(data, threads, exchange)
+        cumulative = Cumulative(self._weigh) if self.cumulative else None
+        learner = self._make_learner(data, cumulative, threads, exchange)
+        return PairBoosting(data, distribution, learner, self._weigh, cumulative, self.undefined == "stop")
+
+    def _first_distribution(self, data: RankingData, threads: int, exchange: Exchange = ALONE) -> Distribution:
         """Return D₁ of the feedback in `data`."""
-        feedback = feedback_of(data, self.pair_weight, self.contradictions)
-        return Distribution(feedback, len(data.queries.rows), threads)
+        feedback = feedback_of(data, self.pair_weight, self.contradictions, exchange)
+        return Distribution(feedback, len(data.queries.rows), threads, exchange)
 
     def _check_weak(self) -> None:
         """Refuse parameters that the chosen weak rankings, or their rule for α, would ignore."""
@@ -202,7 +205,9 @@ class RankBoost(StumpRanker):
         default = self.criterion if isinstance(self.weak, str) else "numeric"
         return self.learning_rate * RULES[self.alpha or default](found, distribution)
 
-    def _make_learner(self, data: RankingData, cumulative: Cumulative | None, threads: int) -> WeakLearner:
+    def _make_learner(
+        self, data: RankingData, cumulative: Cumulative | None, threads: int, exchange: Exchange
+    ) -> WeakLearner:
         """Return the weak learner on the training data."""
         if not isinstance(self.weak, str):
             return OwnLearner(self.weak(data) if callable(self.weak) else self.weak)
@@ -212,10 +217,19 @@ class RankBoost(StumpRanker):
         }
         if self.weak == "feature":
             return FeatureLearner(data.features, data.queries.rows, **limits)
+        return StumpLearner(
+            self._make_bins(data, threads, exchange), criterion=self.criterion, cumulative=cumulative,
+            n_threads=threads, exchange=exchange, **limits,
+        )  # fmt: skip
+
+    def _make_bins(self, data: RankingData, threads: int, exchange: Exchange) -> Bins:
+        """Return the features as codes; without candidates of your own, those that no partitioning changes."""
         features, rows = data.features, data.queries.rows
         thresholds = candidate_thresholds(self.thresholds, features.shape[1], data.feature_names, features.dtype)
-        bins = bin_features(features, rows, data.weights, self.max_bins, threads, thresholds=thresholds)
-        return StumpLearner(bins, criterion=self.criterion, cumulative=cumulative, n_threads=threads, **limits)
+        keys = data.queries.place_keys() if thresholds is None else None
+        return bin_features(
+            features, rows, data.weights, self.max_bins, threads, thresholds=thresholds, keys=keys, exchange=exchange
+        )
 
     def certificate(
         self,

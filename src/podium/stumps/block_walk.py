@@ -8,7 +8,7 @@ from podium._compiled import ROW, SCORE, compiled, compiled_part, run_threads
 from podium._validation import Array
 from podium.binning import BLOCK, BlockBins
 from podium.pairs import GradedPart
-from podium.stumps.cut_sums import half_blocks
+from podium.stumps.cut_sums import SCALE, half_blocks
 from podium.stumps.level_tree import LevelTree
 
 MAX_STORED_ROWS = 256
@@ -34,12 +34,13 @@ class BlockWalk:
         run_threads(_sort_nodes, calls, n_threads)
 
     def add(self, log_total: float, inside_out: Array) -> None:
-        """Add the pairs, as shares of ``exp(log_total)``, by the larger code of their two rows.
+        """Add the pairs, as multiples of 2**-62 of ``exp(log_total)``, by the larger code of their two rows.
 
         ``inside_out[f // 8, 0, f % 8, code]`` takes the pairs of which a row lacks feature f,
-        ``inside_out[f // 8, 1, f % 8, code]`` the others.
+        ``inside_out[f // 8, 1, f % 8, code]`` the others. What a row adds is rounded, so that the sums are those of
+        integers, the same for any order of the queries.
         """
-        factors, scale = self.part.factors, self.part.group_scale(log_total)
+        factors, scale = self.part.factors, self.part.group_scale(log_total) * SCALE
         whole = slice(0, factors.n_whole)
         self._add_groups(whole, factors.query[whole], scale[whole], inside_out)
         for g in range(factors.n_whole, len(scale)):
@@ -169,11 +170,11 @@ def _walk_nodes(
     """Walk the small nodes in the order of each of four features.
 
     Slow line: ``inside[both ranked, f, larger code] += low * high for every pair of low and high rows of a
-    node``. All features of one node come after the other, so that its sides stay in the first-level cache.
-    Equal codes follow each other in a walk; four histograms by turns keep one add from waiting for the store
-    of the last (1.3 ns a row and feature against 2.3).
+    node``, each row's sum rounded. All features of one node come after the other, so that its sides stay in the
+    first-level cache. Equal codes follow each other in a walk; four histograms by turns keep one add from waiting for
+    the store of the last (1.3 ns a row and feature against 2.3).
     """
-    turns = np.zeros((2, 4, 4, 256))
+    turns = np.zeros((2, 4, 4, 256), np.int64)
     for i in small:
         own = sides[place[i] : place[i + 1]]
         for j in range(len(entries)):
@@ -197,15 +198,15 @@ def _walk(walk: Array, sides: Array, lacking_out: Array, ranked_out: Array) -> N
     for k in range(start, len(walk)):
         entry = walk[k]
         a, b = sides[entry & 255, 0], sides[entry & 255, 1]
-        ranked_out[k & 3, entry >> 8] += b * low + a * high
+        ranked_out[k & 3, entry >> 8] += np.int64(b * low + a * high + 0.5)
         low += a
         high += b
     if start > 0:
-        lacking_out[0, 0] += missing_low * missing_high
+        lacking_out[0, 0] += np.int64(missing_low * missing_high + 0.5)
         for k in range(start, len(walk)):
             entry = walk[k]
             a, b = sides[entry & 255, 0], sides[entry & 255, 1]
-            lacking_out[k & 3, entry >> 8] += b * missing_low + a * missing_high
+            lacking_out[k & 3, entry >> 8] += np.int64(b * missing_low + a * missing_high + 0.5)
 
 
 @compiled
@@ -245,10 +246,10 @@ def _add_products(sums: Array, lacking_out: Array, ranked_out: Array) -> None:
     """Add what each code adds to the product of the running sums, missing rows apart."""
     low = high = 0.0
     missing_low, missing_high = sums[0, 0], sums[0, 1]
-    lacking_out[0] += missing_low * missing_high
+    lacking_out[0] += np.int64(missing_low * missing_high + 0.5)
     for code in range(1, 256):
         a, b = sums[code, 0], sums[code, 1]
-        ranked_out[code] += low * b + a * high + a * b
-        lacking_out[code] += missing_low * b + a * missing_high
+        ranked_out[code] += np.int64(low * b + a * high + a * b + 0.5)
+        lacking_out[code] += np.int64(missing_low * b + a * missing_high + 0.5)
         low += a
         high += b

@@ -8,6 +8,7 @@ from podium._compiled import ROW, SCORE, compiled, even_ranges, run_threads
 from podium._validation import Array
 from podium.binning import ColumnBins
 from podium.pairs import GradedPart
+from podium.stumps.cut_sums import SCALE
 from podium.stumps.level_tree import LevelTree
 
 
@@ -39,12 +40,12 @@ class ColumnWalk:
             _list_gaps(self.node_start, self.node, self.tree.split, part.order.label, self.gap)
 
     def add(self, log_total: float, inside_out: Array) -> None:
-        """Add the pairs of ranked rows, as shares of ``exp(log_total)``.
+        """Add the pairs of ranked rows, as multiples of 2**-62 of ``exp(log_total)``.
 
         ``inside_out[0, cut]`` takes them by the smaller code of their two rows, ``inside_out[1, cut]`` by the
         larger one; cuts are numbered through all features as in ``bins.cuts.thresholds``.
         """
-        factors, scale = self.part.factors, self.part.group_scale(log_total)
+        factors, scale = self.part.factors, self.part.group_scale(log_total) * SCALE
         whole = factors.n_whole
         runs = [(0, whole)] + [(g, g + 1) for g in range(whole, len(scale))]
         for first, last in runs:
@@ -145,7 +146,7 @@ def _walk_columns(
                         factor = sides[positions[k], node[t] & one]
                         pairs += factor * sums[node[t] ^ one]
                         sums[node[t]] += factor
-                    inside_out[up, offsets[f] + codes[k]] += pairs
+                    inside_out[up, offsets[f] + codes[k]] += np.int64(pairs + 0.5)
                 for k in range(segment[s], segment[s + 1]):
                     for t in range(node_start[positions[k]], node_start[positions[k] + 1]):
                         sums[node[t]] = 0.0
@@ -181,7 +182,7 @@ def _walk_columns_by_gaps(
                         pairs += factor * (gap[t] * sums[node[t] ^ one, 0] + sums[node[t] ^ one, 1])
                         sums[node[t], 0] += factor
                         sums[node[t], 1] += factor * gap[t]
-                    inside_out[up, offsets[f] + codes[k]] += pairs
+                    inside_out[up, offsets[f] + codes[k]] += np.int64(pairs + 0.5)
                 for k in range(segment[s], segment[s + 1]):
                     for t in range(node_start[positions[k]], node_start[positions[k] + 1]):
                         sums[node[t]] = 0.0

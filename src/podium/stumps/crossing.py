@@ -17,12 +17,13 @@ from __future__ import annotations
 import numpy as np
 
 from podium._compiled import SCORE, compiled, even_ranges, run_threads
+from podium._exchange import ALONE, Exchange
 from podium._validation import Array
 from podium.binning import BLOCK, Bins, BlockBins, ColumnBins
 from podium.pairs import Distribution, GradedPart, PairsPart
 from podium.stumps.block_walk import BlockWalk
 from podium.stumps.column_walk import ColumnWalk
-from podium.stumps.cut_sums import SCALE, half_blocks, sums_above
+from podium.stumps.cut_sums import SCALE, Sums, half_blocks, sums_above, to_multiples
 
 
 class CrossingWeights:
@@ -33,23 +34,37 @@ class CrossingWeights:
     bins : BlockBins or ColumnBins
     n_threads : int
         Threads share out features; their number changes no bit.
+    exchange : Exchange
+        With the parts that have other queries.
+
+    Attributes
+    ----------
+    better, worse : Sums
+        Of the weight of each row as better and as worse member of pairs, for the last distribution.
     """
 
-    def __init__(self, bins: Bins, n_threads: int = 1) -> None:
-        self.bins, self.n_threads = bins, n_threads
+    better: Sums
+    worse: Sums
+
+    def __init__(self, bins: Bins, n_threads: int = 1, exchange: Exchange = ALONE) -> None:
+        self.bins, self.n_threads, self.exchange = bins, n_threads, exchange
         self._walks: dict[int, BlockWalk | ColumnWalk | BlockPairs | ColumnPairs] = {}
 
     def __call__(self, distribution: Distribution) -> tuple[Array, Array]:
         """Return W₋ and W₊ at every cut of every feature, for q_def = 0 (row 0) and 1 (row 1)."""
-        better, worse = (sums_above(self.bins, mass, self.n_threads) for mass in distribution.masses())
+        self.better, self.worse = (
+            sums_above(self.bins, mass, self.n_threads, self.exchange) for mass in distribution.masses()
+        )
         blocks = isinstance(self.bins, BlockBins)
         n_features, n_cuts = self.bins.cuts.n_features, len(self.bins.cuts.thresholds)
         shape = (-(-n_features // 8), 2, 8, 256) if blocks else (2, n_cuts)
-        inside = np.zeros(shape, SCORE)
+        inside = np.zeros(shape, np.int64)
         for part in distribution.parts:
             self._walk(part).add(distribution.log_total, inside)
+        inside = self.exchange.sum(inside)
         minus, plus = (np.empty((2, n_cuts), SCORE) for _ in range(2))
-        (_block_weights if blocks else _column_weights)(self.bins.cuts.offsets, *better, *worse, inside, minus, plus)
+        fill = _block_weights if blocks else _column_weights
+        fill(self.bins.cuts.offsets, *self.better, *self.worse, inside, minus, plus)
         return minus, plus
 
     def _walk(self, part: GradedPart | PairsPart) -> BlockWalk | ColumnWalk | BlockPairs | ColumnPairs:
@@ -68,7 +83,7 @@ class BlockPairs:
     def add(self, log_total: float, inside_out: Array) -> None:
         """Add the pairs as `BlockWalk.add` does."""
         order, words = self.part.order, half_blocks(self.bins)
-        weight = self.part.pair_weights() * self.part.scale(log_total)
+        weight = to_multiples(self.part.pair_weights() * self.part.scale(log_total))
         pairs = order.better, order.start, order.worse, weight
         calls = [
             (words[f // BLOCK], f % BLOCK // 8, *pairs, inside_out[f // 8])
@@ -82,10 +97,6 @@ class ColumnPairs:
 
     def __init__(self, bins: ColumnBins, part: PairsPart, n_threads: int = 1) -> None:
         self.bins, self.part, self.n_threads = bins, part, n_threads
-        # By row: sums of floats must not depend on the order of rows with one code.
-        feature = np.repeat(np.arange(bins.cuts.n_features), np.diff(bins.starts))
-        sequence = np.lexsort((bins.rows, feature))
-        self.rows, self.codes = bins.rows[sequence], bins.codes[sequence]
         counts = np.zeros(bins.n_rows + 1, np.int64)
         counts[part.order.better + 1] = np.diff(part.order.start)
         self.start = np.cumsum(counts)
@@ -93,10 +104,10 @@ class ColumnPairs:
     def add(self, log_total: float, inside_out: Array) -> None:
         """Add the pairs as `ColumnWalk.add` does."""
         bins = self.bins
-        weight = self.part.pair_weights() * self.part.scale(log_total)
+        weight = to_multiples(self.part.pair_weights() * self.part.scale(log_total))
         pairs = (self.start, self.part.order.worse, weight, bins.n_rows, bins.cuts.offsets, inside_out)
         runs = even_ranges(bins.cuts.n_features, 4 * self.n_threads)
-        calls = [(self.rows, self.codes, bins.starts, *pairs, *run) for run in runs]
+        calls = [(bins.rows, bins.codes, bins.starts, *pairs, *run) for run in runs]
         run_threads(_add_column_pairs, calls, self.n_threads)
 
 
@@ -169,16 +180,16 @@ def _block_weights(
 ) -> None:
     """Write W₋ and W₊ from the masses and the pairs of the rows with value 0, which lie up to a code."""
     for f in range(len(offsets) - 1):
-        tied_0 = tied_1 = 0.0
+        tied_0 = tied_1 = np.int64(0)
         for cut in range(offsets[f + 1] - offsets[f]):
             place = offsets[f] + cut
             tied_1 += inside[f // 8, 1, f % 8, cut]
             tied_0 += inside[f // 8, 1, f % 8, cut] + inside[f // 8, 0, f % 8, cut]
             as_better, as_worse = better_all - better_above[place], worse_all - worse_above[place]
-            plus_out[0, place] = max(as_better / SCALE - tied_0, 0.0)
-            minus_out[0, place] = max(as_worse / SCALE - tied_0, 0.0)
-            plus_out[1, place] = max((as_better - better_missing[f]) / SCALE - tied_1, 0.0)
-            minus_out[1, place] = max((as_worse - worse_missing[f]) / SCALE - tied_1, 0.0)
+            plus_out[0, place] = max(as_better - tied_0, 0) / SCALE
+            minus_out[0, place] = max(as_worse - tied_0, 0) / SCALE
+            plus_out[1, place] = max(as_better - better_missing[f] - tied_1, 0) / SCALE
+            minus_out[1, place] = max(as_worse - worse_missing[f] - tied_1, 0) / SCALE
 
 
 @compiled
@@ -196,15 +207,15 @@ def _column_weights(
 ) -> None:
     """Write W₋ and W₊: for q_def = 1 as for blocks, for q_def = 0 from the rows with value 1 the same way round."""
     for f in range(len(offsets) - 1):
-        tied = 0.0
+        tied = np.int64(0)
         for place in range(offsets[f], offsets[f + 1]):
             tied += inside[1, place]
             as_better = better_all - better_missing[f] - better_above[place]
             as_worse = worse_all - worse_missing[f] - worse_above[place]
-            plus_out[1, place] = max(as_better / SCALE - tied, 0.0)
-            minus_out[1, place] = max(as_worse / SCALE - tied, 0.0)
-        tied = 0.0
+            plus_out[1, place] = max(as_better - tied, 0) / SCALE
+            minus_out[1, place] = max(as_worse - tied, 0) / SCALE
+        tied = np.int64(0)
         for place in range(offsets[f + 1] - 1, offsets[f] - 1, -1):
-            minus_out[0, place] = max(better_above[place] / SCALE - tied, 0.0)
-            plus_out[0, place] = max(worse_above[place] / SCALE - tied, 0.0)
+            minus_out[0, place] = max(better_above[place] - tied, 0) / SCALE
+            plus_out[0, place] = max(worse_above[place] - tied, 0) / SCALE
             tied += inside[0, place]

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from podium._compiled import compiled, even_ranges, inlined_part, run_threads
+from podium._exchange import ALONE, Exchange
 from podium._validation import Array
 from podium.binning import BLOCK, Bins, BlockBins, ColumnBins
 
@@ -39,8 +40,12 @@ class Sums(NamedTuple):
     missing: Array
     total: int
 
+    def ranked(self, place: int, feature: int, abstain: int) -> int:
+        """Return the sum over the rows of value 1 of a stump: those above its cut, the missing ones if q_def is 1."""
+        return int(self.above[place]) + (int(self.missing[feature]) if abstain else 0)
 
-def sums_above(bins: Bins, quantity: Array, n_threads: int = 1) -> Sums:
+
+def sums_above(bins: Bins, quantity: Array, n_threads: int = 1, exchange: Exchange = ALONE) -> Sums:
     """Sum a quantity of the rows above each cut, and where each feature is missing.
 
     Slow lines: ``above[cut of f] = quantity[code_f > cut].sum(); missing[f] = quantity[code_f == 0].sum()``.
@@ -52,9 +57,10 @@ def sums_above(bins: Bins, quantity: Array, n_threads: int = 1) -> Sums:
         One number a row; the sum over any set of rows must lie within ±1.
     n_threads : int
         Threads share out features.
+    exchange : Exchange
+        With the parts that have other rows: the sums are those of all.
     """
-    whole = np.empty(len(quantity), np.int64)
-    _to_multiples(quantity, whole)
+    whole = to_multiples(quantity)
     above = np.zeros(len(bins.cuts.thresholds), np.int64)
     missing = np.zeros(bins.cuts.n_features, np.int64)
     total = int(whole.sum())
@@ -62,7 +68,17 @@ def sums_above(bins: Bins, quantity: Array, n_threads: int = 1) -> Sums:
         _block_sums(bins, whole, above, missing, n_threads)
     else:
         _column_sums(bins, whole, total, above, missing, n_threads)
-    return Sums(above, missing, total)
+    if exchange.size == 1:
+        return Sums(above, missing, total)
+    together = exchange.sum(np.concatenate([above, missing, [total]]))
+    return Sums(together[: len(above)], together[len(above) : -1], int(together[-1]))
+
+
+def to_multiples(quantity: Array) -> Array:
+    """Return ``np.rint(quantity * SCALE)`` as int64."""
+    whole = np.empty(len(quantity), np.int64)
+    _to_multiples(quantity, whole)
+    return whole
 
 
 def half_blocks(bins: BlockBins) -> Array:

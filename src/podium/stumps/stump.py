@@ -9,18 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from podium._compiled import SCORE, compiled, inlined_part
+from podium._exchange import ALONE, Exchange
 from podium._types import Features
 from podium._validation import Array, PodiumError
 from podium.binning import Bins, check_monotone
 from podium.pairs import Distribution, WeakResult
 from podium.stumps.crossing import CrossingWeights
-from podium.stumps.cut_sums import SCALE, sums_above
+from podium.stumps.cut_sums import SCALE, Sums, sums_above
 
 LEAST_EDGE = 1e-12
 """A |r| (or |√W₋ - √W₊|) not above this is rounding: the stump does no better than chance."""
@@ -126,6 +127,8 @@ class StumpLearner:
         Allow α < 0 only for stumps whose cumulative weight stays positive.
     n_threads : int
         Threads share out features; their number changes no bit.
+    exchange : Exchange
+        With the parts that have other queries, and the same cuts: all find the same stump.
     """
 
     def __init__(
@@ -137,24 +140,25 @@ class StumpLearner:
         monotone_constraints: ArrayLike | None = None,
         cumulative: Cumulative | None = None,
         n_threads: int = 1,
+        exchange: Exchange = ALONE,
     ) -> None:
-        self.bins, self.cumulative, self.n_threads = bins, cumulative, n_threads
+        self.bins, self.cumulative = bins, cumulative
         self.abstains = lookup(ABSTAINS, abstain, "abstain")
-        self.gains = lookup(CRITERIA, criterion, "criterion")(bins, n_threads)
+        self.gains = lookup(CRITERIA, criterion, "criterion")(bins, n_threads, exchange)
         self.signs = allowed_signs(monotone_constraints, bins.cuts.n_features)
 
     def search(self, potentials: Array, distribution: Distribution) -> WeakResult | None:
         """Return the best stump for the current distribution, or None if none does better than chance."""
         gains = self.gains(potentials, distribution)
-        choice = min(self._free_choice(gains), self._repeated_choice(gains, potentials, distribution))
-        return None if choice.loss >= -LEAST_EDGE else self.found(choice, potentials)
+        choice = min(self._free_choice(gains), self._repeated_choice(gains, distribution))
+        return None if choice.loss >= -LEAST_EDGE else self.found(choice)
 
-    def found(self, choice: _Choice, potentials: Array) -> WeakResult:
-        """Return the chosen stump with its values on the training rows and r, from unrounded potentials."""
+    def found(self, choice: _Choice) -> WeakResult:
+        """Return the chosen stump with its values on the training rows and r, to a multiple of 2**-62."""
         _, feature, cut, abstain = choice
         values = self.bins.indicator(feature, cut, abstain)
         stump = Stump(feature, self.bins.cuts.threshold(feature, cut), abstain)
-        return WeakResult(stump, values, float(np.sum(values * potentials)))
+        return WeakResult(stump, values, self.gains.edge(feature, cut, abstain), span=1.0)
 
     def _free_choice(self, gains: Array) -> _Choice:
         """Return the best stump among those whose sign is not a matter of what was used before."""
@@ -167,7 +171,7 @@ class StumpLearner:
         feature = int(np.argmax(best.max(axis=1)))
         return min(_Choice(-best[feature, side], feature, *place[feature, side].tolist()) for side in range(2))
 
-    def _repeated_choice(self, gains: Array, potentials: Array, distribution: Distribution) -> _Choice:
+    def _repeated_choice(self, gains: Array, distribution: Distribution) -> _Choice:
         """Return the best stump with a negative gain that its cumulative weight allows; else one of loss 0."""
         chances = []
         for stump in self.cumulative.weights if self.cumulative else ():
@@ -177,41 +181,64 @@ class StumpLearner:
             if gain < 0 and self.signs[stump.feature, 1]:
                 chances.append(_Choice(gain, stump.feature, cut, stump.abstain))
         for chance in sorted(chances):
-            found = self.found(chance, potentials)
+            found = self.found(chance)
             if self.cumulative is not None and self.cumulative.permits(found, distribution):
                 return chance
         return _Choice(0.0, 0, 0, 0)
 
 
+class Gains(Protocol):
+    """A criterion: what each stump gains."""
+
+    def __call__(self, potentials: Array, distribution: Distribution) -> Array:
+        """Return the gain for q_def = 0 (row 0) and 1 (row 1) at every cut of every feature."""
+
+    def edge(self, feature: int, cut: int, abstain: int) -> float:
+        """Return r of a stump under the last distribution."""
+
+
 class PotentialGains:
     """r of every stump: Σ π above the cut, plus Σ π of the missing rows if q_def is 1 (RB Eq. 12)."""
 
-    def __init__(self, bins: Bins, n_threads: int) -> None:
-        self.bins, self.n_threads = bins, n_threads
+    sums: Sums
 
-    def __call__(self, potentials: Array, distribution: Distribution) -> Array:
+    def __init__(self, bins: Bins, n_threads: int, exchange: Exchange = ALONE) -> None:
+        self.bins, self.n_threads, self.exchange = bins, n_threads, exchange
+
+    def __call__(self, potentials: Array, distribution: object) -> Array:
         """Return r for q_def = 0 (row 0) and 1 (row 1, where rows are missing) at every cut of every feature."""
-        above, missing, _ = sums_above(self.bins, potentials, self.n_threads)
-        gains = np.empty((2, len(above)), SCORE)
-        _fill_gains(self.bins.cuts.offsets, self.bins.cuts.has_missing, above, missing, gains)
+        self.sums = sums_above(self.bins, potentials, self.n_threads, self.exchange)
+        gains = np.empty((2, len(self.sums.above)), SCORE)
+        cuts = self.bins.cuts
+        _fill_gains(cuts.offsets, cuts.has_missing, self.sums.above, self.sums.missing, gains)
         return gains
+
+    def edge(self, feature: int, cut: int, abstain: int) -> float:
+        """Return r of a stump, not rounded to `R_TIE`."""
+        return self.sums.ranked(self.bins.cuts.offsets[feature] + cut, feature, abstain) / SCALE
 
 
 class CrossingGains:
     """√W₋ - √W₊ of every stump: Z = W₀ + 2 √(W₋ W₊) = 1 - (√W₋ - √W₊)², smallest where this is largest."""
 
-    def __init__(self, bins: Bins, n_threads: int) -> None:
-        self.weights = CrossingWeights(bins, n_threads)
+    def __init__(self, bins: Bins, n_threads: int, exchange: Exchange = ALONE) -> None:
+        self.weights = CrossingWeights(bins, n_threads, exchange)
 
     def __call__(self, potentials: Array, distribution: Distribution) -> Array:
         """Return √W₋ - √W₊ for q_def = 0 (row 0) and 1 (row 1) at every cut of every feature."""
         minus, plus = (np.where(weight > WEIGHT_ROUNDING, weight, 0.0) for weight in self.weights(distribution))
         return np.rint((np.sqrt(minus) - np.sqrt(plus)) / Z_TIE) * Z_TIE
 
+    def edge(self, feature: int, cut: int, abstain: int) -> float:
+        """Return r of a stump: of the rows with value 1, the weight as better members less that as worse ones."""
+        place = self.weights.bins.cuts.offsets[feature] + cut
+        better, worse = (sums.ranked(place, feature, abstain) for sums in (self.weights.better, self.weights.worse))
+        return (better - worse) / SCALE
+
 
 Item = TypeVar("Item")
 
-CRITERIA: dict[str, Callable[[Bins, int], Callable[[Array, Distribution], Array]]] = {
+CRITERIA: dict[str, Callable[[Bins, int, Exchange], Gains]] = {
     "r": PotentialGains,
     "z": CrossingGains,
 }
