@@ -62,6 +62,12 @@ def test_rounding_is_to_nearest_and_ties_to_even(values):
     assert exact_sum(np.array(values)) == math.fsum(values)
 
 
+def test_any_bit_below_breaks_a_tie():
+    for power in range(-140, 0):
+        values = np.array([2.0**53, 1.0, 2.0**power])
+        assert exact_sum(values) == math.fsum(values) == 2.0**53 + 2
+
+
 def test_a_sum_beyond_all_floats_is_infinite_and_what_is_not_finite_is_refused():
     assert exact_sum(np.array([1.7e308, 1.7e308])) == math.inf
     assert exact_sum(np.array([1.7e308, 1.7e308, -1.7e308])) == 1.7e308
