@@ -17,7 +17,7 @@ import sys
 from pathlib import Path
 
 from contests import cold_start, measuring, memory, page, reading, scoring, training
-from contests.turns import OURS, RESULTS, keep, ratios
+from contests.turns import CHOSEN, CLOCKS, OURS, RESULTS, keep, ratios
 from rich.console import Console
 from rich.table import Table
 
@@ -59,9 +59,11 @@ def main():
     parser.add_argument("--only", default="", help="of `training`: cases with this in their name")
     parser.add_argument("--small", action="store_true", help="tiny sizes, to see that all of it runs")
     parser.add_argument("--folder", default=RESULTS, help="where results are kept")
+    parser.add_argument("--clock", choices=CLOCKS, default="wall", help="cpu: processor time, where others work too")
     parser.add_argument("--draw", action="store_true")
     parser.add_argument("--check", action="store_true")
     given = parser.parse_args()
+    CHOSEN["clock"] = given.clock
     if given.check:
         before = page.PAGE.read_text()
         same = page.redrawn(before, page.kept(SUITES)) == before

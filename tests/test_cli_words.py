@@ -17,8 +17,9 @@ import pytest
 from peers import peer
 from podium import FormatError, LambdaMART, PodiumError, RankBoost, cli, load, read_letor
 from podium.boosting import EvaluationSet
-from podium.cli import preferences, standard_input
-from podium.cli.wording import WORDS, in_options
+from podium.cli import app, preferences, standard_input
+from podium.cli.command_groups import GROUPS
+from podium.cli.wording import WORDS, features_named, in_options
 from podium.readers import open_unpacked
 
 pytestmark = pytest.mark.plain
@@ -264,3 +265,28 @@ def test_evaluation_sets_are_called_as_eval_names_says(tmp_path, names, said):
     with pytest.raises(PodiumError, match=said):
         RankBoost(2).fit(table.X, table.y, **given, eval_names=names)
     assert "eval_names" in LambdaMART.fit.__doc__
+
+
+def test_every_command_stands_in_one_group_of_the_help_with_its_whole_sentence(command_line):
+    listed = [name for names in GROUPS.values() for name in names]
+    assert sorted(listed) == sorted(one.name for one in app.registered_commands)
+    code, out, _ = command_line("--help")
+    assert code == 0
+    assert "..." not in out.split("Look at data:")[1]
+
+
+def test_warnings_and_errors_name_features_as_the_file_does():
+    with pytest.warns(UserWarning, match="took feature 17, so") as caught, features_named(["12", "17"]):
+        warnings.warn("Every one of 20 rounds took feature 1, so that", stacklevel=1)
+    assert len(caught) == 1
+    with pytest.raises(PodiumError, match="feature 12 does not"), features_named(["12", "17"]):
+        raise PodiumError("feature 0 does not")
+
+
+def test_pairs_of_numbers_without_item_are_said_to_be_rows(command_line, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("items.csv").write_text("id,x\n1,0.5\n2,0.1\n0,0.7\n")
+    Path("prefs.csv").write_text("better,worse\n0,1\n")
+    said = "Without --item, pairs are read as row numbers of items.csv, counted from 0; --item COLUMN reads ids.\n"
+    assert command_line("data", "items.csv", "--pairs", "prefs.csv")[2] == said
+    assert command_line("data", "items.csv", "--pairs", "prefs.csv", "--item", "id")[2] == ""

@@ -412,3 +412,11 @@ def test_the_command(command_line, tmp_path):
     assert code == 0
     assert "one value in all rows" in out
     assert command_line("doctor", "nothing.txt")[0] == 2
+
+
+def test_the_time_of_a_fit_grows_with_rounds_and_pairs():
+    X = np.zeros((100, 5))
+    assert estimates.fit_seconds("RankSVM", X, 10, 100) is None
+    few, many = (estimates.fit_seconds("LambdaMART", X, 1000, n) for n in (100, 200))
+    assert few < many < 2 * few
+    assert estimates.fit_seconds("LambdaMART", X, 100_000, 100) > few

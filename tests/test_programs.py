@@ -333,6 +333,11 @@ def test_experiments_on_nets_print_their_tables(run, shared_data, tmp_path):
     assert json.loads((tmp_path / "kept.json").read_text())["quality"]["ndcg"]["RankNet"] > 0.5
 
 
+def test_benchmark_of_nets_beside_other_loops_prints_seconds(run, shared_data):
+    text = run("benchmarks/neural_peers.py", "times", shared_data("mq2008"), "--epochs", 1, "--repeat", 1)
+    lines_with(text, *(f"| {name} | # s an epoch |" for name in ("RankNet", "LambdaRank", "plain torch loop")))
+
+
 def test_benchmark_of_fusion_prints_settings_and_seconds(run, few_topics):
     text = run("benchmarks/fusion.py", few_topics, "--runs", 2, "--threads", 1)
     lines_with(text, "seed 0: settings", "reading # s, fusing and writing # s; # s of processors")

@@ -9,13 +9,13 @@ from __future__ import annotations
 import sys
 import warnings
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from typer.core import TyperGroup
 
 from podium._errors import PodiumError
 from podium._version import __version__
+from podium.cli.command_groups import Commands
 from podium.cli.measure_commands import compare_command, evaluate_command, evaluate_run_command, measures_command
 from podium.cli.model_commands import (
     explain_command,
@@ -42,20 +42,6 @@ from podium.cli.options import (
 )
 from podium.cli.search_commands import cv_command, tune_command
 from podium.cli.wording import in_options
-
-
-class Commands(TyperGroup):
-    """The commands, any of which Ctrl-C ends with a sentence."""
-
-    def invoke(self, ctx: Any) -> object:
-        """Run the command that was asked for."""
-        try:
-            return super().invoke(ctx)
-        except KeyboardInterrupt:
-            raise PodiumError(
-                "Interrupted; nothing was written but a checkpoint, if --set checkpoint=FILE names one."
-            ) from None
-
 
 app = typer.Typer(
     name="podium",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -42,6 +43,11 @@ def load_items(source: Source, options: PairOptions) -> tuple[RankingTable, Arra
         names = table_columns(source.file, kind)
         label, qid = (label if label in names else None), (qid if qid in names else "")
     table = load_table(source.file, kind, label, qid, source.query_sizes, source.item)
+    if source.item is None and kind != "letor":
+        print(
+            f"Without --item, pairs are read as row numbers of {source.file}, counted from 0; --item COLUMN reads ids.",
+            file=sys.stderr,
+        )
     return table, None if source.item is None else _named_rows(table, source.file)
 
 

@@ -1,9 +1,10 @@
-"""Commands that fit a ranker many times: cv, tune. What a run will take is said after its first fit."""
+"""Commands that fit a ranker many times: cv, tune. What a run will take is said before it, and after its first fit."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -13,12 +14,19 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from podium._validation import PodiumError
-from podium.cli.files import load_table, named_columns
+from podium.cli.files import column_names, load_table, named_columns
 from podium.cli.options import Source, setting
 from podium.cli.output import show
 from podium.cli.run_settings import make_ranker
+from podium.cli.wording import features_named
+from podium.diagnosis import fit_seconds
 from podium.model_file import check_writable
+from podium.rankers import Estimator
+from podium.readers import RankingTable
 from podium.tuning import SPACES, Fold, TuningTrial, cross_validate, tune
+
+TRAINING_SHARE = 0.8
+"""Share of the queries that trials learn from where a fifth is held out."""
 
 
 class Timed(Protocol):
@@ -43,7 +51,7 @@ def run_folds(
     model = make_ranker(ranker, settings)
     model._check_trainable()
     table = load_table(*source)
-    with FitProgress(folds, "fold", quiet) as progress:
+    with FitProgress(folds, "fold", quiet) as progress, features_named(column_names(table)):
         result = cross_validate(
             model,
             named_columns(table),
@@ -53,6 +61,7 @@ def run_folds(
             measures=measures,
             random_state=seed,
             on_fold=progress.fold,
+            on_start=partial(progress.announce, model, table, 1 - 1 / max(folds, 1)),
         )
     show(result, as_json)
     if result.interrupted:
@@ -84,7 +93,7 @@ def run_trials(
         like = {"n_features": table.X.shape[1], "sparse": sp.issparse(table.X)}
         valid = load_table(*held_out, **like)
         given |= {"eval_set": [(named_columns(valid), np.asarray(valid.y))], "eval_qid": [valid.qid]}
-    with FitProgress(trials, "trial", quiet) as progress:
+    with FitProgress(trials, "trial", quiet) as progress, features_named(column_names(table)):
         try:
             result = tune(
                 model,
@@ -95,6 +104,7 @@ def run_trials(
                 storage=storage,
                 random_state=seed,
                 on_trial=progress.trial,
+                on_start=partial(progress.announce, model, table, TRAINING_SHARE if held_out is None else 1.0),
                 **given,
             )
         except ImportError as error:
@@ -136,6 +146,17 @@ class FitProgress:
     def __exit__(self, *_: object) -> None:
         self.bar.stop()
 
+    def announce(self, model: Estimator, table: RankingTable, share: float, n_fits: int) -> None:
+        """Say what some fits, each on a share of the rows, will take by measured costs, where there are such."""
+        if self.quiet or n_fits < 1:
+            return
+        name, rounds = type(model).__name__, getattr(model, "n_estimators", 1)
+        one = fit_seconds(name, table.X, _pairs_of(table), rounds)
+        takes = "the first one tells how long" if one is None else f"about {_duration(one * share * n_fits)} in all"
+        n_rows, n_features = table.X.shape
+        size = f"{n_rows * share:,.0f} rows of {n_features:,} features"
+        self.console.print(f"{n_fits} {self.what}s, each a fit of {name} on about {size}: {takes}.")
+
     def fold(self, fold: Fold) -> None:
         """Count a fold."""
         self._count(fold.number, fold, lambda: _first(fold.means))
@@ -154,6 +175,14 @@ class FitProgress:
             )
         self.began = True
         self.bar.update(self.task, completed=number, description=f"{self.what} {number}: {text()}")
+
+
+def _pairs_of(table: RankingTable) -> int:
+    """Return the pairs of rows of a query with different labels."""
+    y = np.asarray(table.y)
+    queries = np.zeros(len(y), int) if table.qid is None else np.unique(table.qid, return_inverse=True)[1]
+    sizes, (_, equal) = np.bincount(queries), np.unique(np.stack([queries, y]), axis=1, return_counts=True)
+    return int(np.sum(sizes * (sizes - 1)) - np.sum(equal * (equal - 1))) // 2
 
 
 def _first(means: dict[str, float]) -> str:

@@ -16,7 +16,7 @@ from podium.cli.options import Source
 from podium.cli.output import show
 from podium.cli.preferences import PairOptions, load_items, pairs_for_fit
 from podium.cli.run_settings import make_ranker, read_config, run_content
-from podium.cli.wording import in_options
+from podium.cli.wording import features_named, in_options
 from podium.model_file import check_writable, write_model, write_text
 from podium.rankers import Estimator, OrdinalThresholds, Ranker
 from podium.rankers.boosted import Boosted
@@ -46,12 +46,13 @@ def train(
         **pairs_for_fit(model, pairs, items), **_evaluation_sets(model, evals, eval_files),
         **_queries_for(model, table, evals),
     }  # fmt: skip
-    try:
+    names = column_names(table)
+    with features_named(names, eval_files):
         model.fit(named_columns(table), table.y, **given)
-    except PodiumError as error:
-        raise PodiumError(in_options(str(error), eval_files, column_names(table))) from error
+    if hasattr(model, "stop_reason_"):
+        model.stop_reason_ = in_options(model.stop_reason_, eval_files, names)
     # A LETOR file numbers its features: these are their names from here on, in reports, errors and exports.
-    model.feature_names_in_ = np.array(column_names(table), object)
+    model.feature_names_in_ = np.array(names, object)
     write_model(output, {**model.content(), "run": run_content(source, eval_files, pairs.pairs)})
     show(training_report(model, output), as_json)
     if getattr(model, "stop_reason_", "") == INTERRUPTED:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+
+from podium._errors import PodiumError
 
 WORDS: tuple[tuple[str, str], ...] = (
     (r'so missing="(\w+)" was taken', r"so --set missing=\1 was taken"),
@@ -48,6 +52,23 @@ def in_options(message: str, eval_files: Sequence[Path] = (), names: Sequence[st
     if names:
         message = re.sub(r"\bfeature (\d+)\b", lambda found: f"feature {names[int(found[1])]}", message)
     return message.replace("eval_set", "--eval")
+
+
+@contextmanager
+def features_named(names: Sequence[str], eval_files: Sequence[Path] = ()) -> Iterator[None]:
+    """Let errors and warnings name features as the file has them, and evaluation sets by their files."""
+    show = warnings.showwarning
+
+    def show_named(message: Warning | str, *rest: object, **more: object) -> None:
+        """Show a warning in these words."""
+        show(in_options(str(message), eval_files, names), *rest, **more)  # type: ignore[arg-type]
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show_named
+        try:
+            yield
+        except PodiumError as error:
+            raise PodiumError(in_options(str(error), eval_files, names)) from error
 
 
 def _file_of(eval_files: Sequence[Path]) -> Callable[[re.Match[str]], str]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from podium._memory import machine_memory
 from podium._sparse import is_sparse
-from podium._types import Json
+from podium._types import Features, Json
 from podium.diagnosis.checked_rows import CheckedRows
 from podium.diagnosis.finding import Finding
 
@@ -79,6 +79,14 @@ def estimates_of(rows: CheckedRows) -> tuple[Estimate, ...]:
     return tuple(_estimate(name, cost, n_cells, rows.n_rows, n_pairs, held) for name, cost in COSTS.items())
 
 
+def fit_seconds(ranker: str, features: Features, n_pairs: int, n_rounds: int) -> float | None:
+    """Return what a fit of a ranker will take on one thread, by measured costs; None where none were measured."""
+    if ranker not in COSTS:
+        return None
+    n_cells = len(features.data) if is_sparse(features) else features.size
+    return _seconds(COSTS[ranker], n_cells, features.shape[0], n_pairs, n_rounds)
+
+
 def check_memory(estimates: tuple[Estimate, ...]) -> Iterator[Finding]:
     """Yield what will not fit into the machine."""
     too_large = [one for one in estimates if one.n_bytes > machine_memory()]
@@ -91,8 +99,13 @@ def check_memory(estimates: tuple[Estimate, ...]) -> Iterator[Finding]:
         yield Finding("too-large", "error", sentence)
 
 
+def _seconds(cost: Cost, n_cells: int, n_rows: int, n_pairs: int, n_rounds: int) -> float:
+    """Return the time of one fit."""
+    a_round = cost.per_cell * n_cells + cost.per_row * n_rows + cost.per_pair * n_pairs
+    return (cost.once_per_cell * n_cells + n_rounds * a_round) / 1e9
+
+
 def _estimate(name: str, cost: Cost, n_cells: int, n_rows: int, n_pairs: int, held: int) -> Estimate:
     """Return the costs of one ranker."""
-    a_round = cost.per_cell * n_cells + cost.per_row * n_rows + cost.per_pair * n_pairs
-    seconds = (cost.once_per_cell * n_cells + ROUNDS * a_round) / 1e9
+    seconds = _seconds(cost, n_cells, n_rows, n_pairs, ROUNDS)
     return Estimate(name, seconds, int(held + cost.bytes_per_cell * n_cells + cost.bytes_per_row * n_rows))

@@ -159,6 +159,7 @@ def cross_validate(
     measures: str | Iterable[str] = DEFAULT_MEASURES,
     random_state: int = 0,
     on_fold: Callable[[Fold], None] | None = None,
+    on_start: Callable[[int], None] | None = None,
     **options: Any,
 ) -> CrossValidation:
     """Fit a ranker on all queries but those of one fold, measure it there, and so for each fold.
@@ -182,6 +183,8 @@ def cross_validate(
         Seed of the shuffle that deals queries out to folds.
     on_fold : callable, optional
         Called with each `Fold` when it is done.
+    on_start : callable, optional
+        Called with the number of fits ahead, when all is checked and before the first one.
     **options
         Further options of `podium.evaluate`: ties, empty, gain, relevant, max_grade, sigma, convention, n_jobs.
 
@@ -205,6 +208,8 @@ def cross_validate(
     fold_of_row = query_folds(len(rows.ids), n_folds, random_state)[rows.qid]
     done: list[Fold] = []
     scores = np.full(len(rows.y), np.nan)
+    if on_start is not None:
+        on_start(n_folds)
     try:
         with noticing_interrupts() as interruption:
             for number in range(n_folds):

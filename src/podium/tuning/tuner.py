@@ -45,6 +45,7 @@ def tune(
     storage: str | PathLike[str] | None = None,
     random_state: int = 0,
     on_trial: Callable[[TuningTrial], None] | None = None,
+    on_start: Callable[[int], None] | None = None,
 ) -> Tuning:
     """Search the parameters of a ranker that do best on queries held out.
 
@@ -79,6 +80,8 @@ def tune(
         Seed of what is tried, and of the queries held out.
     on_trial : callable, optional
         Called with each `TuningTrial` when it is done.
+    on_start : callable, optional
+        Called with the number of fits ahead, when all is checked and before the first one.
 
     Returns
     -------
@@ -94,6 +97,8 @@ def tune(
     search = ParameterSearch(_prepared(model, parsed), parsed, ranges, train, valid)
     with quiet_optuna() as optuna, noticing_interrupts() as interruption:
         study = open_study(optuna, storage, search.settings(random_state))
+        if on_start is not None:
+            on_start(n_trials - len(finished_trials(study)))
         try:
             while (number := len(finished_trials(study))) < n_trials:
                 study.sampler = seeded_sampler(optuna, random_state, number)
