@@ -230,7 +230,7 @@ class Team:
         return self._wait(futures)
 
     def _fresh(self, blocks: Sequence[Any]) -> list[Any]:
-        """Return blocks to read; after a loss under other names, for Dask would fetch old ones from a stopped worker."""
+        """Return blocks to read; after a loss under other names: Dask would fetch old ones from a stopped worker."""
         from dask.graph_manipulation import clone
 
         if not self.n_losses:
