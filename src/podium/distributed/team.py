@@ -186,7 +186,7 @@ class Team:
                 return work()
             except WorkerLost as error:
                 self.n_losses += 1
-                lost = str(error)  # the error itself would keep the tasks of the attempt
+                lost = error
         raise PodiumError(f"The fit was given up after {MOST_ATTEMPTS} attempts in which workers were lost: {lost}.")
 
     def close(self) -> None:
@@ -220,7 +220,7 @@ class Team:
     def _read(self, number: int) -> list[LoadReport]:
         """Let workers hold blocks; any of them may read them, for a task that only a lost one may do is never done."""
         shares = np.array_split(np.arange(len(self.sources[number].blocks)), len(self._workers))
-        blocks = self.client.compute(self._fresh(self.sources[number].blocks), workers=self._workers)
+        blocks = self.client.compute(list(self.sources[number].blocks), workers=self._workers)
         futures = []
         for place, (worker, own) in enumerate(zip(self._workers, shares, strict=True)):
             host = None if self._by_rpc else _host(worker)
@@ -228,15 +228,6 @@ class Team:
             function = held_part.load if number == 0 else held_part.load_evaluation
             futures.append(self._submit(function, worker, *known, [blocks[one] for one in own]))
         return self._wait(futures)
-
-    def _fresh(self, blocks: Sequence[Any]) -> list[Any]:
-        """Return blocks to read; after a loss under other names: Dask would fetch old ones from a stopped worker."""
-        from dask.graph_manipulation import clone
-
-        if not self.n_losses:
-            return list(blocks)
-        cloned = clone(*blocks)  # together, for they may be shares of the same
-        return [cloned] if len(blocks) == 1 else list(cloned)
 
     def _begin(self, reports: Sequence[LoadReport]) -> BeginReport:
         """Let the workers that have training rows meet and make ready."""
