@@ -35,7 +35,8 @@ def client():
 @pytest.fixture(scope="module")
 def rows():
     given = make_search(n_queries=30, random_state=3)
-    X, y, qid = np.asarray(given.X)[:, :10], np.asarray(given.y), np.asarray(given.qid)
+    X, y, qid = np.array(given.X)[:, :10], np.asarray(given.y), np.asarray(given.qid)
+    X[::7, 2] = np.nan
     order = np.random.default_rng(0).permutation(len(y))
     return X[order], y[order], qid[order], np.random.default_rng(1).random(len(y)) + 0.1
 
