@@ -18,21 +18,30 @@ import sys
 import threading
 import time
 from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from tempfile import TemporaryDirectory, mkdtemp
 
 import numpy as np
 
 from podium import LambdaMART, RankBoost, make_search
-from podium.distributed import fit
+from podium.distributed import fit, heartbeats
 from podium.distributed.team_learning import TeamBoosting
 from podium.pairs import PairBoosting
 from podium.trees import TreeBoosting
+
+FOLDER = TemporaryDirectory(prefix="podium-dask-")
+"""Where rows are kept for the workers."""
 
 
 @contextmanager
 def cluster(workers):
     """Yield a client of so many worker processes of one thread each."""
+    import dask
     from distributed import Client, LocalCluster
 
+    # after 15 seconds a LocalCluster gives up for ever a worker that starts anew
+    dask.config.set({"distributed.deploy.lost-worker-timeout": "300s"})
     with LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None) as own, Client(own) as client:
         yield client
 
@@ -45,9 +54,24 @@ def made_rows(rows, features=30):
 
 
 def chunked(arrays, n_chunks):
+    """Dask arrays of files, which workers read: what stands in memory here would travel with the tasks."""
+    import dask
     import dask.array as da
 
-    return [da.from_array(one, chunks=(-(-len(one) // n_chunks), *one.shape[1:])) for one in arrays]
+    read, found = dask.delayed(read_rows, pure=False), []
+    for array in arrays:
+        path = Path(mkdtemp(dir=FOLDER.name)) / "rows.npy"
+        np.save(path, array)
+        ends = np.linspace(0, len(array), n_chunks + 1).astype(int)
+        parts = [
+            da.from_delayed(read(str(path), a, b), (b - a, *array.shape[1:]), array.dtype) for a, b in pairwise(ends)
+        ]
+        found.append(da.concatenate(parts))
+    return found
+
+
+def read_rows(path, start, stop):
+    return np.load(path, mmap_mode="r")[start:stop].copy()
 
 
 def timed_steps(kind, run):
@@ -133,6 +157,7 @@ def harm_later(pid, how, seconds):
 
 
 def kills(args):
+    heartbeats.SILENCE_SECONDS = args.silence
     rows = made_rows(args.rows)
     X, y, qid, weight = rows
     local = LambdaMART(args.trees).fit(X, y, qid=qid, sample_weight=weight)
@@ -167,6 +192,7 @@ def main():
     parser.add_argument("--features", type=int, default=136, help="of the race")
     parser.add_argument("--peer", action="store_true")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--silence", type=float, default=20.0, help="seconds after which a stopped worker is given up")
     parser.add_argument("--trees", type=int, default=10)
     parser.add_argument("--leaves", type=int, default=31)
     parser.add_argument("--workers", type=int, default=2)

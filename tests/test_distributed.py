@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from podium import MART, LambdaMART, PodiumError, evaluate, make_search
+from podium import MART, AdaBoostOR, LambdaMART, PodiumError, RankSVM, evaluate, make_search
 from podium.distributed import fit, predict, team
 from podium.distributed.held_part import _HELD
 from podium.distributed.team_learning import TeamBoosting
@@ -35,7 +35,8 @@ def client():
 @pytest.fixture(scope="module")
 def rows():
     given = make_search(n_queries=30, random_state=3)
-    X, y, qid = np.asarray(given.X)[:, :10], np.asarray(given.y), np.asarray(given.qid)
+    X, y, qid = np.array(given.X)[:, :10], np.asarray(given.y), np.asarray(given.qid)
+    X[::7, 2] = np.nan
     order = np.random.default_rng(0).permutation(len(y))
     return X[order], y[order], qid[order], np.random.default_rng(1).random(len(y)) + 0.1
 
@@ -75,6 +76,10 @@ def test_a_rankers_own_fit_takes_collections_and_refuses_what_cannot_be_given_wi
         found = LambdaMART(2).fit(chunks[0], chunks[1], qid=chunks[2])
         with pytest.raises(PodiumError, match="group must not be given where X is a Dask collection"):
             LambdaMART(2).fit(chunks[0], chunks[1], group=[len(y)])
+        with pytest.raises(PodiumError, match="sample_cost must not be given where X is a Dask collection"):
+            AdaBoostOR(2).fit(chunks[0], chunks[1], sample_cost=np.ones((len(y), 5)))
+        with pytest.raises(PodiumError, match=r"can be trained on Dask; got RankSVM"):
+            RankSVM().fit(chunks[0], chunks[1], qid=chunks[2])
     assert_same(found, LambdaMART(2).fit(X, y, qid=qid), X)
 
 

@@ -1,5 +1,7 @@
 """What workers say of their rows must fit together; clusters without workers are refused."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -53,6 +55,17 @@ def test_a_client_without_workers_is_refused_at_once_and_after_a_loss_later(monk
     own._heartbeats = MadeHeartbeats(100)
     with pytest.raises(PodiumError, match="The client has no workers; start some"):
         own._present()
+
+
+@pytest.mark.parametrize(
+    ("workers", "silent", "saved"), [("ab", "", 0.5), ("ab", "b", 0.0), ("a", "", 0.0), ("abcdefgh", "", 0.75)]
+)
+def test_newcomers_save_time_unless_they_are_silent_or_there_are_no_more_blocks(workers, silent, saved):
+    own = Team(None, SimpleNamespace(blocks=range(4)), [], SimpleNamespace(n_estimators=100), None, True, [])
+    own._workers = ["a"]
+    own._heartbeats = SimpleNamespace(ages=lambda: dict.fromkeys(workers, 0.0), silent=lambda: set(silent))
+    own._clock = SimpleNamespace(repays=lambda share, n_rounds, n_estimators: (share, n_rounds, n_estimators))
+    assert own._newcomers_help() == (saved, 0, 100)
 
 
 @pytest.mark.parametrize(

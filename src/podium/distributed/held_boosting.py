@@ -9,7 +9,7 @@ import numpy as np
 from podium._exchange import Exchange
 from podium._validation import Array, NoPairsError, check_seed
 from podium.boosting import Boosting, Stop
-from podium.data import RankingData
+from podium.data import RankingData, column_facts
 from podium.distributed.held_grades import AdaBoostOR, GradeFacts, GradeStart, OrdinalRound, ORStump, grades_ready
 from podium.distributed.part_table import PartTable, ranking_data
 from podium.losses import Loss
@@ -45,7 +45,7 @@ class BeginReport(NamedTuple):
     ----------
     start : float
         What scores begin with.
-    n_rows, n_queries, n_pairs : int
+    n_rows, n_queries, n_pairs, n_missing : int
     labels : ndarray
         The different ones.
     digest : int
@@ -60,6 +60,7 @@ class BeginReport(NamedTuple):
     n_rows: int
     n_queries: int
     n_pairs: int
+    n_missing: int
     labels: Array
     digest: int
     flat_reason: str | None
@@ -78,7 +79,7 @@ def make_ready(ranker: DaskRanker, table: PartTable, init_model: InitModel, thre
     """Make ready for the first round."""
     if isinstance(ranker, AdaBoostOR):
         votes, classes, digest, facts = grades_ready(ranker, table, threads, exchange)
-        report = BeginReport(0.0, facts.summary["rows"], 0, 0, classes, digest, None, facts)
+        report = BeginReport(0.0, facts.summary["rows"], 0, 0, 0, classes, digest, None, facts)
         return Ready(votes, GradeStart(classes, ranker.cost), report)
     data = ranking_data(table, exchange)
     rounds, start, flat_reason = _rounds_ready(ranker, data, init_model, threads, exchange)
@@ -87,6 +88,7 @@ def make_ready(ranker: DaskRanker, table: PartTable, init_model: InitModel, thre
     report = BeginReport(
         float(start.score), exchange.count(len(data.queries.rows)), exchange.count(len(data.queries)),
         exchange.count(0 if data.pairs is None else len(data.pairs.better)),
+        exchange.count(int(column_facts(data.features).missing.sum())),
         np.unique(exchange.gather_rows(labels)), digest, flat_reason,
     )  # fmt: skip
     return Ready(rounds, start, report)

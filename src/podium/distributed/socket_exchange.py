@@ -14,6 +14,7 @@ import socket
 import struct
 import time
 from collections.abc import Sequence
+from threading import Lock
 
 import numpy as np
 
@@ -50,6 +51,7 @@ class SocketExchange(SwapExchange):
 
     def __init__(self, server: socket.socket, rank: int, endpoints: Sequence[Endpoint], token: bytes) -> None:
         self.rank, self.size = rank, len(endpoints)
+        self._lock, self._busy, self._left = Lock(), False, False
         self._peers: dict[int, socket.socket] = {}
         try:
             self._meet(server, endpoints, token)
@@ -89,6 +91,19 @@ class SocketExchange(SwapExchange):
 
     def _swap(self, outgoing: dict[int, Array], incoming: dict[int, Array]) -> None:
         """Send an array to each peer while one of known size comes from each."""
+        with self._lock:
+            if self._left:
+                raise ConnectionError("the fit was given up")
+            self._busy = True
+        try:
+            self._move_all(outgoing, incoming)
+        finally:
+            with self._lock:
+                self._busy = False
+                self._close_if_left()
+
+    def _move_all(self, outgoing: dict[int, Array], incoming: dict[int, Array]) -> None:
+        """Send and receive until all is done."""
         sending = {rank: self._framed(array) for rank, array in outgoing.items()}
         headers = {rank: bytearray(HEADER.size) for rank in incoming}
         receiving = {
@@ -135,9 +150,21 @@ class SocketExchange(SwapExchange):
             selector.unregister(peer)
 
     def close(self) -> None:
-        """Close all connections, which makes the other workers, and a thread that waits here, give up."""
-        for peer in self._peers.values():
-            hang_up(peer)
+        """Close all connections, which makes the other workers, and a thread that waits here, give up.
+
+        That thread closes them: closed by another one, they would vanish from what it waits for without a word.
+        """
+        with self._lock:
+            self._left = True
+            for peer in self._peers.values():
+                with contextlib.suppress(OSError):
+                    peer.shutdown(socket.SHUT_RDWR)
+            self._close_if_left()
+
+    def _close_if_left(self) -> None:
+        """Close the connections of a worker that has left, unless they are waited for."""
+        for peer in self._peers.values() if self._left and not self._busy else ():
+            peer.close()
 
 
 def hang_up(connection: socket.socket) -> None:

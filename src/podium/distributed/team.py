@@ -285,9 +285,14 @@ class Team:
     def _pause(self, pending: set[Any]) -> None:
         """Wait until a task ends or for a moment; raise where a worker has gone."""
         from distributed import wait
+        from distributed.client import CancelledError
 
-        with contextlib.suppress(TimeoutError):
+        try:
             wait(pending, timeout=POLL_SECONDS, return_when="FIRST_COMPLETED")
+        except TimeoutError:
+            pass
+        except CancelledError as error:  # what a task needs went with its worker
+            raise WorkerLost(str(error)) from error
         if any(one.status == "pending" for one in pending):
             self._check_workers()
 

@@ -36,7 +36,8 @@ def learn(ranker: TreeRanker | RankBoost, team: Team, begun: BeginReport, init_m
         ranker._boost(tree_rounds, sets, measures, ranker._rounds_before(init_model), data, why, start.content)
         ranker.base_model_, ranker.base_score_ = start
     ranker._describe(data)
-    ranker.training_summary_ |= {"rows": begun.n_rows, "queries": begun.n_queries, "pairs": begun.n_pairs}
+    counts = {"rows": begun.n_rows, "queries": begun.n_queries, "pairs": begun.n_pairs, "missing": begun.n_missing}
+    ranker.training_summary_ |= counts
 
 
 class TeamBoosting(Generic[AnyRound]):

@@ -15,6 +15,7 @@ from podium.ordinal import MeanCost, OrdinalData, mean_cost
 from podium.rankers.boosted import Boosted
 from podium.rankers.estimator import Estimator, check_columns
 from podium.rankers.evaluation_data import eval_sets, one_per_eval_set
+from podium.rankers.lazy_fit import fit_lazily, is_lazy
 from podium.rankers.ordinal_ranker import OrdinalRanker
 
 AnyRound = TypeVar("AnyRound", bound=MonitoredRound)
@@ -49,7 +50,8 @@ class BoostedOrdinalRanker(OrdinalRanker, Boosted[AnyRound]):
         Parameters
         ----------
         X : array, frame, table or sparse matrix of shape (n_rows, n_features)
-            Features. NaN, or an absent entry of a sparse matrix, is missing.
+            Features. NaN, or an absent entry of a sparse matrix, is missing. For a Dask array or dataframe, which y and
+            weights must then be too, see `podium.distributed.fit`.
         y : array-like
             Grade of each row, of any ordered kind: numbers, strings (sorted), an ordered categorical (its own order).
         sample_cost : array-like of shape (n_rows, K), optional
@@ -69,6 +71,11 @@ class BoostedOrdinalRanker(OrdinalRanker, Boosted[AnyRound]):
         -------
         self
         """
+        if is_lazy(X):
+            return fit_lazily(
+                self, X, y, {"sample_weight": sample_weight, "eval_set": eval_set, "init_model": init_model},
+                {"sample_cost": sample_cost, "eval_cost": eval_cost, "eval_names": eval_names},
+            )  # fmt: skip
         self._check_parameters()
         data = self._gate(X, y, sample_cost, sample_weight)
         evals = check_eval_sets(data, eval_set, eval_cost, self.cost, sample_cost is not None)

@@ -32,7 +32,7 @@ def fit_lazily(
     """
     for name, value in refused.items():
         if value is not None:
-            raise PodiumError(f"{name} must not be given where X is a Dask collection; use qid and eval_qid.")
+            raise PodiumError(f"{name} must not be given where X is a Dask collection; see podium.distributed.fit.")
     fitted: AnyRanker = import_module("podium.distributed").fit(ranker, X, y, **given)  # which imports rankers
     return fitted
 

@@ -102,8 +102,8 @@ class Ranker(Estimator):
             return fit_lazily(
                 self, X, y,
                 {"qid": qid, "sample_weight": sample_weight, "query_weight": query_weight, "eval_set": eval_set,
-                 "eval_qid": eval_qid, "init_model": init_model},
-                {"group": group, "pairs": pairs, "items": items, "eval_group": eval_group, "eval_pairs": eval_pairs,
+                 "eval_qid": eval_qid, "init_model": init_model, "pairs": pairs},
+                {"group": group, "items": items, "eval_group": eval_group, "eval_pairs": eval_pairs,
                  "eval_items": eval_items, "eval_names": eval_names},
             )  # fmt: skip
         self._check_parameters()
