@@ -89,7 +89,7 @@ def test_documents_without_names_go_by_their_place(tmp_path, command_line):
         ([], "Give --query: the file has 3 queries, such as 10."),
         (["--query", "1"], "--query must be one of the file's; '1' is not (did you mean "),
         (["--query", "11", "--docs", "D7", "D2"], "--docs must name documents of the query; 'D2' is not one"),
-        (["--query", "11", "--docs", "D7", "D7"], "a and b must be two rows of X; both are 7."),
+        (["--query", "11", "--docs", "D7", "D7"], "--docs must name two different documents; both are D7."),
         (["--query", "11", "--method", "x"], "method must be one of interventional, path; got 'x'."),
     ],
 )

@@ -135,7 +135,7 @@ def test_files_of_one_name_are_called_by_their_folders(files, command_line, tmp_
         (["compare", "data.txt", "x.txt"], "compare needs at least two models or files of scores; got 1."),
         (["compare", "data.txt", "x.txt", "x.txt"], "x.txt is given twice; name each file once."),
         (["compare", "data.txt", "x.txt", "absent"], "absent: No such file or directory."),
-        (["compare", "data.txt", "x.txt", "short"], "short must have one value per row: "),
+        (["compare", "data.txt", "x.txt", "short"], "short must have a score a row of data.txt: "),
         (["compare", "data.txt", "x.txt", "stumps", "-m", "ndgc"], "measure 'ndgc' is unknown"),
         (["compare", "data.txt", "x.txt", "stumps", "-m", ","], "measures must name at least one measure"),
         (["compare", "data.txt", "x.txt", "stumps", "--chart", "cd.gif"], "The ending of --chart must be one of html"),

@@ -292,7 +292,10 @@ def test_pairs_count_with_their_weights(run, tmp_path):
         (["train", "absent", "-o", "no/m"], "The folder of no/m does not exist."),
         (["export", "absent", "--format", "sql", "-o", "no/m"], "The folder of no/m does not exist."),
         (["import", "absent", "-o", "no/m"], "The folder of no/m does not exist."),
-        (["evaluate", "data.txt", "scores", "--feature", "1"], "Give a file of scores or --feature, not both."),
+        (
+            ["evaluate", "data.txt", "scores", "--feature", "1"],
+            "Give models and files of scores or --feature, not both.",
+        ),
         (["evaluate", "data.txt", "--feature", "3"], "--feature must be 1 to 2, or negative to reverse it; got 3."),
         (["evaluate", "data.txt", "--feature", "0"], "--feature must be 1 to 2, or negative to reverse it; got 0."),
         (["evaluate", "data.txt", "words"], "words must hold one score a line; value 3 is 'two'."),

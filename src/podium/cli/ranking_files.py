@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from podium._validation import Array, PodiumError
@@ -31,7 +33,8 @@ def read_rankings(source: Source, paths: list[Path]) -> tuple[RankingTable, dict
             scores[name] = read_scores(path)
             continue
         model = models[path]
-        scores[name] = _scores_of(path, model, table_like(model.n_features_in_, model.sparse_input_))
+        with _called(path):
+            scores[name] = _scores_of(model, table_like(model.n_features_in_, model.sparse_input_))
     table = next(iter(tables.values()), None) or table_like(None, "auto")
     _check_lengths(scores, table, source.file)
     return table, scores
@@ -39,20 +42,30 @@ def read_rankings(source: Source, paths: list[Path]) -> tuple[RankingTable, dict
 
 def scores_of_rows(table: RankingTable, file: Path, paths: list[Path]) -> dict[str, Array]:
     """Return the scores of the rows of a table, read from `file`, by each ranking."""
-    scores = {
-        name: _scores_of(path, load_ranker(path), table) if _is_model(path) else read_scores(path)
-        for name, path in zip(names_of(paths), paths, strict=True)
-    }
+    scores = {}
+    for name, path in zip(names_of(paths), paths, strict=True):
+        if not _is_model(path):
+            scores[name] = read_scores(path)
+            continue
+        model = load_ranker(path)
+        with _called(path):
+            scores[name] = _scores_of(model, table)
     _check_lengths(scores, table, file)
     return scores
 
 
-def _scores_of(path: Path, model: object, table: RankingTable) -> Array:
-    """Return the scores of all rows by a model, which errors call by its file."""
+def _scores_of(model: object, table: RankingTable) -> Array:
+    """Return the scores of all rows by a model."""
     from podium.tuning.held_out import ranking_scores  # here: files of scores need no rankers
 
+    return ranking_scores(model, named_columns(table))  # type: ignore[arg-type]
+
+
+@contextmanager
+def _called(path: Path) -> Iterator[None]:
+    """Let errors name the file of the model that they are about."""
     try:
-        return ranking_scores(model, named_columns(table))  # type: ignore[arg-type]
+        yield
     except PodiumError as error:
         raise PodiumError(f"{path}: {error}") from None
 
