@@ -9,6 +9,8 @@ import pytest
 import podium
 from podium import read_csv
 from podium.cli import fusing
+from podium.cli.searching import RunChoice
+from podium.readers import open_unpacked
 
 FIT = ("--ranker", "rankboost", "--set", "n_estimators=3", "--quiet")
 
@@ -92,6 +94,32 @@ def test_a_fused_run_goes_to_standard_output(command_line, monkeypatch):
     assert out == ""
     assert "fused by" in err
     assert [line.split()[2] for line in Path("stdout").read_text().splitlines()] == ["d1", "d2"]
+
+
+@pytest.mark.parametrize("ending", ["gz", "xz", "zst"])
+def test_scores_are_packed_as_the_name_of_their_file_says(items, ending, command_line):
+    for name in ("s.txt", f"s.txt.{ending}"):
+        assert command_line("score", "m.podium", "items.csv", "--item", "id", "-o", name)[0] == 0
+    assert Path(f"s.txt.{ending}").read_bytes() != Path("s.txt").read_bytes()
+    with open_unpacked(f"s.txt.{ending}") as (stream, _):
+        assert stream.read() == Path("s.txt").read_bytes()
+
+
+def test_a_settings_file_is_cross_validated_as_its_options(items, command_line):
+    Path("run.toml").write_text('ranker = "rankboost"\n[parameters]\nn_estimators = 3\n')
+    call = ("cv", "items.csv", "--item", "id", "--folds", "2", "--quiet", "--json", "-m", "map")
+    by_file, by_options = command_line(*call, "--config", "run.toml"), command_line(*call, *FIT)
+    assert by_file[0] == 0
+    values = [[fold["means"] for fold in json.loads(one[1])["folds"]] for one in (by_file, by_options)]
+    assert values[0] == values[1]
+
+
+def test_what_a_settings_file_sets_is_not_searched(items, command_line):
+    Path("run.toml").write_text('ranker = "rankboost"\n[parameters]\ncriterion = "z"\n')
+    chosen, given = RunChoice(None, ["n_estimators=3"], Path("run.toml")).ranker_and_parameters()
+    assert (type(chosen).__name__, chosen.criterion, chosen.n_estimators) == ("RankBoost", "z", 3)
+    assert given == {"criterion", "n_estimators"}
+    assert type(RunChoice(None, [], None).ranker_and_parameters()[0]).__name__ == "LambdaMART"
 
 
 def test_limits_are_worded_as_options(items, command_line):

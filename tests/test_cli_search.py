@@ -170,14 +170,14 @@ def test_a_missing_optuna_is_a_sentence(files, command_line, monkeypatch):
     [
         (["cv", "absent.txt"], "absent.txt: No such file or directory."),
         (["cv", "train.txt", "--ranker", "RankBost"], "There is no ranker 'RankBost' (did you mean RankBoost"),
-        (["cv", "train.txt", "--folds", "1"], "n_folds must be"),
-        (["cv", "train.txt", "--folds", "99"], "n_folds must be at most the number of queries, 15; got 99."),
+        (["cv", "train.txt", "--folds", "1"], "--folds must be"),
+        (["cv", "train.txt", "--folds", "99"], "--folds must be at most the number of queries, 15; got 99."),
         (
             ["cv", "train.txt", "--set", "early_stopping_rounds=3"],
             "early_stopping_rounds needs data to measure each round on",
         ),
         (["cv", "train.txt", "-m", "ndgc"], "measure 'ndgc' is unknown"),
-        (["tune", "train.txt", "--trials", "0"], "n_trials must be"),
+        (["tune", "train.txt", "--trials", "0"], "--trials must be"),
         (["tune", "train.txt", "--ranker", "AdaBoostOR"], "AdaBoostOR has no search space of its own"),
         (["tune", "train.txt", "-o", "no/best.toml"], "The folder of no/best.toml does not exist."),
         (["tune", "train.txt", "--storage", "train.txt"], "train.txt is no storage file of `tune`"),

@@ -86,7 +86,10 @@ def train_command(
 def score_command(
     model_file: ModelFile,
     file: DataFile,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="File for the scores.")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="File for the scores, packed where it ends in .gz, .xz or .zst."),
+    ] = None,
     file_format: Format = "auto",
     label: Label = "label",
     qid: Qid = "qid",

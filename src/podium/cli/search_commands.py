@@ -9,7 +9,11 @@ import typer
 
 from podium.cli.options import DataFile, Format, Item, Json, Label, Measures, Qid, Sizes, Source, measure_names
 
-RankerName = Annotated[str, typer.Option(help="Name of the ranker.")]
+RankerName = Annotated[str | None, typer.Option(help="Name of the ranker, in any case. [LambdaMART]")]
+ConfigFile = Annotated[
+    Path | None,
+    typer.Option("--config", help="TOML file with ranker = NAME and [parameters]; --ranker and --set go first."),
+]
 Settings = Annotated[list[str], typer.Option("--set", help="A parameter, as name=value; repeat for several.")]
 Seed = Annotated[int, typer.Option("--seed", help="Seed: the same one gives the same answer.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress.")]
@@ -17,10 +21,11 @@ Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress.")]
 
 def cv_command(
     file: DataFile,
-    ranker: RankerName = "LambdaMART",
+    ranker: RankerName = None,
     folds: Annotated[int, typer.Option(help="Folds; no query is in two of them.")] = 5,
     measure: Measures = ["ndcg@10", "map", "mrr", "pair_loss"],  # noqa: B006 (typer copies it)
     settings: Settings = [],  # noqa: B006 (typer copies it)
+    config: ConfigFile = None,
     seed: Seed = 0,
     quiet: Quiet = False,
     file_format: Format = "auto",
@@ -36,16 +41,16 @@ def cv_command(
 
     podium cv train.txt --ranker LambdaMART --folds 5 -m ndcg@10,map
     """
-    from podium.cli.searching import run_folds
+    from podium.cli.searching import RunChoice, run_folds
 
     source = Source(file, file_format, label, qid, query_sizes, item)
-    run_folds(source, ranker, settings, folds, measure_names(measure), seed, quiet, as_json)
+    run_folds(source, RunChoice(ranker, settings, config), folds, measure_names(measure), seed, quiet, as_json)
 
 
 def tune_command(
     file: DataFile,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="TOML file for the best parameters.")] = None,
-    ranker: RankerName = "LambdaMART",
+    ranker: RankerName = None,
     trials: Annotated[int, typer.Option(help="Trials in all, those of --storage counted.")] = 30,
     measure: Annotated[str, typer.Option("--measure", "-m", help="What to search the best of.")] = "ndcg@10",
     eval_file: Annotated[
@@ -58,6 +63,7 @@ def tune_command(
         Path | None, typer.Option(help="File that keeps every trial; the same command goes on from it.")
     ] = None,
     settings: Settings = [],  # noqa: B006 (typer copies it)
+    config: ConfigFile = None,
     seed: Seed = 0,
     quiet: Quiet = False,
     file_format: Format = "auto",
@@ -69,12 +75,14 @@ def tune_command(
 ) -> None:
     """Search the best parameters of a ranker with Optuna, on queries held out.
 
-    What --set sets is not searched. Ctrl-C ends it with the best so far.
+    What --set or --config sets is not searched. Ctrl-C ends it with the best so far.
 
     podium tune train.txt --eval valid.txt --trials 30 --storage trials.log -o best.toml
     """
-    from podium.cli.searching import run_trials
+    from podium.cli.searching import RunChoice, run_trials
 
     source = Source(file, file_format, label, qid, query_sizes, item)
     held_out = None if eval_file is None else source._replace(file=eval_file, query_sizes=eval_sizes)
-    run_trials(source, held_out, ranker, settings, trials, measure, storage, output, seed, quiet, as_json)
+    run_trials(
+        source, held_out, RunChoice(ranker, settings, config), trials, measure, storage, output, seed, quiet, as_json
+    )

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,7 +17,7 @@ from podium._validation import PodiumError
 from podium.cli.files import column_names, load_table, named_columns
 from podium.cli.options import Source, setting
 from podium.cli.output import show
-from podium.cli.run_settings import make_ranker
+from podium.cli.run_settings import make_ranker, read_config
 from podium.cli.wording import features_named
 from podium.diagnosis import fit_seconds
 from podium.model_file import check_writable
@@ -25,8 +25,24 @@ from podium.rankers import Estimator
 from podium.readers import RankingTable
 from podium.tuning import SPACES, Fold, TuningTrial, cross_validate, tune
 
+SEARCHED_RANKER = "LambdaMART"
+"""What is fitted where neither --ranker nor --config names a ranker."""
 TRAINING_SHARE = 0.8
 """Share of the queries that trials learn from where a fifth is held out."""
+
+
+class RunChoice(NamedTuple):
+    """What --ranker, --set and --config say."""
+
+    name: str | None
+    settings: Sequence[str]
+    config: Path | None
+
+    def ranker_and_parameters(self) -> tuple[Estimator, set[str]]:
+        """Return the ranker, and the names of the parameters that are given."""
+        config = read_config(self.config)
+        model = make_ranker(self.name or config.ranker or SEARCHED_RANKER, self.settings, config)
+        return model, {*config.parameters, *(name for name, _ in map(setting, self.settings))}
 
 
 class Timed(Protocol):
@@ -39,8 +55,7 @@ class Timed(Protocol):
 
 def run_folds(
     source: Source,
-    ranker: str,
-    settings: Sequence[str],
+    choice: RunChoice,
     folds: int,
     measures: list[str],
     seed: int,
@@ -48,7 +63,7 @@ def run_folds(
     as_json: bool,
 ) -> None:
     """Cross-validate a ranker on a data file."""
-    model = make_ranker(ranker, settings)
+    model, _ = choice.ranker_and_parameters()
     model._check_trainable()
     table = load_table(*source)
     with FitProgress(folds, "fold", quiet) as progress, features_named(column_names(table)):
@@ -71,8 +86,7 @@ def run_folds(
 def run_trials(
     source: Source,
     held_out: Source | None,
-    ranker: str,
-    settings: Sequence[str],
+    choice: RunChoice,
     trials: int,
     measure: str,
     storage: Path | None,
@@ -85,10 +99,10 @@ def run_trials(
     for path in (output, storage):
         if path is not None:
             check_writable(path)
-    model = make_ranker(ranker, settings)
+    model, chosen = choice.ranker_and_parameters()
     model._check_trainable()
     table = load_table(*source)
-    given: dict[str, Any] = {"qid": table.qid, "space": _space_without(type(model).__name__, settings)}
+    given: dict[str, Any] = {"qid": table.qid, "space": _space_without(type(model).__name__, chosen)}
     if held_out is not None:
         like = {"n_features": table.X.shape[1], "sparse": sp.issparse(table.X)}
         valid = load_table(*held_out, **like)
@@ -119,11 +133,10 @@ def run_trials(
         raise PodiumError(f"Interrupted: {len(result.trials)} of {trials} trials are done, and kept{again}.")
 
 
-def _space_without(ranker: str, settings: Sequence[str]) -> Any:
-    """Return the search space without the parameters that --set sets; None where the ranker has none."""
+def _space_without(ranker: str, given: Collection[str]) -> Any:
+    """Return the search space without the parameters that are given; None where the ranker has none."""
     if ranker not in SPACES:
         return None
-    given = {name for name, _ in map(setting, settings)}
     return {name: one for name, one in SPACES[ranker].items() if name not in given}
 
 

@@ -17,10 +17,10 @@ from podium.cli.output import show
 from podium.cli.preferences import PairOptions, load_items, pairs_for_fit
 from podium.cli.run_settings import make_ranker, read_config, run_content
 from podium.cli.wording import features_named, in_options
-from podium.model_file import check_writable, write_model, write_text
+from podium.model_file import check_writable, write_bytes, write_model
 from podium.rankers import Estimator, OrdinalThresholds, Ranker
 from podium.rankers.boosted import Boosted
-from podium.readers import RankingTable
+from podium.readers import RankingTable, packed_for
 from podium.report import INTERRUPTED, training_report
 
 
@@ -68,7 +68,7 @@ def score(model_file: Path, source: Source, output: Path | None, as_json: bool) 
     if output is None or str(output) == "-":
         print(text)
     else:
-        write_text(output, text + "\n")
+        write_bytes(output, packed_for(output, f"{text}\n".encode()))
 
 
 def _load_evals(

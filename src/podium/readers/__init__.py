@@ -5,7 +5,7 @@ the file and the line in what it raises.
 """
 
 from podium.readers.letor import read_letor
-from podium.readers.packed_files import PACKED_ENDINGS, open_unpacked
+from podium.readers.packed_files import PACKED_ENDINGS, open_unpacked, packed_for
 from podium.readers.pair_files import read_item_pairs
 from podium.readers.ranking_table import RankingTable
 from podium.readers.side_files import read_pairs, read_query_sizes, read_weights
@@ -18,6 +18,7 @@ __all__ = [
     "RankingTable",
     "Run",
     "open_unpacked",
+    "packed_for",
     "read_csv",
     "read_item_pairs",
     "read_letor",

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from os import PathLike
+from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 
 from podium._validation import FormatError, PodiumError
@@ -26,6 +27,25 @@ def open_unpacked(path: str | PathLike[str]) -> Iterator[tuple[BinaryIO, BinaryI
             return
         with _named_damage(path, kind), kind.unpack(packed) as stream:
             yield stream, packed
+
+
+def packed_for(path: str | PathLike[str], data: bytes) -> bytes:
+    """Return what a file of this name should hold: packed where it ends in .gz, .xz or .zst."""
+    ending = Path(path).suffix
+    if ending == ".gz":
+        return gzip.compress(data, mtime=0)
+    if ending == ".xz":
+        return lzma.compress(data)
+    return _pack_zstandard(data) if ending == ".zst" else data
+
+
+def _pack_zstandard(data: bytes) -> bytes:
+    try:
+        arrow = import_module("pyarrow")
+    except ImportError as error:
+        raise PodiumError('Writing .zst files needs pyarrow: pip install "podium[tables]".') from error
+    packed: bytes = arrow.compress(data, codec="zstd", asbytes=True)
+    return packed
 
 
 @contextmanager
