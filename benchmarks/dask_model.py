@@ -15,14 +15,15 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from tempfile import TemporaryDirectory
 
 import numpy as np
 from dask_training import chunked, cluster, made_rows, timed_steps
 
 from podium import LambdaMART
 from podium.distributed import fit
-from podium.distributed.dask_fit import TeamBoosting
 from podium.distributed.socket_exchange import TOKEN_BYTES, Endpoint, SocketExchange, listen
+from podium.distributed.team_learning import TeamBoosting
 from podium.trees import TreeBoosting
 
 HISTOGRAM_BYTES = 2048
@@ -138,8 +139,8 @@ def measure(args):
     print(f"{costs.message_us:.0f} microseconds for a message of 1 KB between two workers that are ready")
     near = Network(0.0, 2e9)
     for workers in args.workers or (1, 2, 4):
-        with cluster(workers) as client:
-            X, y, qid, weight = chunked(rows, 4 * workers)
+        with cluster(workers) as (client, folder):
+            X, y, qid, weight = chunked(rows, 4 * workers, folder)
             ranker = LambdaMART(**options)
             _, _, seconds = timed_steps(
                 TeamBoosting, lambda: fit(ranker, X, y, qid=qid, sample_weight=weight, client=client)  # noqa: B023
@@ -180,12 +181,12 @@ def counted_fit(rows, options):
 
     found = []
     local = {"n_workers": 2, "threads_per_worker": 1, "processes": False, "dashboard_address": ":0"}
-    with LocalCluster(**local) as own, Client(own) as client:
+    with TemporaryDirectory() as folder, LocalCluster(**local) as own, Client(own) as client:
         SocketExchange._swap = counted
         try:
             for trees in (1, options["n_estimators"]):
                 counts.clear()
-                X, y, qid, weight = chunked(rows, 4)
+                X, y, qid, weight = chunked(rows, 4, folder)
                 ranker = LambdaMART(trees, max_leaves=options["max_leaves"])
                 fit(ranker, X, y, qid=qid, sample_weight=weight, client=client)
                 found.append(max(counts.values()))

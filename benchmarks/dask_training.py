@@ -30,20 +30,18 @@ from podium.distributed.team_learning import TeamBoosting
 from podium.pairs import PairBoosting
 from podium.trees import TreeBoosting
 
-FOLDER = TemporaryDirectory(prefix="podium-dask-")
-"""Where rows are kept for the workers."""
-
 
 @contextmanager
 def cluster(workers):
-    """Yield a client of so many worker processes of one thread each."""
+    """Yield a client of so many worker processes of one thread each, and a folder that they all see."""
     import dask
     from distributed import Client, LocalCluster
 
     # after 15 seconds a LocalCluster gives up for ever a worker that starts anew
     dask.config.set({"distributed.deploy.lost-worker-timeout": "300s"})
-    with LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None) as own, Client(own) as client:
-        yield client
+    local = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": None}
+    with TemporaryDirectory() as folder, LocalCluster(**local) as own, Client(own) as client:
+        yield client, folder
 
 
 def made_rows(rows, features=30):
@@ -53,14 +51,14 @@ def made_rows(rows, features=30):
     return np.asarray(data.X, np.float32), np.asarray(data.y), np.asarray(data.qid), weight
 
 
-def chunked(arrays, n_chunks):
+def chunked(arrays, n_chunks, folder):
     """Dask arrays of files, which workers read: what stands in memory here would travel with the tasks."""
     import dask
     import dask.array as da
 
     read, found = dask.delayed(read_rows, pure=False), []
     for array in arrays:
-        path = Path(mkdtemp(dir=FOLDER.name)) / "rows.npy"
+        path = Path(mkdtemp(dir=folder)) / "rows.npy"
         np.save(path, array)
         ends = np.linspace(0, len(array), n_chunks + 1).astype(int)
         parts = [
@@ -121,8 +119,8 @@ def race(args):
     rows = made_rows(args.rows, args.features)
     local, workers, peer, before = [], [], [], []
     kind = TreeBoosting if args.ranker == "trees" else PairBoosting
-    with cluster(args.workers) as client:
-        X, y, qid, weight = chunked(rows, 4 * args.workers)
+    with cluster(args.workers) as (client, folder):
+        X, y, qid, weight = chunked(rows, 4 * args.workers, folder)
         for _ in range(args.repeat):
             here, _, seconds = timed_steps(
                 kind,
@@ -162,13 +160,17 @@ def kills(args):
     X, y, qid, weight = rows
     local = LambdaMART(args.trees).fit(X, y, qid=qid, sample_weight=weight)
     rng, different, seconds = np.random.default_rng(args.seed), 0, {signal.SIGKILL: [], signal.SIGSTOP: []}
-    with cluster(args.workers) as client:
+    with cluster(args.workers) as (client, folder):
         for number in range(args.times):
             client.wait_for_workers(args.workers, timeout=120)
             pids = sorted(client.run(os.getpid).values())
             victim, how = pids[int(rng.integers(len(pids)))], list(seconds)[number % len(seconds)]
             moment = float(rng.uniform(0.05, args.latest))
-            timer, start, lazy = harm_later(victim, how, moment), time.perf_counter(), chunked(rows, 2 * args.workers)
+            timer, start, lazy = (
+                harm_later(victim, how, moment),
+                time.perf_counter(),
+                chunked(rows, 2 * args.workers, folder),
+            )
             model = fit(LambdaMART(args.trees), *lazy[:2], qid=lazy[2], sample_weight=lazy[3], client=client)
             seconds[how].append(time.perf_counter() - start)
             timer.join()
