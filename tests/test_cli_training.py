@@ -100,7 +100,7 @@ def test_train_keeps_the_names_of_columns(command_line, tmp_path):
     [
         (["train", "train.txt", "-o", "no/m"], "The folder of no/m does not exist."),
         (["train", "train.txt", "-o", "."], ". is a folder; name a file."),
-        (["evaluate", "train.txt", "train.txt", "--feature", "1"], "a file of scores or --feature, not both"),
+        (["evaluate", "train.txt", "train.txt", "--feature", "1"], "models and files of scores or --feature, not both"),
         (["evaluate", "train.txt", "binary"], "binary must hold one score a line; it looks binary."),
         (["train", "train.txt", "-o", "m", "--set", "n_estimator=3"], "did you mean n_estimators?"),
         (["train", "train.txt", "-o", "m", "--set", "n_estimators"], "--set needs name=value"),
