@@ -11,7 +11,7 @@ from podium.binning import as_blocks, bin_features
 from podium.trees.category_split import CategorySplits
 from podium.trees.division import _next_leaf, _take_best
 from podium.trees.grower import TreeGrower
-from podium.trees.growth_state import GROWTH, LEAF, TASK, GrowingTree
+from podium.trees.growth_state import DIVISION, GROWTH, LEAF, TASK, GrowingTree
 from podium.trees.histogram import FETCH_SHAPE, ROWS_PER_FETCH, as_lines, pack_gradients
 from podium.trees.regression_tree import Forest, rounded_down, staged_scores
 from podium.trees.split import SPLIT, Limits
@@ -267,8 +267,8 @@ def test_of_leaves_with_equal_gains_the_first_is_split():
     leaves, best, task, growth = records(LEAF, 3), records(SPLIT, 3), records(TASK)[0], records(GROWTH)[0]
     leaves.stop, best.gain = 4, [1.0, 2.0, 2.0]
     growth.n_leaves, growth.max_leaves, growth.steps_left, growth.n_histograms = 3, 9, 5, 9
-    tree = GrowingTree(leaves, best, np.zeros((1, 256), bool), best, np.zeros((3, 2, 68), np.int64))
-    _next_leaf(1, task, growth, tree, np.zeros(256, bool))
+    tree = GrowingTree(leaves, best, np.zeros((1, 256), bool), best, leaves, np.zeros((3, 2, 68), np.int64))
+    _next_leaf(1, task, growth, tree, records(DIVISION, 3), np.zeros(256, bool))
     assert growth.divided == 1
 
 

@@ -219,8 +219,8 @@ def examine_models() -> None:
     export_report(boosted, X, "lightgbm", qid=qid)
     trees = rankers.LambdaMART(2, **SMALL).fit(X, y, qid=qid)
     trees.explain(X, 0, 1)
-    wide = rankers.MART(1, max_leaves=80, min_child_samples=1).fit(np.repeat(X, 2, axis=0), np.arange(2.0 * len(X)))
-    wide.explain(X, 0, 1)
+    line = np.arange(160.0)[:, None]
+    rankers.MART(1, max_leaves=80, min_child_samples=1).fit(line, line[:, 0]).explain(line, 0, 159)
     trees.explain_query(X[:3])
     trees.effects(X[:3])
     X[:, 0] = np.arange(len(X)) % 3

@@ -116,7 +116,8 @@ def _record(key: np.dtype[np.unsignedinteger]) -> np.dtype[np.void]:
 def add_nodes(nodes: Nodes, X: Array, scores_out: Array) -> None:
     """Add the value of every tree to the score of each row of a dense matrix of the thresholds' kind."""
     kind, sign, infinity = BITS[X.dtype]
-    _add_trees(*nodes, X.view(kind), sign, infinity, scores_out)
+    with np.errstate(over="ignore"):  # keys of missing values wrap round, of which plain Python warns
+        _add_trees(*nodes, X.view(kind), sign, infinity, scores_out)
 
 
 @compiled
