@@ -96,10 +96,7 @@ def predict(ranker: Estimator, X: Paths, *, leave_out: Sequence[str] = ()) -> Ar
     check_is_fitted(ranker)
     rows = ParquetRows.of(X, {f"leave_out[{number}]": name for number, name in enumerate(leave_out)})
     _check_names(rows, getattr(ranker, "feature_names_in_", rows.names), "X must have the columns of the fit")
-    scores = np.empty(rows.n_rows)
-    for own, features in rows.batches():
-        scores[own] = ranker._score(features)
-    return scores
+    return rows.scores(ranker._score)
 
 
 def _evaluation_rows(

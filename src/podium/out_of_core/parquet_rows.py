@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -92,6 +92,13 @@ class ParquetRows:
                     rows = slice(start, start + len(dense))
                     yield rows, dense
                     start = rows.stop
+
+    def scores(self, score: Callable[[Array], Array]) -> Array:
+        """Return what a function of features gives for each row, in a pass over the files."""
+        found = np.empty(self.n_rows)
+        for own, features in self.batches():
+            found[own] = score(features)
+        return found
 
 
 def _files(paths: Paths) -> list[str]:

@@ -140,6 +140,7 @@ class BestFirst:
         standing, gain_of_split, gain_of_leaf = _standing(tree, n_leaves), tree.splits["gain"], tree.best["gain"]
 
         def gain(node: int) -> float:
+            """Return the gain of a node's split, made or best."""
             at = standing[node]
             return float(gain_of_split[at] if at >= 0 else gain_of_leaf[~at])
 
