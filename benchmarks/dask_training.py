@@ -7,8 +7,8 @@
 `race` times a tree of LambdaMART on worker processes of one thread each against the local fit on as many threads; they
 take turns, and set-up counts apart; with `--ranker r` or `z` it times a round of RankBoost by that criterion. With
 `--peer` LightGBM's Dask ranker takes its turn too: seconds a tree are the difference between fits of many and of few
-trees. `kills` ends a worker process, or stops it, by turns, at a random moment of each fit and compares the model with
-the local one, bit for bit; the command fails where one differs.
+trees. `kills` ends a worker process, or stops it, by turns, at a random moment of each fit, of each ranker in turn, and
+compares the model with the local one, bit for bit; the command fails where one differs.
 """
 
 import argparse
@@ -17,14 +17,14 @@ import signal
 import sys
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
 
 import numpy as np
 
-from podium import LambdaMART, RankBoost, make_search
+from podium import MART, AdaBoostOR, LambdaMART, RankBoost, make_search
 from podium.distributed import fit, heartbeats
 from podium.distributed.team_learning import TeamBoosting
 from podium.pairs import PairBoosting
@@ -154,30 +154,48 @@ def harm_later(pid, how, seconds):
     return timer
 
 
+def rankers_to_kill(args):
+    """Return a maker of each ranker that trains on Dask, by name."""
+    return {
+        "LambdaMART": lambda: LambdaMART(args.trees),
+        "MART": lambda: MART(args.trees),
+        "RankBoost r": lambda: RankBoost(args.trees, criterion="r"),
+        "RankBoost z": lambda: RankBoost(args.trees, criterion="z"),
+        "AdaBoost.OR": lambda: AdaBoostOR(n_estimators=args.trees),
+    }
+
+
+def fitted(name, ranker, train, columns, **given):
+    """Fit a ranker by some function; AdaBoost.OR takes no queries."""
+    X, y, qid, weight = columns
+    queries = {} if name == "AdaBoost.OR" else {"qid": qid}
+    return train(ranker, X, y, sample_weight=weight, **queries, **given)
+
+
 def kills(args):
-    heartbeats.SILENCE_SECONDS = args.silence
-    rows = made_rows(args.rows)
-    X, y, qid, weight = rows
-    local = LambdaMART(args.trees).fit(X, y, qid=qid, sample_weight=weight)
+    import dask
+
+    dask.config.set({heartbeats.SILENCE_SETTING: args.silence})
+    rows, makers = made_rows(args.rows), rankers_to_kill(args)
+    local = {name: fitted(name, make(), type(make()).fit, rows).predict(rows[0]) for name, make in makers.items()}
     rng, different, seconds = np.random.default_rng(args.seed), 0, {signal.SIGKILL: [], signal.SIGSTOP: []}
     with cluster(args.workers) as (client, folder):
+        lazy = chunked(rows, 2 * args.workers, folder)
         for number in range(args.times):
             client.wait_for_workers(args.workers, timeout=120)
             pids = sorted(client.run(os.getpid).values())
             victim, how = pids[int(rng.integers(len(pids)))], list(seconds)[number % len(seconds)]
-            moment = float(rng.uniform(0.05, args.latest))
-            timer, start, lazy = (
-                harm_later(victim, how, moment),
-                time.perf_counter(),
-                chunked(rows, 2 * args.workers, folder),
-            )
-            model = fit(LambdaMART(args.trees), *lazy[:2], qid=lazy[2], sample_weight=lazy[3], client=client)
+            name, moment = list(makers)[number % len(makers)], float(rng.uniform(0.05, args.latest))
+            timer, start = harm_later(victim, how, moment), time.perf_counter()
+            model = fitted(name, makers[name](), fit, lazy, client=client)
             seconds[how].append(time.perf_counter() - start)
             timer.join()
-            different += not np.all(model.predict(X) == local.predict(X))
-            print(f"{how.name} after {moment:.2f} s: {seconds[how][-1]:.1f} s, {different} different", flush=True)
+            different += not np.all(model.predict(rows[0]) == local[name])
+            took = f"{seconds[how][-1]:.1f} s, {different} different"
+            print(f"{number + 1}: {name}, {how.name} after {moment:.2f} s: {took}", flush=True)
             if how is signal.SIGSTOP:
-                os.kill(victim, signal.SIGKILL)  # so that Dask starts another
+                with suppress(ProcessLookupError):
+                    os.kill(victim, signal.SIGKILL)  # where the fit was done before, so that Dask starts another
                 time.sleep(1.0)
     print(f"{args.times} fits that lose a worker: {different} differ from the local model")
     for how, found in seconds.items():

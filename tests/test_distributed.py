@@ -1,5 +1,6 @@
 """Fits on Dask: the local model, bit for bit; what is refused; what happens when a worker is killed."""
 
+import asyncio
 import os
 import signal
 import warnings
@@ -9,7 +10,7 @@ import pandas as pd
 import pytest
 
 from podium import MART, AdaBoostOR, LambdaMART, PodiumError, RankSVM, evaluate, make_search
-from podium.distributed import fit, predict, team
+from podium.distributed import fit, heartbeats, predict, team
 from podium.distributed.held_part import _HELD
 from podium.distributed.team_learning import TeamBoosting
 
@@ -252,6 +253,57 @@ def test_what_keeps_the_first_tree_from_growing_is_said_of_all_rows(client, rows
     order = np.argsort(qid, kind="stable")
     parts = in_chunks(800, X[order], (kinds + y / 10 * (qid == 29))[order], qid[order])
     fit(MART(1, loss="logistic"), *parts[:2], qid=parts[2], client=client)
+
+
+FROZEN = []
+"""The worker that has frozen."""
+
+
+class FrozenRows(np.ndarray):
+    """Rows of which the first block freezes the worker that reads it: no heartbeat, and nobody gets what it has."""
+
+    def __getitem__(self, place):
+        from distributed import get_worker
+
+        worker = get_worker()
+        if not FROZEN:
+            FROZEN.append(worker.address)
+            worker.loop.add_callback(worker.periodic_callbacks["heartbeat"].stop)
+            worker.handlers["get_data"] = lambda **_: asyncio.Event().wait()
+        return np.asarray(self)[place]
+
+
+def test_a_worker_that_freezes_with_blocks_is_given_up_and_no_bit_changes(rows, monkeypatch):
+    import dask
+    from distributed import Client, LocalCluster
+
+    X, y, qid, weight = rows
+    monkeypatch.setattr(heartbeats, "HEARTBEATS_PER_SILENCE", 2)
+    FROZEN.clear()
+    options = {"n_workers": 2, "threads_per_worker": 1, "processes": False, "dashboard_address": None}
+    with (
+        dask.config.set({"podium.worker-silence": "1500ms"}),
+        LocalCluster(**options) as cluster,
+        Client(cluster) as client,
+    ):
+        chunks = in_chunks(300, X.view(FrozenRows), y, qid, weight)
+        found = fit(LambdaMART(2), *chunks[:2], qid=chunks[2], sample_weight=chunks[3], client=client)
+        assert FROZEN[0] not in client.scheduler_info()["workers"]
+    assert_same(found, LambdaMART(2).fit(X, y, qid=qid, sample_weight=weight), X)
+
+
+def test_silence_counts_only_while_it_is_looked_for(client, monkeypatch):
+    watch = heartbeats.Heartbeats(client)
+    known = {"a": {"last_seen": 5.0}, "b": {"last_seen": 5.0}}
+    monkeypatch.setattr(watch, "_workers", lambda: known)
+    clock = [100.0]
+    monkeypatch.setattr(heartbeats.time, "monotonic", lambda: clock[0])
+    for clock[0] in (100.0, 104.0, 108.0):
+        known["b"]["last_seen"] += 1
+        ages = watch.ages()
+    assert ages == {"a": 8.0, "b": 0.0}
+    clock[0] = 200.0  # this process was stopped
+    assert watch.ages() == {"a": 0.0, "b": 0.0}
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning")  # of Dask, which leaves sockets of the killed process open

@@ -69,9 +69,12 @@ class Source:
         make = _delayed(_make_block)
         return cls(tuple(make(i, part, named, {key: beside[key][i] for key in beside}) for i, part in numbered))
 
-    def with_pairs(self, pairs: PairsLike, client: Any) -> Source:
+    def lengths(self) -> list[Lazy]:
+        """Return the delayed number of rows of each block."""
+        return [_delayed(_length)(block) for block in self.blocks]
+
+    def with_pairs(self, pairs: PairsLike, lengths: Sequence[int]) -> Source:
         """Return the blocks with explicit pairs, whose rows are numbered through all blocks, in their order."""
-        lengths = client.gather(client.compute([_delayed(_length)(block) for block in self.blocks]))
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         own = pairs_of_blocks(check_pairs(pairs, int(offsets[-1])), offsets)
         make, starts = _delayed(_with_pairs), offsets[:-1].tolist()

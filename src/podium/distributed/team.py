@@ -9,6 +9,8 @@ where that saves more time than it takes.
 
 from __future__ import annotations
 
+import asyncio
+import concurrent.futures
 import contextlib
 import secrets
 import time
@@ -19,15 +21,16 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
+from podium._types import PairsLike
 from podium._validation import Array, PodiumError
 from podium.distributed import held_part
 from podium.distributed.dask_blocks import Source, split_queries
 from podium.distributed.heartbeats import Heartbeats
 from podium.distributed.held_boosting import BeginReport, DaskRanker, DaskRound
 from podium.distributed.held_grades import AdaBoostOR, GradeStart
-from podium.distributed.held_part import StepReport
 from podium.distributed.load_reports import LoadReport, check_reports
 from podium.distributed.socket_exchange import TOKEN_BYTES
+from podium.distributed.start_clock import StartClock
 from podium.rankers.boosted_trees import TreeRanker
 from podium.rankers.score_start import InitModel, Start
 
@@ -39,8 +42,6 @@ NEW_WORKER_SECONDS = 60.0
 """How long the driver waits for a worker where none is left."""
 DROP_SECONDS = 5.0
 """How long the driver waits for workers to give up what they are at."""
-NEWCOMER_SECONDS = 5.0
-"""How often the driver looks whether workers have come."""
 ROUNDS_AHEAD = 2
 """Rounds that are asked for before the last one is there, so that workers wait neither for the driver nor for Dask."""
 ATTEMPTS_BY_SOCKETS = 3
@@ -70,6 +71,8 @@ class Team:
         Whether queries that several blocks have are put together, or refused.
     measures : sequence of str
         What evaluation sets are measured by.
+    pairs : PairsLike, optional
+        Explicit pairs, whose rows are numbered through all blocks of the training rows.
     """
 
     def __init__(
@@ -81,17 +84,26 @@ class Team:
         init_model: InitModel,
         regroup: bool,
         measures: Sequence[str],
+        pairs: PairsLike | None = None,
     ) -> None:
-        self.client, self.sources = client, [source, *evals]
+        self.client, self.sources, self.pairs = client, [source, *evals], pairs
         self.ranker, self.init_model, self.regroup, self.measures = ranker, init_model, regroup, list(measures)
         self.rounds: list[DaskRound] = []
         self.n_losses = 0
+        self.begun: BeginReport | None = None
         self._name, self._workers, self._ranks = "", [""], [0]
+        self._ever_asked: set[str] = set()
         self._heartbeats, self._clock = Heartbeats(client), StartClock()
         self._holders: list[list[int]] = []
         self._by_rpc = False
         self._ahead: dict[int, list[Any]] = {}
         self._measured: tuple[str, int, Array] = "", 0, np.zeros(0)
+
+    def begin(self) -> BeginReport:
+        """Start with the workers that are there, and again where one is lost meanwhile."""
+        before = self.n_losses
+        found: BeginReport = self.again(lambda: [self.start() if self.n_losses == before else self.begun])[0]
+        return found
 
     def start(self) -> BeginReport:
         """Share out blocks among the workers that are there, and make ready for the next round.
@@ -103,7 +115,9 @@ class Team:
         self.close()
         self._clock.start()
         self._name, self._workers = f"podium-{secrets.token_hex(8)}", self._present()
+        self._ever_asked.update(self._workers)
         self._by_rpc |= any(_host(worker) is None for worker in self._workers)
+        self._share_pairs()
         reports = [self._load(number) for number in range(len(self.sources))]  # 1
         check_reports([one for of_set in reports for one in of_set])
         self._ranks = [place for place, one in enumerate(reports[0]) if one.n_rows]
@@ -121,6 +135,7 @@ class Team:
         if self.rounds:  # 3
             self._ask(held_part.catch_up, [(place, self.rounds) for place in holders])
         self._clock.begin(len(self.rounds))
+        self.begun = begun
         return begun
 
     def _start(self, begun: BeginReport) -> Start:
@@ -136,8 +151,8 @@ class Team:
     def step(self, number: int) -> Any:
         """Return the next round, found by all workers together, or why there is none."""
         if self._clock.is_due() and self._newcomers_help():
-            self.again(lambda: [self.start()])
-        report: StepReport = self.again(lambda: self._round(number))[0]
+            self.begin()
+        report: held_part.StepReport = self.again(lambda: self._round(number))[0]
         self._measured = self._name, number, report.measured
         return report.result
 
@@ -186,7 +201,7 @@ class Team:
                 return work()
             except WorkerLost as error:
                 self.n_losses += 1
-                lost = error
+                lost = str(error)  # the error itself would keep what was asked for from being forgotten
         raise PodiumError(f"The fit was given up after {MOST_ATTEMPTS} attempts in which workers were lost: {lost}.")
 
     def close(self) -> None:
@@ -199,6 +214,12 @@ class Team:
             ):
                 run = partial(self.client._run, held_part.drop, name, workers=there, on_error="ignore")
                 self.client.sync(run, callback_timeout=DROP_SECONDS)
+
+    def _share_pairs(self) -> None:
+        """Give each block the pairs of its better rows, for which the rows of all blocks are counted."""
+        if self.pairs is not None:
+            lengths = self._wait(self.client.compute(list(self.sources[0].lengths()), workers=self._workers))
+            self.sources[0], self.pairs = self.sources[0].with_pairs(self.pairs, lengths), None
 
     def _load(self, number: int) -> list[LoadReport]:
         """Let workers read their blocks of a set of rows."""
@@ -272,15 +293,15 @@ class Team:
 
     def _result(self, future: Any) -> Any:
         """Return the result of a task that has ended; it is lost with its worker, and would be waited for for ever."""
-        seconds = POLL_SECONDS
-        while True:
-            try:
-                return future.result(timeout=seconds)
-            except TimeoutError:
+        result = asyncio.run_coroutine_threadsafe(future._result(), self.client.loop.asyncio_loop)
+        try:
+            while not concurrent.futures.wait([result], POLL_SECONDS).done:
                 self._check_workers()
-                seconds *= 2  # a large result takes its time
-            except Exception as error:
-                raise _failure([error]) from error
+            return result.result()
+        except Exception as error:
+            raise _failure([error]) from error
+        finally:
+            result.cancel()
 
     def _pause(self, pending: set[Any]) -> None:
         """Wait until a task ends or for a moment; raise where a worker has gone."""
@@ -297,7 +318,8 @@ class Team:
             self._check_workers()
 
     def _check_workers(self) -> None:
-        """Raise where a worker of the team has gone, or is silent."""
+        """Raise where a worker of the team has gone, or is silent; restart silent ones, which may have blocks."""
+        self._heartbeats.restart_silent(self._ever_asked)
         there = self._heartbeats.ages().keys() - self._heartbeats.silent()
         if gone := set(self._workers) - there:
             raise WorkerLost(f"worker {min(gone)} has gone or is silent")
@@ -323,34 +345,6 @@ class Team:
             if time.monotonic() > end:
                 raise PodiumError("The client has no workers; start some, such as by dask.distributed.LocalCluster.")
             time.sleep(POLL_SECONDS)
-
-
-class StartClock:
-    """How long a start of the workers and a round take, and when to look for newcomers."""
-
-    def __init__(self) -> None:
-        self._started = self._begun = self._looked = time.monotonic()
-        self._n_before = 0
-
-    def start(self) -> None:
-        """Note that workers start."""
-        self._started = time.monotonic()
-
-    def begin(self, n_rounds: int) -> None:
-        """Note that they are ready, after so many rounds."""
-        self._begun = self._looked = time.monotonic()
-        self._n_before = n_rounds
-
-    def is_due(self) -> bool:
-        """Say, once in a while, that it is time to look for newcomers."""
-        due = time.monotonic() - self._looked > NEWCOMER_SECONDS
-        self._looked = time.monotonic() if due else self._looked
-        return due
-
-    def repays(self, saved: float, n_rounds: int, n_estimators: int) -> bool:
-        """Say whether to save such a share of the rounds that are left is worth a start."""
-        a_round = (time.monotonic() - self._begun) / max(n_rounds - self._n_before, 1)
-        return saved * a_round * (n_estimators - n_rounds) > self._begun - self._started
 
 
 def _host(worker: str) -> str | None:
