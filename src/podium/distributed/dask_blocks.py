@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from podium._pair_gate import check_pairs
+from podium._sparse import is_sparse, stacked, take_rows
 from podium._types import PairsLike
 from podium._validation import Array, PodiumError
 from podium.distributed.part_pairs import PairArrays, joined_pairs, pairs_of_blocks, take_pairs
@@ -188,6 +189,8 @@ def _rows(values: Any, rows: Array) -> Any:
     """Return some rows of an array, a frame or a series; what is not given for each row stays."""
     if values is None or isinstance(values, Mapping):
         return values
+    if is_sparse(values):
+        return take_rows(values, rows)
     return values.iloc[rows] if hasattr(values, "iloc") else np.asarray(values)[rows]
 
 
@@ -206,7 +209,7 @@ def _concatenated(pieces: list[Any]) -> Any:
         from pandas import concat
 
         return concat(pieces)
-    return np.concatenate(pieces)
+    return stacked(pieces)
 
 
 def _delayed(function: Any, **options: Any) -> Any:

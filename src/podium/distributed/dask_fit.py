@@ -153,7 +153,7 @@ def _score_frame(frame: Any, ranker: Any) -> Any:
 
 def _score_rows(rows: Any, ranker: Any) -> Array:
     """Score one block; an empty one has no scores."""
-    return np.asarray(ranker.predict(rows)) if len(rows) else np.empty(0)
+    return np.asarray(ranker.predict(rows)) if rows.shape[0] else np.empty(0)
 
 
 def _client(client: Any) -> Any:

@@ -14,6 +14,7 @@ import concurrent.futures
 import contextlib
 import secrets
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
@@ -26,12 +27,12 @@ from podium._validation import Array, PodiumError
 from podium.distributed import held_part
 from podium.distributed.dask_blocks import Source, split_queries
 from podium.distributed.heartbeats import Heartbeats
-from podium.distributed.held_boosting import BeginReport, DaskRanker, DaskRound
+from podium.distributed.held_boosting import BeginReport, DaskRanker, DaskRound, TreeRanker
 from podium.distributed.held_grades import AdaBoostOR, GradeStart
 from podium.distributed.load_reports import LoadReport, check_reports
 from podium.distributed.socket_exchange import TOKEN_BYTES
 from podium.distributed.start_clock import StartClock
-from podium.rankers.boosted_trees import TreeRanker
+from podium.distributed.task_failures import WorkerLost, failure_of, release
 from podium.rankers.score_start import InitModel, Start
 
 POLL_SECONDS = 0.5
@@ -42,16 +43,12 @@ NEW_WORKER_SECONDS = 60.0
 """How long the driver waits for a worker where none is left."""
 DROP_SECONDS = 5.0
 """How long the driver waits for workers to give up what they are at."""
-ROUNDS_AHEAD = 2
-"""Rounds that are asked for before the last one is there, so that workers wait neither for the driver nor for Dask."""
+TASKS_AHEAD = 2
+"""Tasks that are asked for before the last one is done, so that workers wait neither for the driver nor for Dask."""
 ATTEMPTS_BY_SOCKETS = 3
 """Attempts after which workers exchange sums by Dask's own connections: they may not reach each other otherwise."""
 MOST_ATTEMPTS = 5
 """Attempts without a new round after which a fit is given up."""
-
-
-class WorkerLost(Exception):
-    """A worker has gone, or has lost its connections: the work can be done again."""
 
 
 class Team:
@@ -96,7 +93,9 @@ class Team:
         self._heartbeats, self._clock = Heartbeats(client), StartClock()
         self._holders: list[list[int]] = []
         self._by_rpc = False
-        self._ahead: dict[int, list[Any]] = {}
+        self._ahead: deque[tuple[int, list[Any]]] = deque()
+        self._reported: dict[int, held_part.StepReport] = {}
+        self._next_round = 0
         self._measured: tuple[str, int, Array] = "", 0, np.zeros(0)
 
     def begin(self) -> BeginReport:
@@ -152,18 +151,32 @@ class Team:
         """Return the next round, found by all workers together, or why there is none."""
         if self._clock.is_due() and self._newcomers_help():
             self.begin()
-        report: held_part.StepReport = self.again(lambda: self._round(number))[0]
+        report = self.again(lambda: self._round(number))[0]
         self._measured = self._name, number, report.measured
         return report.result
 
-    def _round(self, number: int) -> list[Any]:
-        """Ask for a round, unless it was asked for, and for some after it; return what the first worker reports."""
-        asked, names = len(self.sources) - 1, self.measures
-        for one in range(number, min(number + ROUNDS_AHEAD, self.ranker.n_estimators) + 1):
-            if one not in self._ahead:
-                calls = [(place, one, asked, names) for place in self._ranks]
-                self._ahead[one] = self._asked(held_part.step, calls, priority=-one)
-        return self._wait(self._ahead.pop(number), n_results=1)
+    def _round(self, number: int) -> list[held_part.StepReport]:
+        """Return what the first worker reports of a round; ask for it and some after it, unless they were asked for."""
+        if number not in self._reported:
+            self._ask_ahead(number)
+            first, futures = self._ahead.popleft()
+            reports = self._wait(futures, n_results=1)[0]
+            self._clock.note(len(reports))
+            self._reported = {first + place: one for place, one in enumerate(reports)}
+        return [self._reported.pop(number)]
+
+    def _ask_ahead(self, number: int) -> None:
+        """Let workers have some tasks before them, the first of which begins with the round; short rounds share one."""
+        last, asked, names = self.ranker.n_estimators, len(self.sources) - 1, self.measures
+        while len(self._ahead) <= TASKS_AHEAD and (first := self._first_not_asked(number)) <= last:
+            rounds = range(first, min(first + self._clock.rounds_a_task(), last + 1))
+            calls = [(place, rounds, asked, names) for place in self._ranks]
+            self._ahead.append((first, self._asked(held_part.steps, calls, priority=-first)))
+            self._next_round = rounds.stop
+
+    def _first_not_asked(self, number: int) -> int:
+        """Return the first round that no task has been asked for."""
+        return self._next_round if self._ahead else number
 
     def _newcomers_help(self) -> bool:
         """Say whether a start with the workers that have come saves more time than it takes."""
@@ -206,7 +219,8 @@ class Team:
 
     def close(self) -> None:
         """Let workers forget the fit, and give up what they are at; those that are silent are not waited for."""
-        self._ahead = {}  # Dask forgets what nobody wants
+        self._ahead.clear()  # Dask forgets what nobody wants
+        self._reported.clear()
         name, self._name = self._name, ""
         with contextlib.suppress(Exception):
             if name and (
@@ -218,7 +232,7 @@ class Team:
     def _share_pairs(self) -> None:
         """Give each block the pairs of its better rows, for which the rows of all blocks are counted."""
         if self.pairs is not None:
-            lengths = self._wait(self.client.compute(list(self.sources[0].lengths()), workers=self._workers))
+            lengths = self._wait(self._compute(self.sources[0].lengths()))
             self.sources[0], self.pairs = self.sources[0].with_pairs(self.pairs, lengths), None
 
     def _load(self, number: int) -> list[LoadReport]:
@@ -241,14 +255,22 @@ class Team:
     def _read(self, number: int) -> list[LoadReport]:
         """Let workers hold blocks; any of them may read them, for a task that only a lost one may do is never done."""
         shares = np.array_split(np.arange(len(self.sources[number].blocks)), len(self._workers))
-        blocks = self.client.compute(list(self.sources[number].blocks), workers=self._workers)
+        blocks = self._compute(self.sources[number].blocks)
         futures = []
         for place, (worker, own) in enumerate(zip(self._workers, shares, strict=True)):
             host = None if self._by_rpc else _host(worker)
             known = (self._name, place, host) if number == 0 else (self._name, place, number - 1)
             function = held_part.load if number == 0 else held_part.load_evaluation
             futures.append(self._submit(function, worker, *known, [blocks[one] for one in own]))
-        return self._wait(futures)
+        try:
+            return self._wait(futures)
+        finally:
+            release(blocks)
+
+    def _compute(self, lazy: Sequence[Any]) -> list[Any]:
+        """Compute on workers of the team, or on others once these are gone: other fits may need the same blocks."""
+        found: list[Any] = self.client.compute(list(lazy), workers=self._workers, allow_other_workers=True)
+        return found
 
     def _begin(self, reports: Sequence[LoadReport]) -> BeginReport:
         """Let the workers that have training rows meet and make ready."""
@@ -281,15 +303,23 @@ class Team:
 
     def _wait(self, futures: Sequence[Any], n_results: int | None = None) -> list[Any]:
         """Return the results of tasks that run together, or of the first; leave where one fails or its worker goes."""
+        try:
+            self._wait_for(futures)
+            return [self._result(one) for one in futures[:n_results]]
+        except BaseException:
+            release(futures)
+            raise
+
+    def _wait_for(self, futures: Sequence[Any]) -> None:
+        """Wait until tasks have ended; raise where one fails or its worker goes."""
         pending = set(futures)
         while pending:
             pending = {one for one in pending if one.status == "pending"}
             failed = [one for one in futures if one.status not in ("pending", "finished")]
             if failed:
-                raise _failure(list(self._errors(futures)))
+                raise failure_of(list(self._errors(futures)))
             if pending:
                 self._pause(pending)
-        return [self._result(one) for one in futures[:n_results]]
 
     def _result(self, future: Any) -> Any:
         """Return the result of a task that has ended; it is lost with its worker, and would be waited for for ever."""
@@ -299,7 +329,7 @@ class Team:
                 self._check_workers()
             return result.result()
         except Exception as error:
-            raise _failure([error]) from error
+            raise failure_of([error]) from error
         finally:
             result.cancel()
 
@@ -358,16 +388,3 @@ def _host(worker: str) -> str | None:
 def _joined(ids_of_blocks: dict[int, Array]) -> Array:
     """Return the different queries of several blocks."""
     return np.unique(np.concatenate(list(ids_of_blocks.values()))) if ids_of_blocks else np.empty(0)
-
-
-def _failure(errors: Sequence[BaseException]) -> BaseException:
-    """Return what to raise: an error of ours, else any that is no lost connection, else that a worker was lost."""
-    from distributed.client import CancelledError, FutureCancelledError
-    from distributed.scheduler import KilledWorker
-
-    lost = (WorkerLost, OSError, KilledWorker, CancelledError, FutureCancelledError)
-    for kind in (PodiumError, Exception):
-        for error in errors:
-            if isinstance(error, kind) and not isinstance(error, lost):
-                return error
-    return WorkerLost(str(errors[0]) if errors else "a task was cancelled")
