@@ -51,7 +51,7 @@ def made_rows(rows, features=30):
     return np.asarray(data.X, np.float32), np.asarray(data.y), np.asarray(data.qid), weight
 
 
-def chunked(arrays, n_chunks, folder):
+def chunked(arrays, n_chunks, folder, ends=None):
     """Dask arrays of files, which workers read: what stands in memory here would travel with the tasks."""
     import dask
     import dask.array as da
@@ -60,9 +60,9 @@ def chunked(arrays, n_chunks, folder):
     for array in arrays:
         path = Path(mkdtemp(dir=folder)) / "rows.npy"
         np.save(path, array)
-        ends = np.linspace(0, len(array), n_chunks + 1).astype(int)
+        own = np.linspace(0, len(array), n_chunks + 1).astype(int) if ends is None else ends
         parts = [
-            da.from_delayed(read(str(path), a, b), (b - a, *array.shape[1:]), array.dtype) for a, b in pairwise(ends)
+            da.from_delayed(read(str(path), a, b), (b - a, *array.shape[1:]), array.dtype) for a, b in pairwise(own)
         ]
         found.append(da.concatenate(parts))
     return found
@@ -88,16 +88,16 @@ def timed_steps(kind, run):
     return model, starts[0] - begun, (time.perf_counter() - starts[1]) / (len(starts) - 1)
 
 
-def peer_seconds(client, rows, args):
-    """Seconds a tree of LightGBM's Dask ranker, whose blocks must have whole queries."""
+def peer_seconds(client, rows, args, folder):
+    """Seconds a tree of LightGBM's Dask ranker, whose blocks must have whole queries, which stand together here."""
     import dask.array as da
     from lightgbm import DaskLGBMRanker
 
     X, y, qid, weight = rows
-    sizes = np.unique(qid, return_counts=True)[1]
+    sizes = np.diff(np.append(np.flatnonzero(np.append(True, qid[1:] != qid[:-1])), len(qid)))
     parts = np.array_split(sizes, 2 * args.workers)
-    heights = tuple(int(part.sum()) for part in parts)
-    columns = [da.from_array(one, chunks=(heights, *one.shape[1:])) for one in (X, y.astype(np.int32), weight)]
+    ends = np.append(0, np.cumsum([part.sum() for part in parts])).tolist()
+    columns = chunked((X, y.astype(np.int32), weight), 0, folder, ends)
     group = da.from_array(sizes, chunks=(tuple(map(len, parts)),))
     seconds = {}
     for trees in (args.trees, 4 * args.trees):
@@ -134,7 +134,7 @@ def race(args):
             workers.append(seconds)
             before.append(setup)
             if args.peer:
-                peer.append(peer_seconds(client, rows, args))
+                peer.append(peer_seconds(client, rows, args, folder))
     same = bool(np.all(there.predict(rows[0][:100_000]) == here.predict(rows[0][:100_000])))
     shape = f"{len(rows[1])} rows x {rows[0].shape[1]} features"
     print(f"{args.ranker}: {shape}, {args.leaves} leaves of trees, {args.workers} workers")
