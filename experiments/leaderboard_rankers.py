@@ -27,7 +27,7 @@ FIXED = {
 """Parameters that are not the ranker's own: for time alone."""
 SOME_QUERIES = {"InfinitePush": 60, "SVOR": 120, "PRank": 120}
 """Training queries of rankers that take many seconds for all of them."""
-NETS = {"learning_rate": Choice((0.001, 0.003)), "dropout": Choice((0.3, 0.5)), "batch_size": Choice((16, 64))}
+NETS = {"learning_rate": Choice((0.001, 0.003, 0.006)), "dropout": Choice((0.3, 0.5)), "batch_size": Choice((16, 64))}
 BASES = {"base": Choice(("linear", "stump", "tree")), "learning_rate": Choice((0.1, 0.3))}
 NARROWED = {
     "PairBoost": {"surrogate": Choice(("exp", "hinge")), **BASES},

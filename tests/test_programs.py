@@ -299,12 +299,12 @@ def test_experiments_on_mq2008_print_the_difference(run, shared_data):
 
 def test_experiments_on_the_top_of_the_list_print_their_tables(run, shared_data, tmp_path):
     folder = shared_data("letor-baselines").parent
-    kept = ["--folds", 1, "--json", tmp_path / "kept.json"]
+    kept = ["--folds", 1, "--kept", tmp_path]
     text = run("experiments/top_of_list.py", "push", folder, "--rounds", 2, *kept)
-    lines_with(text, *(f"PNormPush p={p} # #" for p in (1, 4, 16)), "official RankSVM 0.4696 0.2279")
+    lines_with(text, *(f"| PNormPush p = {p} | # | # |" for p in (1, 4, 16)), "| official RankSVM | 0.4696 | 0.2279 |")
     text = run("experiments/top_of_list.py", "lambdas", folder, "--trees", 2, "--seeds", 1, *kept)
-    lines_with(text, "ndcg # # # #", "localized # # # # ± #", "none # # # # ± #")
-    assert set(json.loads((tmp_path / "kept.json").read_text())) == {"push", "lambdas"}
+    lines_with(text, '| `"localized"` | # | # | # | # ± # |', '| `"none"` | # | # | # | # ± # |')
+    assert set(json.loads((tmp_path / "top_of_list.json").read_text())) == {"push", "lambdas"}
 
 
 def test_benchmark_of_margins_prints_the_official_values_beside(run, shared_data):
