@@ -261,7 +261,7 @@ def test_demo_goes_from_a_csv_file_to_an_explained_model_step_by_step(run, tmp_p
 
 
 def test_experiment_on_forms_of_lambda_checks_its_plain_kernel(run):
-    text = run("experiments/lambda_forms.py", "check")
+    text = run("experiments/lambda_kernel.py")
     for name in ("query", "none", "pairs", "both"):
         gaps = re.search(rf"{name}: gradient (\S+), curvature (\S+)", text)
         assert max(map(float, gaps.groups())) < 1e-5
@@ -325,7 +325,7 @@ def test_benchmark_of_ranking_trees_shows_what_defaults_were_chosen_on(run):
 
 
 def test_experiments_on_nets_print_their_tables(run, shared_data, tmp_path):
-    text = run("experiments/neural.py", "figure")
+    text = run("experiments/net_optimality.py", "figure")
     lines_with(text, "left: 13 errors, NDCG@10 0.61, RR 1.00", "right: 11 errors, NDCG@10 0.44, RR 0.25")
     few = ["--folds", 1, "--seeds", 1, "--epochs", 1, "--trees", 2, "--json", tmp_path / "kept.json"]
     text = run("experiments/neural.py", "quality", shared_data("mq2008"), *few)
