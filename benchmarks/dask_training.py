@@ -7,8 +7,8 @@
 `race` times a tree of LambdaMART on worker processes of one thread each against the local fit on as many threads; they
 take turns, and set-up counts apart; with `--ranker r` or `z` it times a round of RankBoost by that criterion. With
 `--peer` LightGBM's Dask ranker takes its turn too: seconds a tree are the difference between fits of many and of few
-trees. `kills` ends a worker process, or stops it, by turns, at a random moment of each fit and compares the model with
-the local one, bit for bit; the command fails where one differs.
+trees. `kills` ends a worker process, or stops it, by turns, at a random moment of each fit, of each ranker in turn, and
+compares the model with the local one, bit for bit; the command fails where one differs.
 """
 
 import argparse
@@ -17,14 +17,14 @@ import signal
 import sys
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
 
 import numpy as np
 
-from podium import LambdaMART, RankBoost, make_search
+from podium import MART, AdaBoostOR, LambdaMART, RankBoost, make_search
 from podium.distributed import fit, heartbeats
 from podium.distributed.team_learning import TeamBoosting
 from podium.pairs import PairBoosting
@@ -51,7 +51,7 @@ def made_rows(rows, features=30):
     return np.asarray(data.X, np.float32), np.asarray(data.y), np.asarray(data.qid), weight
 
 
-def chunked(arrays, n_chunks, folder):
+def chunked(arrays, n_chunks, folder, ends=None):
     """Dask arrays of files, which workers read: what stands in memory here would travel with the tasks."""
     import dask
     import dask.array as da
@@ -60,9 +60,9 @@ def chunked(arrays, n_chunks, folder):
     for array in arrays:
         path = Path(mkdtemp(dir=folder)) / "rows.npy"
         np.save(path, array)
-        ends = np.linspace(0, len(array), n_chunks + 1).astype(int)
+        own = np.linspace(0, len(array), n_chunks + 1).astype(int) if ends is None else ends
         parts = [
-            da.from_delayed(read(str(path), a, b), (b - a, *array.shape[1:]), array.dtype) for a, b in pairwise(ends)
+            da.from_delayed(read(str(path), a, b), (b - a, *array.shape[1:]), array.dtype) for a, b in pairwise(own)
         ]
         found.append(da.concatenate(parts))
     return found
@@ -88,16 +88,16 @@ def timed_steps(kind, run):
     return model, starts[0] - begun, (time.perf_counter() - starts[1]) / (len(starts) - 1)
 
 
-def peer_seconds(client, rows, args):
-    """Seconds a tree of LightGBM's Dask ranker, whose blocks must have whole queries."""
+def peer_seconds(client, rows, args, folder):
+    """Seconds a tree of LightGBM's Dask ranker, whose blocks must have whole queries, which stand together here."""
     import dask.array as da
     from lightgbm import DaskLGBMRanker
 
     X, y, qid, weight = rows
-    sizes = np.unique(qid, return_counts=True)[1]
+    sizes = np.diff(np.append(np.flatnonzero(np.append(True, qid[1:] != qid[:-1])), len(qid)))
     parts = np.array_split(sizes, 2 * args.workers)
-    heights = tuple(int(part.sum()) for part in parts)
-    columns = [da.from_array(one, chunks=(heights, *one.shape[1:])) for one in (X, y.astype(np.int32), weight)]
+    ends = np.append(0, np.cumsum([part.sum() for part in parts])).tolist()
+    columns = chunked((X, y.astype(np.int32), weight), 0, folder, ends)
     group = da.from_array(sizes, chunks=(tuple(map(len, parts)),))
     seconds = {}
     for trees in (args.trees, 4 * args.trees):
@@ -134,7 +134,7 @@ def race(args):
             workers.append(seconds)
             before.append(setup)
             if args.peer:
-                peer.append(peer_seconds(client, rows, args))
+                peer.append(peer_seconds(client, rows, args, folder))
     same = bool(np.all(there.predict(rows[0][:100_000]) == here.predict(rows[0][:100_000])))
     shape = f"{len(rows[1])} rows x {rows[0].shape[1]} features"
     print(f"{args.ranker}: {shape}, {args.leaves} leaves of trees, {args.workers} workers")
@@ -154,30 +154,48 @@ def harm_later(pid, how, seconds):
     return timer
 
 
+def rankers_to_kill(args):
+    """Return a maker of each ranker that trains on Dask, by name."""
+    return {
+        "LambdaMART": lambda: LambdaMART(args.trees),
+        "MART": lambda: MART(args.trees),
+        "RankBoost r": lambda: RankBoost(args.trees, criterion="r"),
+        "RankBoost z": lambda: RankBoost(args.trees, criterion="z"),
+        "AdaBoost.OR": lambda: AdaBoostOR(n_estimators=args.trees),
+    }
+
+
+def fitted(name, ranker, train, columns, **given):
+    """Fit a ranker by some function; AdaBoost.OR takes no queries."""
+    X, y, qid, weight = columns
+    queries = {} if name == "AdaBoost.OR" else {"qid": qid}
+    return train(ranker, X, y, sample_weight=weight, **queries, **given)
+
+
 def kills(args):
-    heartbeats.SILENCE_SECONDS = args.silence
-    rows = made_rows(args.rows)
-    X, y, qid, weight = rows
-    local = LambdaMART(args.trees).fit(X, y, qid=qid, sample_weight=weight)
+    import dask
+
+    dask.config.set({heartbeats.SILENCE_SETTING: args.silence})
+    rows, makers = made_rows(args.rows), rankers_to_kill(args)
+    local = {name: fitted(name, make(), type(make()).fit, rows).predict(rows[0]) for name, make in makers.items()}
     rng, different, seconds = np.random.default_rng(args.seed), 0, {signal.SIGKILL: [], signal.SIGSTOP: []}
     with cluster(args.workers) as (client, folder):
+        lazy = chunked(rows, 2 * args.workers, folder)
         for number in range(args.times):
             client.wait_for_workers(args.workers, timeout=120)
             pids = sorted(client.run(os.getpid).values())
             victim, how = pids[int(rng.integers(len(pids)))], list(seconds)[number % len(seconds)]
-            moment = float(rng.uniform(0.05, args.latest))
-            timer, start, lazy = (
-                harm_later(victim, how, moment),
-                time.perf_counter(),
-                chunked(rows, 2 * args.workers, folder),
-            )
-            model = fit(LambdaMART(args.trees), *lazy[:2], qid=lazy[2], sample_weight=lazy[3], client=client)
+            name, moment = list(makers)[number % len(makers)], float(rng.uniform(0.05, args.latest))
+            timer, start = harm_later(victim, how, moment), time.perf_counter()
+            model = fitted(name, makers[name](), fit, lazy, client=client)
             seconds[how].append(time.perf_counter() - start)
             timer.join()
-            different += not np.all(model.predict(X) == local.predict(X))
-            print(f"{how.name} after {moment:.2f} s: {seconds[how][-1]:.1f} s, {different} different", flush=True)
+            different += not np.all(model.predict(rows[0]) == local[name])
+            took = f"{seconds[how][-1]:.1f} s, {different} different"
+            print(f"{number + 1}: {name}, {how.name} after {moment:.2f} s: {took}", flush=True)
             if how is signal.SIGSTOP:
-                os.kill(victim, signal.SIGKILL)  # so that Dask starts another
+                with suppress(ProcessLookupError):
+                    os.kill(victim, signal.SIGKILL)  # where the fit was done before, so that Dask starts another
                 time.sleep(1.0)
     print(f"{args.times} fits that lose a worker: {different} differ from the local model")
     for how, found in seconds.items():

@@ -40,7 +40,10 @@ class Exchange(ABC):
 
     @abstractmethod
     def scatter_sum(self, wanted: Sequence[Array]) -> Array:
-        """Return the sum, over all parts, of what they have for this one; `wanted` has an array for each rank."""
+        """Return the sum, over all parts, of what they have for this one.
+
+        `wanted` has an array for each rank; that of this part may be written to.
+        """
 
     def sum(self, own: Array) -> Array:
         """Return the sum of the integers of all parts.

@@ -142,6 +142,16 @@ def begin(
         held.table = None
 
 
+def steps(name: str, place: int, numbers: Sequence[int], n_sets: int, names: Sequence[str]) -> list[StepReport]:
+    """Do some rounds, up to a stop; the first worker reports them."""
+    found: list[StepReport | None] = []
+    for number in numbers:
+        found.append(step(name, place, number, n_sets, names))
+        if _held(name, place).stop is not None:
+            break
+    return [one for one in found if one is not None]
+
+
 def step(name: str, place: int, number: int, n_sets: int, names: Sequence[str]) -> StepReport | None:
     """Do one round together with the other workers, and measure the evaluation sets; the first worker reports.
 

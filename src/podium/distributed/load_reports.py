@@ -23,8 +23,8 @@ class LoadReport(NamedTuple):
     n_rows : int
     n_features : int
     names : tuple of str or None
-    dtype : str
-        Of the features.
+    kind : str
+        Type of the features.
     ids_of_blocks : dict of int to ndarray
         The different queries of each block.
     endpoint : Endpoint or None
@@ -36,7 +36,7 @@ class LoadReport(NamedTuple):
     n_rows: int
     n_features: int
     names: tuple[str, ...] | None
-    dtype: str
+    kind: str
     ids_of_blocks: dict[int, Array]
     endpoint: Endpoint | None
     machine: tuple[str, ...]
@@ -47,9 +47,7 @@ def report_of(table: PartTable | None, endpoint: Endpoint | None) -> LoadReport:
     if table is None:
         return LoadReport(0, 0, None, "", {}, None, machine())
     shape = table.features.shape
-    return LoadReport(
-        shape[0], shape[1], table.names, str(table.features.dtype), table.ids_of_blocks, endpoint, machine()
-    )  # fmt: skip
+    return LoadReport(shape[0], shape[1], table.names, table.kind, table.ids_of_blocks, endpoint, machine())
 
 
 def machine() -> tuple[str, ...]:
@@ -68,7 +66,7 @@ def check_reports(reports: Sequence[LoadReport]) -> None:
                 f"All workers must have the same libraries and kind of processor; one has {reports[0].machine}, "
                 f"another {one.machine}."
             )
-    shapes = [(one.n_features, one.names, one.dtype, min(one.ids_of_blocks)) for one in reports if one.n_rows]
+    shapes = [(one.n_features, one.names, one.kind, min(one.ids_of_blocks)) for one in reports if one.n_rows]
     for shape in shapes[1:]:
         if shape[:3] != shapes[0][:3]:
             raise PodiumError(
