@@ -72,7 +72,7 @@ class TeamEvaluation:
 
 def _mean(digits: Array) -> float:
     """Return Σ value · weight over Σ weight, NaN where nothing weighs."""
-    total, weight = rounded(digits).tolist()
+    total, weight = rounded(digits)
     return float(total / weight) if weight > 0 else float("nan")
 
 
