@@ -70,8 +70,8 @@ SMALL = {
         ],
     ),
     "dask_training.py": (
-        ["race", "--rows", 400, "--trees", 2, "--leaves", 4, "--repeat", 1],
-        ["local, 2 threads # ms a round", "workers of one thread # ms a round", "set-up # s, same model: True"],
+        ["race", "--rows", 400, "--trees", 2, "--leaves", 4, "--repeat", 1, "--workers", 1],
+        ["local, 1 threads # ms a round", "workers of one thread # ms a round", "set-up # s, same model: True"],
     ),
     "dask_model.py": (["table", "--workers", 10], ["| 1e+08 | 10 | # | # (#) | # (#) | # (#) | # (#) |"]),
     "out_of_core.py": (
