@@ -3,28 +3,32 @@
     python benchmarks/dask_training.py race  [--rows 100000] [--features 136] [--trees 10] [--leaves 31] [--workers 2]
                                              [--repeat 2] [--peer] [--ranker trees|r|z]
     python benchmarks/dask_training.py kills [--rows 100000] [--trees 10] [--workers 2] [--times 30] [--latest 4]
+    python benchmarks/dask_training.py memory [--rows 100000] [--features 136] [--trees 10] [--workers 2]
 
 `race` times a tree of LambdaMART on worker processes of one thread each against the local fit on as many threads; they
 take turns, and set-up counts apart; with `--ranker r` or `z` it times a round of RankBoost by that criterion. With
 `--peer` LightGBM's Dask ranker takes its turn too: seconds a tree are the difference between fits of many and of few
-trees. `kills` ends a worker process, or stops it, by turns, at a random moment of each fit and compares the model with
-the local one, bit for bit; the command fails where one differs.
+trees. `kills` ends a worker process, or stops it, by turns, at a random moment of each fit, of each ranker in turn, and
+compares the model with the local one, bit for bit; the command fails where one differs. `memory` prints
+the largest memory of the driver for rows that workers make, four and sixteen times as many.
 """
 
 import argparse
 import os
+import resource
 import signal
 import sys
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
 
 import numpy as np
 
-from podium import LambdaMART, RankBoost, make_search
+from podium import MART, AdaBoostOR, LambdaMART, RankBoost, make_search
 from podium.distributed import fit, heartbeats
 from podium.distributed.team_learning import TeamBoosting
 from podium.pairs import PairBoosting
@@ -51,7 +55,7 @@ def made_rows(rows, features=30):
     return np.asarray(data.X, np.float32), np.asarray(data.y), np.asarray(data.qid), weight
 
 
-def chunked(arrays, n_chunks, folder):
+def chunked(arrays, n_chunks, folder, ends=None):
     """Dask arrays of files, which workers read: what stands in memory here would travel with the tasks."""
     import dask
     import dask.array as da
@@ -60,9 +64,9 @@ def chunked(arrays, n_chunks, folder):
     for array in arrays:
         path = Path(mkdtemp(dir=folder)) / "rows.npy"
         np.save(path, array)
-        ends = np.linspace(0, len(array), n_chunks + 1).astype(int)
+        own = np.linspace(0, len(array), n_chunks + 1).astype(int) if ends is None else ends
         parts = [
-            da.from_delayed(read(str(path), a, b), (b - a, *array.shape[1:]), array.dtype) for a, b in pairwise(ends)
+            da.from_delayed(read(str(path), a, b), (b - a, *array.shape[1:]), array.dtype) for a, b in pairwise(own)
         ]
         found.append(da.concatenate(parts))
     return found
@@ -88,16 +92,16 @@ def timed_steps(kind, run):
     return model, starts[0] - begun, (time.perf_counter() - starts[1]) / (len(starts) - 1)
 
 
-def peer_seconds(client, rows, args):
-    """Seconds a tree of LightGBM's Dask ranker, whose blocks must have whole queries."""
+def peer_seconds(client, rows, args, folder):
+    """Seconds a tree of LightGBM's Dask ranker, whose blocks must have whole queries, which stand together here."""
     import dask.array as da
     from lightgbm import DaskLGBMRanker
 
     X, y, qid, weight = rows
-    sizes = np.unique(qid, return_counts=True)[1]
+    sizes = np.diff(np.append(np.flatnonzero(np.append(True, qid[1:] != qid[:-1])), len(qid)))
     parts = np.array_split(sizes, 2 * args.workers)
-    heights = tuple(int(part.sum()) for part in parts)
-    columns = [da.from_array(one, chunks=(heights, *one.shape[1:])) for one in (X, y.astype(np.int32), weight)]
+    ends = np.append(0, np.cumsum([part.sum() for part in parts])).tolist()
+    columns = chunked((X, y.astype(np.int32), weight), 0, folder, ends)
     group = da.from_array(sizes, chunks=(tuple(map(len, parts)),))
     seconds = {}
     for trees in (args.trees, 4 * args.trees):
@@ -134,7 +138,7 @@ def race(args):
             workers.append(seconds)
             before.append(setup)
             if args.peer:
-                peer.append(peer_seconds(client, rows, args))
+                peer.append(peer_seconds(client, rows, args, folder))
     same = bool(np.all(there.predict(rows[0][:100_000]) == here.predict(rows[0][:100_000])))
     shape = f"{len(rows[1])} rows x {rows[0].shape[1]} features"
     print(f"{args.ranker}: {shape}, {args.leaves} leaves of trees, {args.workers} workers")
@@ -154,41 +158,92 @@ def harm_later(pid, how, seconds):
     return timer
 
 
+def rankers_to_kill(args):
+    """Return a maker of each ranker that trains on Dask, by name."""
+    return {
+        "LambdaMART": lambda: LambdaMART(args.trees),
+        "MART": lambda: MART(args.trees),
+        "RankBoost r": lambda: RankBoost(args.trees, criterion="r"),
+        "RankBoost z": lambda: RankBoost(args.trees, criterion="z"),
+        "AdaBoost.OR": lambda: AdaBoostOR(n_estimators=args.trees),
+    }
+
+
+def fitted(name, ranker, train, columns, **given):
+    """Fit a ranker by some function; AdaBoost.OR takes no queries."""
+    X, y, qid, weight = columns
+    queries = {} if name == "AdaBoost.OR" else {"qid": qid}
+    return train(ranker, X, y, sample_weight=weight, **queries, **given)
+
+
+def harmed_fit(args, rows, train, how, moment, victim):
+    """Return a model that is trained while a worker is lost, and the seconds; each fit has a cluster of its own."""
+    with suppress(KeyError), cluster(args.workers) as (client, folder):  # which Dask may raise when it closes
+        pid = sorted(client.run(os.getpid).values())[victim]
+        lazy = chunked(rows, 2 * args.workers, folder)
+        timer, start = harm_later(pid, how, moment), time.perf_counter()
+        model = train(lazy, client=client)
+        took = time.perf_counter() - start
+        timer.join()
+        if how is signal.SIGSTOP:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+    return model, took
+
+
 def kills(args):
-    heartbeats.SILENCE_SECONDS = args.silence
-    rows = made_rows(args.rows)
-    X, y, qid, weight = rows
-    local = LambdaMART(args.trees).fit(X, y, qid=qid, sample_weight=weight)
+    import dask
+
+    dask.config.set({heartbeats.SILENCE_SETTING: args.silence})
+    rows, makers = made_rows(args.rows), rankers_to_kill(args)
+    local = {name: fitted(name, make(), type(make()).fit, rows).predict(rows[0]) for name, make in makers.items()}
     rng, different, seconds = np.random.default_rng(args.seed), 0, {signal.SIGKILL: [], signal.SIGSTOP: []}
-    with cluster(args.workers) as (client, folder):
-        for number in range(args.times):
-            client.wait_for_workers(args.workers, timeout=120)
-            pids = sorted(client.run(os.getpid).values())
-            victim, how = pids[int(rng.integers(len(pids)))], list(seconds)[number % len(seconds)]
-            moment = float(rng.uniform(0.05, args.latest))
-            timer, start, lazy = (
-                harm_later(victim, how, moment),
-                time.perf_counter(),
-                chunked(rows, 2 * args.workers, folder),
-            )
-            model = fit(LambdaMART(args.trees), *lazy[:2], qid=lazy[2], sample_weight=lazy[3], client=client)
-            seconds[how].append(time.perf_counter() - start)
-            timer.join()
-            different += not np.all(model.predict(X) == local.predict(X))
-            print(f"{how.name} after {moment:.2f} s: {seconds[how][-1]:.1f} s, {different} different", flush=True)
-            if how is signal.SIGSTOP:
-                os.kill(victim, signal.SIGKILL)  # so that Dask starts another
-                time.sleep(1.0)
-    print(f"{args.times} fits that lose a worker: {different} differ from the local model")
+    late = 0
+    for number in range(args.times):
+        name, how = list(makers)[number % len(makers)], list(seconds)[number % len(seconds)]
+        moment, victim = float(rng.uniform(0.05, args.latest)), int(rng.integers(args.workers))
+        model, took = harmed_fit(args, rows, partial(fitted, name, makers[name](), fit), how, moment, victim)
+        seconds[how].append(took)
+        late += took < moment
+        different += not np.all(model.predict(rows[0]) == local[name])
+        print(f"{number + 1}: {name}, {how.name} after {moment:.2f} s: {took:.1f} s, {different} different", flush=True)
+    print(f"{args.times} fits that lose a worker: {different} differ from the local model; {late} were done before")
     for how, found in seconds.items():
         if found:
             print(f"{how.name}: median {np.median(found):.1f} s, longest {max(found):.1f} s")
     return 1 if different else 0
 
 
+def made_part(start, stop, features):
+    """Rows of queries of 100, made where they are needed."""
+    rng = np.random.default_rng(start)
+    X = rng.random((stop - start, features), np.float32)
+    return X, np.digitize(X[:, 0] + rng.random(len(X)), [1.0, 1.5]), np.arange(start, stop) // 100
+
+
+def memory(args):
+    import dask
+    import dask.array as da
+
+    make = dask.delayed(made_part, pure=False)
+    for rows in (args.rows, 4 * args.rows, 16 * args.rows):
+        ends = np.linspace(0, rows // 100, 4 * args.workers + 1).astype(int) * 100
+        parts = [(b - a, make(a, b, args.features)) for a, b in pairwise(ends.tolist())]
+        kinds = [((args.features,), np.float32), ((), np.int64), ((), np.int64)]
+        X, y, qid = (
+            da.concatenate([da.from_delayed(part[one], (n, *shape), kind) for n, part in parts])
+            for one, (shape, kind) in enumerate(kinds)
+        )
+        with cluster(args.workers) as (client, _):
+            fit(LambdaMART(args.trees), X, y, qid=qid, client=client)
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        print(f"{rows} rows, {rows // 100} queries: the driver and the scheduler had {peak:.0f} MB at most", flush=True)
+    return 0
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["race", "kills"])
+    parser.add_argument("what", choices=["race", "kills", "memory"])
     parser.add_argument("--ranker", choices=["trees", "r", "z"], default="trees")
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--features", type=int, default=136, help="of the race")
@@ -202,7 +257,7 @@ def main():
     parser.add_argument("--times", type=int, default=30)
     parser.add_argument("--latest", type=float, default=4.0, help="seconds after which no worker is killed any more")
     args = parser.parse_args()
-    return {"race": race, "kills": kills}[args.what](args)
+    return {"race": race, "kills": kills, "memory": memory}[args.what](args)
 
 
 if __name__ == "__main__":

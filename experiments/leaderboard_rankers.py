@@ -27,9 +27,11 @@ FIXED = {
 """Parameters that are not the ranker's own: for time alone."""
 SOME_QUERIES = {"InfinitePush": 60, "SVOR": 120, "PRank": 120}
 """Training queries of rankers that take many seconds for all of them."""
-NETS = {"learning_rate": Choice((0.001, 0.003)), "dropout": Choice((0.3, 0.5)), "batch_size": Choice((16, 64))}
+NETS = {"learning_rate": Choice((0.001, 0.003, 0.006)), "dropout": Choice((0.3, 0.5)), "batch_size": Choice((16, 64))}
 BASES = {"base": Choice(("linear", "stump", "tree")), "learning_rate": Choice((0.1, 0.3))}
+WEAK = Choice(("stump", "feature"))
 NARROWED = {
+    "RankBoost": {**{one: SPACES["RankBoost"][one] for one in ("learning_rate", "pair_weight")}, "weak": WEAK},
     "PairBoost": {"surrogate": Choice(("exp", "hinge")), **BASES},
     "L2Boost": BASES,
     "L1Boost": BASES,
@@ -48,7 +50,10 @@ NARROWED = {
     "RankNet": NETS,
     "LambdaRank": NETS,
 }
-"""Spaces of rankers that are slow here: few values, so that most of the trials propose what was tried before."""
+"""Spaces of rankers that are slow here: few values, so that most of the trials propose what was tried before.
+
+RankBoost's, with features themselves as weak rankings, was chosen by queries left out of the training parts.
+"""
 BLENDED = 8
 """Rankers of ours in the blend: those best on the validation part of the fold."""
 OURS = (

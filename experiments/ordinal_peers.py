@@ -132,7 +132,7 @@ def table_row(name, own):
 
 def tables(results):
     """Return the table of the page."""
-    return {"ordinal-peers": markdown(HEADER, [table_row(name, own) for name, own in results["peers"].items()])}
+    return {"ordinal-peers": markdown(HEADER, [table_row(name, results[name]) for name in SIZES if name in results])}
 
 
 def estimate(values):
@@ -186,12 +186,11 @@ def main():
     args = parser.parse_args()
     warnings.simplefilter("ignore")  # of rivals' solvers
     first = args.first if args.first is not None else N_DEVELOPED if args.what == "peers" else 0
-    found = {}
     for name in args.sets:
         X, y = read_set(args.data, name)
-        found[name] = EXPERIMENTS[args.what](name, X, y, list(splits(len(X), SIZES[name], args.splits, first)))
-    if args.what == "peers":
-        keep("ordinal_peers", {"peers": found}, args.folder)
+        found = EXPERIMENTS[args.what](name, X, y, list(splits(len(X), SIZES[name], args.splits, first)))
+        if args.what == "peers":
+            keep("ordinal_peers", {name: found}, args.folder)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
-"""Tables of the papers in docs/papers.md, drawn from the results that the experiments keep.
+"""Tables of docs/papers.md and of other pages, drawn from the results that the experiments keep.
 
     python experiments/paper_tables.py            # draw them anew
-    python experiments/paper_tables.py --check    # fail if a table of the page differs from its results
+    python experiments/paper_tables.py --check    # fail if a table of a page differs from its results
 
 An experiment keeps its figures in results/NAME.json (`keep`), and its `tables` makes Markdown of them, which stands in
-the page between ``<!-- table: NAME -->`` and ``<!-- end -->``. No figure of the page is typed.
+one page between ``<!-- table: NAME -->`` and ``<!-- end -->``. No figure of these tables is typed.
 """
 
 import argparse
@@ -15,10 +15,10 @@ import sys
 from pathlib import Path
 
 RESULTS = Path(__file__).parent / "results"
-PAGE = Path(__file__).parents[1] / "docs" / "papers.md"
+PAGES = tuple(Path(__file__).parents[1] / "docs" / f"{name}.md" for name in ("papers", "ordinal", "top-of-list"))
 EXPERIMENTS = (
     "rankboost_plus", "metasearch_runs", "movie_ratings", "two_grades", "ordinal", "ordinal_theorems", "lambda_family",
-    "ranking_losses", "continuous", "ranking_problems", "leaderboard",
+    "ranking_losses", "continuous", "ranking_problems", "leaderboard", "top_of_list",
 )  # fmt: skip
 MARKED = re.compile(r"(<!-- table: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
@@ -47,19 +47,20 @@ def drawn_tables():
 
 
 def main():
-    """Draw the page's tables, or check them."""
+    """Draw the tables of all pages, or check them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true")
-    before, tables = PAGE.read_text(), drawn_tables()
-    missing = set(tables) ^ {name for _, name, _ in MARKED.findall(before)}
-    if missing:
-        sys.exit(f"Tables must be both in {PAGE.name} and in an experiment: {', '.join(sorted(missing))}.")
-    after = MARKED.sub(lambda found: f"{found[1]}\n{tables[found[2]]}\n\n{found[3]}", before)
-    if parser.parse_args().check:
-        sys.exit(
-            f"{PAGE.name} differs from the results: run python experiments/paper_tables.py." if after != before else 0
-        )
-    PAGE.write_text(after)
+    check, tables = parser.parse_args().check, drawn_tables()
+    before = {page: page.read_text() for page in PAGES}
+    placed = [name for text in before.values() for _, name, _ in MARKED.findall(text)]
+    odd = set(tables) ^ set(placed) | {name for name in placed if placed.count(name) > 1}
+    if odd:
+        sys.exit(f"Tables must be in an experiment and once in a page: {', '.join(sorted(odd))}.")
+    for page, text in before.items():
+        after = MARKED.sub(lambda found: f"{found[1]}\n{tables[found[2]]}\n\n{found[3]}", text)
+        if check and after != text:
+            sys.exit(f"{page.name} differs from the results: run python experiments/paper_tables.py.")
+        page.write_text(after)
 
 
 if __name__ == "__main__":

@@ -141,9 +141,9 @@ def letor(options):
         for model in rankers(options.rounds).values():
             model.fit(*train[:2], qid=train[2])
             seen = stage_values(model, *valid, options.rounds, measures=measures, **rules)
-            at = [seen[:, 0].argmin(), seen[:, 1].argmin(), *3 * [seen[:, 5].argmax()]]
-            values.append(stage_values(model, *test, options.rounds, measures=measures, **rules)[at, range(5)])
-    values, signs = np.array(values).reshape(-1, len(NAMES), len(MEASURES)), np.array([1, 1, -1, -1, -1])
+            at = [seen[:, 0].argmin(), seen[:, 1].argmin(), *4 * [seen[:, 5].argmax()]]
+            values.append(stage_values(model, *test, options.rounds, measures=measures, **rules)[at, range(6)])
+    values, signs = np.array(values).reshape(-1, len(NAMES), len(measures)), np.array([1, 1, -1, -1, -1, -1])
     ranks = rankdata(signs * values, axis=1).mean(axis=0).T.tolist()
     return {"seconds": round(time.perf_counter() - start, 1), "means": values.mean(axis=0).T.tolist(), "ranks": ranks}
 
@@ -163,7 +163,8 @@ def tables(results):
     """Return the tables of the page, of the parts that were run."""
     found = {}
     for part, kept in results.items():
-        rows = [[name, *beside(*values, 4)] for name, *values in zip(SHOWN, kept["means"], PAPER[part], strict=True)]
+        rows = [[name, *beside(*values, 4)] for name, *values in zip(SHOWN, kept["means"], PAPER[part], strict=False)]
+        rows += [["MAP", *(f"{value:.4f}" for value in own)] for own in kept["means"][len(SHOWN) :]]
         found[f"rankboost-plus-{part}"] = markdown(["ours (paper's)", *NAMES], rows)
     if "movielens" in results:
         kept = results["movielens"]

@@ -1,24 +1,23 @@
 """The top of the list on MQ2008: the p-norm push beside the official RankSVM, and λ of the localized loss.
 
-    python experiments/top_of_list.py push PATH/data [--rounds 300] [--folds 5] [--json FILE]
-    python experiments/top_of_list.py lambdas PATH/data [--trees 200] [--seeds 3] [--folds 5] [--json FILE]
+    python experiments/top_of_list.py push PATH/data [--rounds 300] [--folds 5]
+    python experiments/top_of_list.py lambdas PATH/data [--trees 200] [--seeds 3] [--folds 5]
 
 PATH/data holds the folders `mq2008` and `letor-baselines`. `push`: PNormPush of several powers; weak rankings, learning
 rate and rounds are chosen in each fold by MAP of its validation part. Values are means over the five test parts in
 LETOR's convention (NDCG@10 is 0 for queries of fewer rows), as the official file has them. `lambdas`: LambdaMART with
 each delta and the same other settings, rounds by early stopping on the localized loss@10 of the validation part, which
 the table shows for all test queries, beside NDCG@10 and the weak loss; differences from NDCG's λ are paired by query, a
-query's value its mean over the seeds, which draw half of the queries for each tree.
+query's value its mean over the seeds, which draw half of the queries for each tree. Both keep
+results/top_of_list.json (`--kept`).
 """
 
 import argparse
-import json
 from pathlib import Path
 
 import numpy as np
 from lambdamart import read_fold
-from rich.console import Console
-from rich.table import Table
+from paper_tables import RESULTS, keep, markdown
 
 from podium import LambdaMART, PNormPush, evaluate
 
@@ -63,21 +62,17 @@ def best_push(p, rounds, train, valid):
 
 
 def push(folds, options):
-    """Print and return MAP and NDCG@10 of each power, beside the official RankSVM."""
-    table, results = Table("ranker", *OFFICIAL, "chosen"), {"RankSVM": official_values(options.folder)}
+    """Return MAP and NDCG@10 of each power, beside the official RankSVM."""
+    results = {}
     for p in POWERS:
-        values, chosen = [], []
+        values = []
         for train, valid, (X, y, qid) in folds:
-            model = best_push(p, options.rounds, train, valid)
+            scores = best_push(p, options.rounds, train, valid).predict(X)
             names = {"measures": ["map", "ndcg@10"], "convention": "letor", "n_resamples": 0}
-            measured = evaluate(y, model.predict(X), qid=qid, **names)
+            measured = evaluate(y, scores, qid=qid, **names)
             values.append([measured["map"], measured["ndcg@10"]])
-            chosen.append(f"{model.weak} {model.learning_rate:g}, {model.best_iteration_}")
-        results[f"PNormPush p={p}"] = np.mean(values, axis=0).tolist()
-        table.add_row(f"PNormPush p={p}", *(f"{value:.4f}" for value in results[f"PNormPush p={p}"]), "; ".join(chosen))
-    table.add_row("official RankSVM", *(f"{value:.4f}" for value in results["RankSVM"]))
-    Console().print(table)
-    return results
+        results[f"PNormPush p = {p}"] = np.mean(values, axis=0).tolist()
+    return results | {"official RankSVM": official_values(options.folder)}
 
 
 def query_values(folds, delta, options):
@@ -98,9 +93,8 @@ def query_values(folds, delta, options):
 
 
 def lambdas(folds, options):
-    """Print and return the mean of each measure for each delta, and the difference from NDCG's λ."""
-    table, found = Table("delta", *TOP, f"{TOP[0]} less that of ndcg"), {}
-    results = {}
+    """Return the mean of each measure for each delta, and the difference from NDCG's λ."""
+    found, results = {}, {}
     for delta in DELTAS:
         found[delta] = query_values(folds, delta, options)
         means = {name: float(np.nanmean(list(found[delta][name].values()))) for name in TOP}
@@ -108,26 +102,42 @@ def lambdas(folds, options):
         apart = np.array(apart)[np.isfinite(apart)]
         error = float(apart.std(ddof=1) / np.sqrt(len(apart)))
         results[delta] = {**means, "difference": float(apart.mean()), "standard error": error}
-        shown = [f"{means[name]:.5f}" for name in TOP]
-        table.add_row(delta, *shown, f"{apart.mean():+.5f} ± {error:.5f}")
-    Console().print(table)
     return results
 
 
+def tables(results):
+    """Return the tables of the page, of the parts that were run."""
+    found = {}
+    if "push" in results:
+        rows = [[name, *(f"{value:.4f}" for value in values)] for name, values in results["push"].items()]
+        found["top-push"] = markdown(["", *OFFICIAL], rows)
+    if "lambdas" in results:
+        rows = [
+            [f'`"{delta}"`', *(f"{own[name]:.4f}" for name in TOP), apart(own) if delta != "ndcg" else ""]
+            for delta, own in results["lambdas"].items()
+        ]
+        found["top-lambdas"] = markdown(["delta", *TOP[:2], "NDCG@10", "localized loss less that of ndcg"], rows)
+    return found
+
+
+def apart(own):
+    """Return the difference with its standard error."""
+    return f"{own['difference']:+.4f} ± {own['standard error']:.4f}"
+
+
 def main():
-    """Run one of the experiments."""
+    """Run one of the experiments, print and keep it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("push", "lambdas"))
     parser.add_argument("folder", type=Path)
     for name, default in (("rounds", 300), ("trees", 200), ("seeds", 3), ("folds", 5)):
         parser.add_argument(f"--{name}", type=int, default=default)
-    parser.add_argument("--json", type=Path, help="file to add the results to")
+    parser.add_argument("--kept", type=Path, default=RESULTS, help="folder of the results")
     options = parser.parse_args()
     folds = [read_fold(options.folder / "mq2008", number) for number in range(1, options.folds + 1)]
-    results = {"push": push, "lambdas": lambdas}[options.what](folds, options)
-    if options.json is not None:
-        kept = json.loads(options.json.read_text()) if options.json.exists() else {}
-        options.json.write_text(json.dumps(kept | {options.what: results}, indent=1) + "\n")
+    results = {options.what: {"push": push, "lambdas": lambdas}[options.what](folds, options)}
+    keep("top_of_list", results, options.kept)
+    print(*tables(results).values())
 
 
 if __name__ == "__main__":

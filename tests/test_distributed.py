@@ -1,15 +1,18 @@
 """Fits on Dask: the local model, bit for bit; what is refused; what happens when a worker is killed."""
 
+import asyncio
 import os
 import signal
+import time
 import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 
-from podium import MART, AdaBoostOR, LambdaMART, PodiumError, RankSVM, evaluate, make_search
-from podium.distributed import fit, predict, team
+from podium import MART, AdaBoostOR, LambdaMART, PodiumError, RankBoost, RankSVM, evaluate, make_search
+from podium.distributed import fit, heartbeats, predict, team
 from podium.distributed.held_part import _HELD
 from podium.distributed.team_learning import TeamBoosting
 
@@ -67,6 +70,21 @@ def test_a_fit_on_arrays_is_the_local_fit(client, rows, size):
     scores = predict(found, chunks[0]) if size > 90 else found.predict(chunks[0])
     assert hasattr(scores, "dask")
     np.testing.assert_array_equal(scores.compute(), local.predict(X))
+
+
+def test_sparse_blocks_are_regrouped_and_fitted_as_locally(client, rows):
+    X, y, qid, weight = rows
+    stored = ~np.isnan(X) & (np.random.default_rng(4).random(X.shape) < 0.5)
+    sparse = sp.csr_array((X[stored], np.nonzero(stored)), X.shape)
+    local = LambdaMART(2).fit(sparse, y, qid=qid, sample_weight=weight, eval_set=[(sparse, y)], eval_qid=[qid])
+    places, labels, queries, weights = in_chunks(700, np.arange(len(y))[:, None], y, qid, weight)
+    lazy = places.map_blocks(lambda own: sparse[own[:, 0]], dtype=float, chunks=(places.chunks[0], (X.shape[1],)))
+    given = {"qid": queries, "sample_weight": weights, "client": client}
+    found = fit(LambdaMART(2), lazy, labels, eval_set=[(lazy, labels)], eval_qid=[queries], **given)
+    assert_same(found, local, sparse)
+    np.testing.assert_array_equal(predict(found, lazy).compute(), local.predict(sparse))
+    with pytest.raises(PodiumError, match="X must be dense to be fitted on Dask by RankBoost; got sparse blocks"):
+        fit(RankBoost(2), lazy, labels, **given)
 
 
 def test_a_rankers_own_fit_takes_collections_and_refuses_what_cannot_be_given_with_them(client, rows):
@@ -188,6 +206,13 @@ def test_nothing_is_held_after_a_fit(client, rows):
     assert set(_HELD) <= before
 
 
+def test_a_model_of_other_columns_is_not_gone_on_from(client, rows):
+    X, y, qid, _ = rows
+    chunks, other = in_chunks(500, X, y, qid), LambdaMART(1).fit(X[:, :4], y, qid=qid)
+    with pytest.raises(PodiumError, match="init_model must have the columns of X: 10 expected, 4 given"):
+        fit(LambdaMART(2), *chunks[:2], qid=chunks[2], init_model=other, client=client)
+
+
 def test_split_queries_are_refused_by_name_where_they_may_not_be_regrouped(client, rows):
     X, y, qid, _ = rows
     order = np.argsort(qid, kind="stable")
@@ -252,6 +277,79 @@ def test_what_keeps_the_first_tree_from_growing_is_said_of_all_rows(client, rows
     order = np.argsort(qid, kind="stable")
     parts = in_chunks(800, X[order], (kinds + y / 10 * (qid == 29))[order], qid[order])
     fit(MART(1, loss="logistic"), *parts[:2], qid=parts[2], client=client)
+
+
+FROZEN = []
+"""The worker that has frozen."""
+
+
+class FrozenRows(np.ndarray):
+    """Rows of which the first block freezes the worker that reads it: no heartbeat, and nobody gets what it has."""
+
+    def __getitem__(self, place):
+        from distributed import get_worker
+
+        worker = get_worker()
+        if not FROZEN:
+            FROZEN.append(worker.address)
+            worker.loop.add_callback(worker.periodic_callbacks["heartbeat"].stop)
+            worker.handlers["get_data"] = lambda **_: asyncio.Event().wait()
+        return np.asarray(self)[place]
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")  # of Dask, which leaves sockets of the lost worker open
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_worker_that_freezes_with_blocks_is_given_up_and_no_bit_changes(rows, monkeypatch):
+    import dask
+    from distributed import Client, LocalCluster
+
+    X, y, qid, weight = rows
+    monkeypatch.setattr(heartbeats, "HEARTBEATS_PER_SILENCE", 2)
+    FROZEN.clear()
+    options = {"n_workers": 2, "threads_per_worker": 1, "processes": False, "dashboard_address": None}
+    with (
+        dask.config.set({"podium.worker-silence": "1500ms"}),
+        LocalCluster(**options) as cluster,
+        Client(cluster) as client,
+    ):
+        chunks = in_chunks(300, X.view(FrozenRows), y, qid, weight)
+        found = fit(LambdaMART(2), *chunks[:2], qid=chunks[2], sample_weight=chunks[3], client=client)
+        assert FROZEN[0] not in client.scheduler_info()["workers"]
+    assert_same(found, LambdaMART(2).fit(X, y, qid=qid, sample_weight=weight), X)
+
+
+def test_what_a_lost_attempt_has_asked_for_is_wanted_no_more(client, rows, monkeypatch):
+    wait_for, errors = team.Team._wait_for, []
+
+    def fail_once(self, futures):
+        if not errors:
+            errors.append(team.WorkerLost("gone"))  # which keeps the futures
+            raise errors[0]
+        return wait_for(self, futures)
+
+    monkeypatch.setattr(team.Team, "_wait_for", fail_once)
+    chunks = in_chunks(500, *rows[:3])
+    found = fit(LambdaMART(2), *chunks[:2], qid=chunks[2], client=client)
+    assert_same(found, LambdaMART(2).fit(*rows[:2], qid=rows[2]), rows[0])
+    end = time.monotonic() + 10
+    while client.futures and time.monotonic() < end:
+        time.sleep(0.01)
+    assert errors
+    assert not client.futures
+
+
+def test_silence_counts_only_while_it_is_looked_for(client, monkeypatch):
+    watch = heartbeats.Heartbeats(client)
+    known = {"a": {"last_seen": 5.0}, "b": {"last_seen": 5.0}}
+    monkeypatch.setattr(watch, "_workers", lambda: known)
+    clock = [100.0]
+    monkeypatch.setattr(heartbeats.time, "monotonic", lambda: clock[0])
+    for clock[0] in (100.0, 104.0, 108.0):
+        known["b"]["last_seen"] += 1
+        ages = watch.ages()
+    assert ages == {"a": 8.0, "b": 0.0}
+    clock[0] = 200.0  # this process was stopped
+    assert watch.ages() == {"a": 0.0, "b": 0.0}
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning")  # of Dask, which leaves sockets of the killed process open

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from parts import run_parts
 from podium import MART, LambdaMART, PodiumError, RankingData, make_search
@@ -76,6 +77,23 @@ def test_any_partitioning_of_the_queries_gives_the_local_model(ranker):
             np.testing.assert_array_equal(start + Forest.of(trees).score(X), expected)
 
 
+def test_sparse_parts_give_the_local_model_which_is_that_of_missing_values():
+    X, y, qid, weight, query_weight = search()
+    X[np.random.default_rng(2).random(X.shape) < 0.6] = np.nan
+    stored = ~np.isnan(X)
+    sparse = sp.csr_array((X[stored], np.nonzero(stored)), X.shape)
+    given = {"qid": qid, "sample_weight": weight, "query_weight": query_weight}
+    expected = LambdaMART(N_ROUNDS).fit(X, y, **given).predict(X)
+    np.testing.assert_array_equal(LambdaMART(N_ROUNDS).fit(sparse, y, **given).predict(sparse), expected)
+    parts = list(partitions(qid))[1]
+    own = [np.flatnonzero(np.isin(qid, ids)) for ids in parts]
+    blocks = [
+        Block(i, sparse[rows], y[rows], qid[rows], weight[rows], query_weight[rows]) for i, rows in enumerate(own)
+    ]
+    for start, trees in run_parts(lambda block, exchange: train(LambdaMART(), block, exchange), blocks):
+        np.testing.assert_array_equal(start + Forest.of(trees).score(X), expected)
+
+
 def test_numbers_of_equal_queries_do_not_depend_on_the_parts_or_the_ranges(monkeypatch):
     rng = np.random.default_rng(0)
     contents = rng.integers(0, 2**64, 30, np.uint64)[rng.integers(0, 30, 200)]
@@ -120,6 +138,7 @@ def block(number=0, n=4, **given):
         ([block(), block(3, y=[0, 1, np.nan, 1])], "Part 3: y must be finite; got nan in row 2"),
         ([block(), block(1, X=np.zeros((4, 3)))], "part 0 has 2 columns, part 1 has 3 columns"),
         ([block(), block(1, X=np.zeros((4, 2), np.float32))], "part 0 has float64, part 1 has float32"),
+        ([block(), block(1, X=sp.csr_array((4, 2)))], "part 0 has float64, part 1 has sparse float64"),
         ([block(2, sample_weight=[1, 2, -1, 0])], "Part 2: sample_weight must be finite and not negative; got -1"),
         ([block(2, sample_weight=[1, 2])], "Part 2: sample_weight must"),
         ([block(2, query_weight={0: 1.0})], "Part 2: query_weight has no weight for query 1"),

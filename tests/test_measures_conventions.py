@@ -169,8 +169,16 @@ def test_catboost_convention_is_catboosts(search, metric):
 def test_letor_convention_has_no_ndcg_at_more_places_than_rows():
     search = np.array([1.0, 0.0, 2.0]), np.array([3.0, 2.0, 1.0]), np.array([0, 3])
     assert values("ndcg@4", search, "letor")[0] == 0.0
-    assert values("ndcg@3", search, "letor")[0] == values("ndcg", search, "podium")[0]
     assert values("map@2", search, "letor")[0] == 0.5
+
+
+@pytest.mark.plain
+def test_letor_convention_discounts_from_the_third_place_as_its_script_does():
+    """Eval-Score-4.0.pl adds the gains of places 1 and 2, and from place i = 3 on gain · log 2/log i."""
+    search = np.array([1.0, 0.0, 2.0]), np.array([3.0, 2.0, 1.0]), np.array([0, 3])
+    assert values("ndcg@2", search, "letor")[0] == 1 / (3 + 1)
+    assert math.isclose(values("dcg@3", search, "letor")[0], 1 + 3 * math.log(2) / math.log(3))
+    assert math.isclose(values("ndcg@3", search, "letor")[0], (1 + 3 * math.log(2) / math.log(3)) / 4)
 
 
 @pytest.mark.plain
@@ -196,8 +204,9 @@ def by_rules(name, labels, scores, rules):
 def by_order(base, order, k, rules):
     found = [place for place, label in enumerate(order, 1) if rules["relevant"](label)]
     if base == "ndcg":
-        short = rules.get("short", False) and len(order) < k
-        whole = twin.ndcg_of_gains([rules["gain"](label) for label in order], k)
+        short = "short" in rules and len(order) < k
+        gains = [rules["gain"](label) for label in order]
+        whole = letor_ndcg(gains, k) if "short" in rules else twin.ndcg_of_gains(gains, k)
         return 0.0 if short and not math.isnan(whole) else whole
     if not found:
         return math.nan
@@ -209,6 +218,15 @@ def by_order(base, order, k, rules):
         "p": len(seen) / (min(k, len(order)) if rules["p"] == "rows" else k),
         "recall": len(seen) / len(found),
     }[base]
+
+
+def letor_ndcg(gains, k):
+    """Places 1 and 2 count alike, place i from 3 on 1/log2(i)."""
+    whole, best = (
+        sum(gain / math.log2(max(place, 2)) for place, gain in enumerate(own[:k], 1))
+        for own in (gains, sorted(gains, reverse=True))
+    )
+    return whole / best if best else math.nan
 
 
 def exp2(label):
@@ -252,7 +270,7 @@ def test_conventions_have_the_rules_of_their_tools(convention, name):
         ([0.0, 0.0], [1.0, 1.0]),
     ]
     keys = ("ties", "empty", "gain", "relevant", "map", "p")
-    rules = dict(zip(keys, TOOLS[convention], strict=True), short=convention == "letor")
+    rules = dict(zip(keys, TOOLS[convention], strict=True), **({"short": True} if convention == "letor" else {}))
     expected = np.array([by_rules(name, y, s, rules) for y, s in queries])
     offsets = np.r_[0, np.cumsum([len(y) for y, _ in queries])]
     data = np.concatenate([y for y, _ in queries]), np.concatenate([s for _, s in queries]), offsets

@@ -1,5 +1,6 @@
 """Long compiling is announced once, on standard error, and only where somebody reads it."""
 
+import gc
 import os
 import subprocess
 import sys
@@ -73,6 +74,24 @@ def test_kernels_of_the_caller_are_not_ours(clock, capsys):
     compile_for(notice, clock, 0.1)
     assert capsys.readouterr().err == ""
     assert notice.seconds == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize("collects", [True, False])
+def test_cycles_are_collected_again_after_the_outermost_kernel_if_they_were_before(collects):
+    notice = CompileNotice()
+    was = gc.isenabled()
+    try:
+        (gc.enable if collects else gc.disable)()
+        notice.on_start(told("__main__"))
+        assert gc.isenabled() == collects
+        notice.on_start(told())
+        notice.on_start(told("numba.np.arrayobj"))
+        notice.on_end(told("numba.np.arrayobj"))
+        assert not gc.isenabled()
+        notice.on_end(told())
+        assert gc.isenabled() == collects
+    finally:
+        (gc.enable if was else gc.disable)()
 
 
 @pytest.mark.parametrize(("given", "wanted"), [(None, True), ("", True), ("0", True), ("1", False), ("yes", False)])

@@ -2,11 +2,13 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from parts import run_parts
-from podium._exact import DIGITS, rounded, settled
+from podium._exact import DIGITS, rounded
 from podium._exchange import ALONE
-from podium.binning import bin_features, cuts, shared_bins
+from podium._sparse import take_rows
+from podium.binning import bin_blocks, bin_features, cuts, shared_bins
 from podium.data import Queries
 from podium.trees import grower, shared_growth
 from podium.trees.grower import TreeGrower
@@ -107,7 +109,7 @@ def test_more_parts_than_words_of_features_grow_the_same_tree():
 
 def test_with_naive_sums_of_leaves_the_trees_would_differ(monkeypatch):
     def naive(digits, exchange):
-        own = rounded(settled(digits).reshape(-1, DIGITS)).reshape(-1, 2).T
+        own = np.array(rounded(digits.reshape(-1, DIGITS))).reshape(-1, 2).T
         return exchange.gather(own).sum(axis=0)
 
     own = grow(n_trees=8)
@@ -144,6 +146,30 @@ def test_bins_of_many_rows_are_the_same_for_any_partitioning(monkeypatch, weight
     np.testing.assert_array_equal(own(order, ALONE).codes, expected.codes[:, order])
     assert expected.cuts.n_bins[6] == len(np.unique(X[:, 6])) == 8
     assert 6 <= expected.cuts.n_bins[0] <= 10
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_sparse_features_have_the_bins_of_dense_ones_for_any_partitioning(monkeypatch, weighted):
+    monkeypatch.setattr(cuts, "MAX_ROWS_SORTED", 200)
+    monkeypatch.setattr(cuts, "SAMPLE_ROWS", 100)
+    X, _, _, weights, keys = table(7)
+    X[:, 6] = np.where(np.arange(400) % 50 == 0, np.arange(400), np.nan)
+    X[:3, 1], X[:, 2], X[5, 3] = [-np.inf, 0.0, np.inf], np.nan, -0.0
+    weights = weights if weighted else np.ones(400)
+    known = np.full(X.shape[1], -1)
+
+    def own(features, rows, exchange):
+        order = np.arange(len(rows))[::-1]
+        given = weights[rows][order], 10, 1, known, keys[rows][order], exchange
+        return bin_blocks(take_rows(features, rows), order, *given)
+
+    dense, keep = own(X, np.arange(400), ALONE), ~np.isnan(X)
+    sparse = sp.csc_array((X[keep], np.nonzero(keep)), X.shape)
+    parts = partition(400, 3, 8)
+    for rows, found in zip(parts, run_parts(lambda rows, exchange: own(sparse, rows, exchange), parts), strict=True):
+        np.testing.assert_array_equal(found.codes, dense.codes[:, ::-1][:, rows][:, ::-1])
+        for name in ("thresholds", "offsets", "first", "has_missing"):
+            np.testing.assert_array_equal(getattr(found.cuts, name), getattr(dense.cuts, name))
 
 
 @pytest.mark.parametrize("share", [0.01, 0.3, 0.99, 1.0])

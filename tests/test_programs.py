@@ -164,7 +164,7 @@ def test_demo_goes_from_a_csv_file_to_an_explained_model_step_by_step(run, tmp_p
 
 
 def test_experiment_on_forms_of_lambda_checks_its_plain_kernel(run):
-    text = run("experiments/lambda_forms.py", "check")
+    text = run("experiments/lambda_kernel.py")
     for name in ("query", "none", "pairs", "both"):
         gaps = re.search(rf"{name}: gradient (\S+), curvature (\S+)", text)
         assert max(map(float, gaps.groups())) < 1e-5
@@ -202,12 +202,12 @@ def test_experiments_on_mq2008_print_the_difference(run, shared_data):
 
 def test_experiments_on_the_top_of_the_list_print_their_tables(run, shared_data, tmp_path):
     folder = shared_data("letor-baselines").parent
-    kept = ["--folds", 1, "--json", tmp_path / "kept.json"]
+    kept = ["--folds", 1, "--kept", tmp_path]
     text = run("experiments/top_of_list.py", "push", folder, "--rounds", 2, *kept)
-    lines_with(text, *(f"PNormPush p={p} # #" for p in (1, 4, 16)), "official RankSVM 0.4696 0.2279")
+    lines_with(text, *(f"| PNormPush p = {p} | # | # |" for p in (1, 4, 16)), "| official RankSVM | 0.4696 | 0.2279 |")
     text = run("experiments/top_of_list.py", "lambdas", folder, "--trees", 2, "--seeds", 1, *kept)
-    lines_with(text, "ndcg # # # #", "localized # # # # ± #", "none # # # # ± #")
-    assert set(json.loads((tmp_path / "kept.json").read_text())) == {"push", "lambdas"}
+    lines_with(text, '| `"localized"` | # | # | # | # ± # |', '| `"none"` | # | # | # | # ± # |')
+    assert set(json.loads((tmp_path / "top_of_list.json").read_text())) == {"push", "lambdas"}
 
 
 def test_benchmark_of_margins_prints_the_official_values_beside(run, shared_data):
@@ -228,7 +228,7 @@ def test_benchmark_of_ranking_trees_shows_what_defaults_were_chosen_on(run):
 
 
 def test_experiments_on_nets_print_their_tables(run, shared_data, tmp_path):
-    text = run("experiments/neural.py", "figure")
+    text = run("experiments/net_optimality.py", "figure")
     lines_with(text, "left: 13 errors, NDCG@10 0.61, RR 1.00", "right: 11 errors, NDCG@10 0.44, RR 0.25")
     few = ["--folds", 1, "--seeds", 1, "--epochs", 1, "--trees", 2, "--json", tmp_path / "kept.json"]
     text = run("experiments/neural.py", "quality", shared_data("mq2008"), *few)

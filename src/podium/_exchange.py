@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from podium._exact import digits_of, digits_of_columns, fixed_scale, fixed_sums, rounded
+from podium._exact import digits_of, digits_of_columns, exact_sum, fixed_scale, fixed_sums, rounded
 from podium._validation import Array
 
 COARSE_BITS = 12
@@ -40,7 +40,10 @@ class Exchange(ABC):
 
     @abstractmethod
     def scatter_sum(self, wanted: Sequence[Array]) -> Array:
-        """Return the sum, over all parts, of what they have for this one; `wanted` has an array for each rank."""
+        """Return the sum, over all parts, of what they have for this one.
+
+        `wanted` has an array for each rank; that of this part may be written to.
+        """
 
     def sum(self, own: Array) -> Array:
         """Return the sum of the integers of all parts.
@@ -94,12 +97,11 @@ class Exchange(ABC):
 
     def total(self, values: Array) -> float:
         """Return the exact sum of the floats of all parts, rounded once."""
-        return float(rounded(self.sum(digits_of(values))[None])[0])
+        return rounded(self.sum(digits_of(values))[None])[0]
 
     def totals(self, columns: Sequence[Array] | Array) -> list[float]:
         """Return the exact sum of each of some columns over all parts, each rounded once."""
-        found: list[float] = rounded(self.sum(digits_of_columns(columns))).tolist()
-        return found
+        return rounded(self.sum(digits_of_columns(columns)))
 
     def sizes(self, columns: Sequence[Array], n_rows: int) -> Array:
         """Return about ``np.abs(column).sum()`` of each column over all parts, which have `n_rows` rows in all."""
@@ -121,6 +123,14 @@ class Alone(Exchange):
     def peak(self, values: Array) -> float:
         """Return the largest number."""
         return float(values.max(initial=-np.inf))
+
+    def total(self, values: Array) -> float:
+        """Return the exact sum of floats."""
+        return exact_sum(values)
+
+    def totals(self, columns: Sequence[Array] | Array) -> list[float]:
+        """Return the exact sum of each column."""
+        return [exact_sum(column) for column in columns]
 
     def gather(self, own: Array) -> Array:
         """Return the one array as the row of a table."""

@@ -1,7 +1,12 @@
-"""One line on standard error where compiling takes long: the first call in a fresh install would seem to hang."""
+"""What goes with compiling: one line on standard error where it takes long, and no search for cycles of objects.
+
+Without the line, the first call in a fresh install would seem to hang. Compiling makes millions of objects; looking
+through them for cycles again and again is an eighth of its time.
+"""
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import time
@@ -20,13 +25,15 @@ LINE = (
 class CompileNotice(Listener):
     """Adds up the seconds in which kernels of Podium are compiled, and prints one line when there are many.
 
+    Between the start and the end of each kernel Python's collector of cycles rests.
+
     Numba tells when the compiling of a kernel starts and ends, and between the two of each kernel that it calls; of
     machine code that it finds on disk it tells nothing. The line is printed at a start: then there is more to come.
     """
 
     def __init__(self) -> None:
         self.depth, self.seconds, self.printed = 0, 0.0, False
-        self._since = 0.0
+        self._since, self._collects = 0.0, True
 
     def on_start(self, event: Event) -> None:
         """Count from here, unless the kernel is the caller's own; print the line if it is time."""
@@ -34,7 +41,8 @@ class CompileNotice(Listener):
         if self.depth == 0:
             if not event.data["dispatcher"].py_func.__module__.startswith("podium."):
                 return
-            self._since = now
+            self._since, self._collects = now, gc.isenabled()
+            gc.disable()
         self.depth += 1
         if not self.printed and self.seconds + now - self._since >= SECONDS_UNTIL_NOTICE:
             self.printed = True
@@ -42,10 +50,13 @@ class CompileNotice(Listener):
                 print(LINE, file=sys.stderr, flush=True)
 
     def on_end(self, event: Event) -> None:
-        """Add the seconds of the outermost kernel."""
+        """Add the seconds of the outermost kernel, and let cycles be collected again."""
         if self.depth > 0:
             self.depth -= 1
-            self.seconds += time.perf_counter() - self._since if self.depth == 0 else 0.0
+            if self.depth == 0:
+                self.seconds += time.perf_counter() - self._since
+                if self._collects:
+                    gc.enable()
 
 
 def is_wanted() -> bool:
@@ -54,5 +65,5 @@ def is_wanted() -> bool:
 
 
 def announce_compiling() -> None:
-    """Print the line in this process when it is time; costs nothing while nothing is compiled."""
+    """Watch the compiling in this process; costs nothing while nothing is compiled."""
     register("numba:compile", CompileNotice())

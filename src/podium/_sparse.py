@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,6 +33,14 @@ def take_rows(features: Features, rows: Array) -> Features:
         taken: SparseMatrix = sp.csc_array(sp.csr_array(features)[rows])
         return taken
     return np.ascontiguousarray(features[rows])
+
+
+def stacked(pieces: Sequence[Features]) -> Features:
+    """Put rows of dense matrices together, or of sparse ones by columns."""
+    if is_sparse(pieces[0]):
+        whole: SparseMatrix = sp.csc_array(sp.vstack(pieces))
+        return whole
+    return np.concatenate([np.asarray(piece) for piece in pieces])
 
 
 def dense_rows(features: Features) -> Array:

@@ -23,6 +23,7 @@ from podium.binning.radix_sort import MIN_ROWS_BY_BITS
 from podium.binning.shared_bins import (
     MOST_MERGED,
     BinSample,
+    bin_sparse_together,
     bin_together,
     distinct_runs,
     rounded_shares,
@@ -43,6 +44,7 @@ __all__ = [
     "Matrix",
     "SparseReader",
     "as_blocks",
+    "bin_blocks",
     "bin_features",
     "candidate_thresholds",
     "check_monotone",
@@ -87,8 +89,8 @@ def bin_features(
     thresholds : sequence of ndarray of float64 or None, optional
         For each feature where to cut it, ascending; None where `max_bins` says it.
     keys : ndarray of uint64, optional
-        Another one for each row of the result. With it, dense features without given thresholds have the bins that
-        no order of the rows and no partitioning changes, see `bin_together`.
+        Another one for each row of the result. With it, and without thresholds, dense features have the bins that no
+        order of the rows and no partitioning changes, see `bin_together`.
     exchange : Exchange
         With the parts that have other rows; needs `keys`.
 
@@ -97,17 +99,38 @@ def bin_features(
     BlockBins or ColumnBins
         The latter for sparse X or ``max_bins=None``.
     """
-    if max_bins is not None and not (isinstance(max_bins, int | np.integer) and 2 <= max_bins <= 255):
-        raise PodiumError(f"max_bins must be an integer from 2 to 255, or None for no limit; got {max_bins!r}.")
+    _check_max_bins(max_bins)
     known = np.full(X.shape[1], -1, ROW) if n_categories is None else n_categories
     given = [None] * X.shape[1] if thresholds is None else thresholds
     order = np.arange(X.shape[0], dtype=ROW) if rows is None else rows
-    if keys is not None and weight is not None and isinstance(X, np.ndarray) and max_bins is not None:
-        return bin_together(X, order, weight, int(max_bins), n_threads, known, keys, exchange)
     shares = None if weight is None or np.all(weight == weight[0]) else weight
     if max_bins is None or not isinstance(X, np.ndarray):
         return column_bins(X, order, shares, max_bins, n_threads, known, given)
+    if thresholds is None and keys is not None and weight is not None:
+        return bin_together(X, order, weight, int(max_bins), n_threads, known, keys, exchange)
     return block_bins(X, order, shares, int(max_bins), n_threads, known, given)
+
+
+def bin_blocks(
+    X: Features,
+    rows: Array,
+    weight: Array,
+    max_bins: int,
+    n_threads: int,
+    n_categories: Array,
+    keys: Array,
+    exchange: Exchange = ALONE,
+) -> BlockBins:
+    """Bin dense or sparse features alike, one byte for every cell; see `bin_features` and `bin_together`."""
+    _check_max_bins(max_bins)
+    known = rows, weight, int(max_bins), n_threads, n_categories, keys, exchange
+    return bin_together(X, *known) if isinstance(X, np.ndarray) else bin_sparse_together(X, *known)
+
+
+def _check_max_bins(max_bins: int | None) -> None:
+    """Refuse more bins than a byte can number, and fewer than two."""
+    if max_bins is not None and not (isinstance(max_bins, int | np.integer) and 2 <= max_bins <= 255):
+        raise PodiumError(f"max_bins must be an integer from 2 to 255, or None for no limit; got {max_bins!r}.")
 
 
 def as_blocks(bins: Bins) -> BlockBins:

@@ -1,8 +1,9 @@
-"""Bins of dense features whose rows may lie in several parts: the same for any order of rows and any partitioning.
+"""Bins of features whose rows may lie in several parts: the same for any order of rows and any partitioning.
 
 Weights are rounded to multiples of a unit, so that their sums are exact in any order. Up to `MAX_ROWS_SORTED` rows,
 bins come from all of them. Beyond, they come from the `SAMPLE_ROWS` rows with the smallest keys; a feature of few
-values in this sample has those of all rows, unless they are more than `MOST_MERGED`: then the sample's will do.
+values in this sample has those of all rows, unless they are more than `MOST_MERGED`: then the sample's will do. A
+sparse matrix has the bins of the dense one that has NaN where it has no entry.
 """
 
 from __future__ import annotations
@@ -16,9 +17,11 @@ import numpy as np
 from podium._compiled import CODE, run_threads
 from podium._exact import fixed_scale
 from podium._exchange import Exchange
+from podium._types import SparseMatrix
 from podium._validation import Array
 from podium.binning import cuts
 from podium.binning.blocks import BLOCK, BlockBins, Matrix, encode_block
+from podium.binning.columns import SparseReader
 from podium.binning.cuts import Cuts
 from podium.binning.radix_sort import sort_values
 
@@ -53,6 +56,54 @@ def bin_together(
     uppers = [upper for block in results for upper in block[0]]
     lowest, missing = exchange.largest(np.concatenate([block[1] for block in results], axis=1))
     return BlockBins(codes, Cuts.join(uppers, lowest, missing))
+
+
+def bin_sparse_together(
+    X: SparseMatrix,
+    rows: Array,
+    weight: Array,
+    max_bins: int,
+    n_threads: int,
+    n_categories: Array,
+    keys: Array,
+    exchange: Exchange,
+) -> BlockBins:
+    """Bin a sparse matrix by columns; row i of the codes is row ``rows[i]`` of X, and what is absent is missing."""
+    reader, sample = SparseReader.of(X, rows), BinSample.draw(weight, keys, exchange)
+    codes = np.zeros((-(-X.shape[1] // BLOCK), len(rows), BLOCK), CODE)
+    drawn = np.ones(len(rows), np.bool_) if sample.rows is None else np.isin(np.arange(len(rows)), sample.rows)
+    calls = [
+        (reader, drawn, sample, max_bins, known, exchange, feature, codes[feature // BLOCK, :, feature % BLOCK])
+        for feature, known in enumerate(n_categories.tolist())
+    ]
+    results = run_threads(_bin_entries, calls, n_threads if exchange.size == 1 else 1)
+    uppers, facts = zip(*results, strict=True)
+    return BlockBins(codes, Cuts.join(list(uppers), *exchange.largest(np.array(facts).T)))
+
+
+def _bin_entries(
+    reader: SparseReader,
+    drawn: Array,
+    sample: BinSample,
+    max_bins: int,
+    n_categories: int,
+    exchange: Exchange,
+    feature: int,
+    codes_out: Array,
+) -> tuple[Array, tuple[bool, bool]]:
+    """Cut one sparse feature and write its codes; return its uppers, and whether it has -inf and missing values."""
+    places, values = reader.entries(feature)
+    shares, chosen = None if sample.own_shares is None else sample.own_shares[places], drawn[places]
+    if n_categories < 0:
+        of_chosen = None if shares is None else exchange.gather_rows(shares[chosen])
+        uppers = sampled_uppers(
+            exchange.gather_rows(values[chosen]), BinSample(sample.rows, of_chosen, None), max_bins,
+            partial(_merged_runs, values, shares, exchange),
+        )  # fmt: skip
+    else:
+        uppers = np.arange(n_categories, dtype=values.dtype)
+    codes_out[places] = 1 + np.searchsorted(uppers[:-1], values)
+    return uppers, (bool((values == -np.inf).any()), len(places) < len(codes_out))
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from podium import blending, evaluation, rankers, readers
+from podium._exact import SHORT, exact_sum
 from podium._types import Array, Learner, MatrixLike
 from podium.binning import MIN_ROWS_BY_BITS, bin_features
 from podium.data import FeedbackSum, Graded, Pairs, make_search
@@ -104,7 +105,8 @@ def boost_responses() -> None:
 
 
 def boost_stumps() -> None:
-    """RankBoost by r and z, dense and sparse, in both precisions."""
+    """RankBoost by r and z, dense and sparse, in both precisions; sums over many queries."""
+    exact_sum(np.ones(SHORT + 1))
     for dtype in (np.float64, np.float32):
         X, y, qid = _table(dtype)
         _fit_all([rankers.RankBoost(3)], X, y, qid=qid, eval_set=[(X, y)], eval_qid=[qid])

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from podium._pair_gate import check_pairs
+from podium._sparse import is_sparse, stacked, take_rows
 from podium._types import PairsLike
 from podium._validation import Array, PodiumError
 from podium.distributed.part_pairs import PairArrays, joined_pairs, pairs_of_blocks, take_pairs
@@ -69,9 +70,12 @@ class Source:
         make = _delayed(_make_block)
         return cls(tuple(make(i, part, named, {key: beside[key][i] for key in beside}) for i, part in numbered))
 
-    def with_pairs(self, pairs: PairsLike, client: Any) -> Source:
+    def lengths(self) -> list[Lazy]:
+        """Return the delayed number of rows of each block."""
+        return [_delayed(_length)(block) for block in self.blocks]
+
+    def with_pairs(self, pairs: PairsLike, lengths: Sequence[int]) -> Source:
         """Return the blocks with explicit pairs, whose rows are numbered through all blocks, in their order."""
-        lengths = client.gather(client.compute([_delayed(_length)(block) for block in self.blocks]))
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         own = pairs_of_blocks(check_pairs(pairs, int(offsets[-1])), offsets)
         make, starts = _delayed(_with_pairs), offsets[:-1].tolist()
@@ -185,6 +189,8 @@ def _rows(values: Any, rows: Array) -> Any:
     """Return some rows of an array, a frame or a series; what is not given for each row stays."""
     if values is None or isinstance(values, Mapping):
         return values
+    if is_sparse(values):
+        return take_rows(values, rows)
     return values.iloc[rows] if hasattr(values, "iloc") else np.asarray(values)[rows]
 
 
@@ -203,7 +209,7 @@ def _concatenated(pieces: list[Any]) -> Any:
         from pandas import concat
 
         return concat(pieces)
-    return np.concatenate(pieces)
+    return stacked(pieces)
 
 
 def _delayed(function: Any, **options: Any) -> Any:

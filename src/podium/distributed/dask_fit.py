@@ -91,15 +91,14 @@ def fit(
     evals = _evaluation_sources(eval_set, eval_qid, needed)
     ranker._check_boosting(evals, init_model)
     client = _client(client)
-    if pairs is not None:
-        source = source.with_pairs(pairs, client)
     own = clone(ranker).set_params(checkpoint=None, verbose=0)
     if not isinstance(own, RankBoost):
         own.set_params(random_state=check_seed(own.random_state))
     measures = ["cost"] if isinstance(ranker, AdaBoostOR) else [one.name for one in ranker._evaluation_sets([], 1)[1]]
-    team = Team(client, source, evals, own, init_model, regroup, list(dict.fromkeys(measures if evals else [])))
+    measured = list(dict.fromkeys(measures if evals else []))
+    team = Team(client, source, evals, own, init_model, regroup, measured, pairs)
     try:
-        begun = team.again(lambda: [team.start()])[0]
+        begun = team.begin()
         if isinstance(ranker, AdaBoostOR):
             learn_votes(ranker, team, begun, init_model)
         else:
@@ -154,7 +153,7 @@ def _score_frame(frame: Any, ranker: Any) -> Any:
 
 def _score_rows(rows: Any, ranker: Any) -> Array:
     """Score one block; an empty one has no scores."""
-    return np.asarray(ranker.predict(rows)) if len(rows) else np.empty(0)
+    return np.asarray(ranker.predict(rows)) if rows.shape[0] else np.empty(0)
 
 
 def _client(client: Any) -> Any:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from typing import Any
+from collections.abc import Iterable
+from functools import partial
+from typing import Any, Protocol
 
 from podium._validation import PodiumError
 
@@ -11,6 +14,12 @@ ANSWER_SECONDS = 60.0
 """How long the scheduler may take to answer."""
 SILENCE_SECONDS = 20.0
 """How long a worker may be silent; it says that it is there once or twice a second, also while it computes."""
+SILENCE_SETTING = "podium.worker-silence"
+"""Name of another such time in Dask's configuration, such as "60s"."""
+UNSEEN_SECONDS = 5.0
+"""Time between two looks after which silence counts anew: this process may have been stopped itself."""
+RESTART_SECONDS = 10.0
+"""How long the scheduler may take to restart a worker."""
 HEARTBEATS_PER_SILENCE = 10
 """Heartbeats that a worker of a large cluster, which has fewer of them, may miss."""
 
@@ -24,6 +33,7 @@ class Heartbeats:
     def __init__(self, client: Any) -> None:
         self.client = client
         self._seen: dict[str, tuple[float, float]] = {}
+        self._looked = time.monotonic()
 
     def threads(self) -> dict[str, int]:
         """Return the threads of each worker, by its address."""
@@ -33,6 +43,9 @@ class Heartbeats:
         """Return the seconds since each worker was last heard of, by its address."""
         now, before = time.monotonic(), self._seen
         beats = {worker: float(known["last_seen"]) for worker, known in self._workers().items()}
+        if now - self._looked > UNSEEN_SECONDS:
+            before = {}
+        self._looked = time.monotonic()
         self._seen = {
             worker: before[worker] if worker in before and before[worker][0] == beat else (beat, now)
             for worker, beat in beats.items()
@@ -41,9 +54,12 @@ class Heartbeats:
 
     def silence(self) -> float:
         """Return after how many seconds a worker is given up."""
+        from dask import config
+        from dask.utils import parse_timedelta
         from distributed.scheduler import heartbeat_interval
 
-        return max(SILENCE_SECONDS, HEARTBEATS_PER_SILENCE * float(heartbeat_interval(len(self._seen))))
+        setting = float(parse_timedelta(config.get(SILENCE_SETTING, SILENCE_SECONDS)))
+        return max(setting, HEARTBEATS_PER_SILENCE * float(heartbeat_interval(len(self._seen))))
 
     def silent(self) -> set[str]:
         """Return the workers that are given up though the scheduler knows them."""
@@ -59,6 +75,25 @@ class Heartbeats:
                 return sorted(found)
             time.sleep(0.05)
 
+    def restart_silent(self, workers: Iterable[str]) -> None:
+        """Let the scheduler restart those of some workers that are silent, and all others hang up on them.
+
+        Dask does so too, after minutes, in which others wait for the blocks that a silent worker has read.
+        """
+        silent = sorted(self.silent().intersection(workers))
+        if not silent:
+            return
+        restart = partial(self.client.scheduler.restart_workers, workers=silent, wait_for_workers=False)
+        with contextlib.suppress(Exception):
+            self.client.sync(
+                restart, timeout=RESTART_SECONDS, on_error="return", stimulus_id=f"podium-silent-{time.time()}",
+                callback_timeout=2 * RESTART_SECONDS,
+            )  # fmt: skip
+        with contextlib.suppress(Exception):
+            others = sorted(self.ages().keys() - set(silent))
+            hang_up = partial(self.client._run, _hang_up, silent, workers=others, on_error="ignore")
+            self.client.sync(hang_up, callback_timeout=RESTART_SECONDS)
+
     def _workers(self) -> dict[str, Any]:
         """Ask the scheduler for its workers; it may be lost."""
         try:
@@ -70,3 +105,22 @@ class Heartbeats:
             ) from error
         workers: dict[str, Any] = found["workers"]
         return workers
+
+
+class Connections(Protocol):
+    """The connections of a worker of Dask."""
+
+    def remove(self, addr: str) -> None:
+        """Close those to an address."""
+
+
+class Connected(Protocol):
+    """A worker of Dask."""
+
+    rpc: Connections
+
+
+def _hang_up(addresses: Iterable[str], dask_worker: Connected) -> None:
+    """Close a worker's connections to others, so that what it fetches from them is read elsewhere."""
+    for address in addresses:
+        dask_worker.rpc.remove(address)

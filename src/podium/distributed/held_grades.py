@@ -54,7 +54,8 @@ def grades_ready(ranker: AdaBoostOR, table: PartTable, threads: int, exchange: E
     """Share out the columns among the workers and make ready for the first round."""
     if table.labels is None:
         raise PodiumError("AdaBoostOR learns from labels.")
-    shared = share_rows(table.features, table.names, _own_kind(table, exchange), table.weight, ranker.cost, exchange)
+    own = np.asarray(table.features), table.names, _own_kind(table, exchange)
+    shared = share_rows(*own, table.weight, ranker.cost, exchange)
     data = shared.data
     base = ORStump() if ranker.estimator is None else ranker.estimator
     if not isinstance(base, ORStump):

@@ -13,6 +13,7 @@ from podium._validation import Array, PodiumError
 from podium._version import __version__
 from podium.distributed.part_table import PartTable
 from podium.distributed.swap_exchange import Endpoint
+from podium.rankers.estimator import check_columns, names_of
 
 
 class LoadReport(NamedTuple):
@@ -23,8 +24,8 @@ class LoadReport(NamedTuple):
     n_rows : int
     n_features : int
     names : tuple of str or None
-    dtype : str
-        Of the features.
+    kind : str
+        Type of the features.
     ids_of_blocks : dict of int to ndarray
         The different queries of each block.
     endpoint : Endpoint or None
@@ -36,7 +37,7 @@ class LoadReport(NamedTuple):
     n_rows: int
     n_features: int
     names: tuple[str, ...] | None
-    dtype: str
+    kind: str
     ids_of_blocks: dict[int, Array]
     endpoint: Endpoint | None
     machine: tuple[str, ...]
@@ -47,9 +48,7 @@ def report_of(table: PartTable | None, endpoint: Endpoint | None) -> LoadReport:
     if table is None:
         return LoadReport(0, 0, None, "", {}, None, machine())
     shape = table.features.shape
-    return LoadReport(
-        shape[0], shape[1], table.names, str(table.features.dtype), table.ids_of_blocks, endpoint, machine()
-    )  # fmt: skip
+    return LoadReport(shape[0], shape[1], table.names, table.kind, table.ids_of_blocks, endpoint, machine())
 
 
 def machine() -> tuple[str, ...]:
@@ -60,6 +59,20 @@ def machine() -> tuple[str, ...]:
     return __version__, np.__version__, platform.machine(), f"elementary functions {digest}"
 
 
+class KnownColumns(NamedTuple):
+    """What is known of rows that lie elsewhere: a matrix without rows, and names of columns."""
+
+    features: Array
+    feature_names: tuple[str, ...] | None
+
+
+def check_model_columns(report: LoadReport, model: object) -> None:
+    """Refuse a fitted ranker to go on from that has other columns than the rows."""
+    if hasattr(model, "n_features_in_"):
+        known = KnownColumns(np.empty((0, report.n_features)), report.names)
+        check_columns(known, model.n_features_in_, names_of(model), "init_model must have")
+
+
 def check_reports(reports: Sequence[LoadReport]) -> None:
     """Refuse workers that would compute different bits, and columns that differ."""
     for one in reports[1:]:
@@ -68,7 +81,7 @@ def check_reports(reports: Sequence[LoadReport]) -> None:
                 f"All workers must have the same libraries and kind of processor; one has {reports[0].machine}, "
                 f"another {one.machine}."
             )
-    shapes = [(one.n_features, one.names, one.dtype, min(one.ids_of_blocks)) for one in reports if one.n_rows]
+    shapes = [(one.n_features, one.names, one.kind, min(one.ids_of_blocks)) for one in reports if one.n_rows]
     for shape in shapes[1:]:
         if shape[:3] != shapes[0][:3]:
             raise PodiumError(

@@ -10,8 +10,8 @@ import numpy as np
 from podium._exchange import Exchange
 from podium._magnitudes import scaled_weights
 from podium._pair_gate import PairArrays
-from podium._sparse import is_sparse
-from podium._types import MatrixLike
+from podium._sparse import is_sparse, stacked
+from podium._types import Features, MatrixLike
 from podium._validation import Array, PodiumError, check_features, check_labels, check_queries, check_weight
 from podium.data import Queries, RankingData, categorical_columns, told_apart
 from podium.distributed.part_pairs import joined_pairs, renumbered
@@ -51,7 +51,7 @@ class PartTable(NamedTuple):
 
     Attributes
     ----------
-    features : ndarray of float32 or float64
+    features : ndarray, or sparse matrix by columns, of float32 or float64
     names : tuple of str or None
     labels, weight, query_weight : ndarray of float64, one per row
         There may be no labels where there are pairs.
@@ -64,7 +64,7 @@ class PartTable(NamedTuple):
         Whether labels were given as integers.
     """
 
-    features: Array
+    features: Features
     names: tuple[str, ...] | None
     labels: Array | None
     qid: Array
@@ -74,6 +74,11 @@ class PartTable(NamedTuple):
     row: Array | None
     pairs: PairArrays | None
     whole_labels: bool
+
+    @property
+    def kind(self) -> str:
+        """Return the type of the features, and that they are sparse."""
+        return f"{'sparse ' if is_sparse(self.features) else ''}{self.features.dtype}"
 
 
 def read_blocks(blocks: Sequence[Block]) -> PartTable | None:
@@ -85,7 +90,7 @@ def read_blocks(blocks: Sequence[Block]) -> PartTable | None:
     for table in tables[1:]:
         _check_columns(first, table)
     return PartTable(
-        np.concatenate([table.features for table in tables]),
+        stacked([table.features for table in tables]),
         first.names,
         _joined([table.labels for table in tables]),
         np.concatenate([table.qid for table in tables]),
@@ -121,15 +126,13 @@ def _read_block(block: Block) -> PartTable | None:
     except PodiumError as error:
         raise PodiumError(f"Part {block.number}: {error}") from None
     return PartTable(
-        np.asarray(features), names, labels, ids[codes], weight, per_query, {block.number: ids}, block.row, block.pairs,
+        features, names, labels, ids[codes], weight, per_query, {block.number: ids}, block.row, block.pairs,
         np.asarray(block.y).dtype.kind in "iub",
     )  # fmt: skip
 
 
 def _refuse_unsupported(X: MatrixLike) -> None:
-    """Refuse sparse blocks and columns of categories."""
-    if is_sparse(X):
-        raise PodiumError("X must be dense to be fitted on Dask; got a sparse block.")
+    """Refuse columns of categories."""
     if columns := categorical_columns(X, "from_dtype"):
         raise PodiumError(f"X must have numbers alone to be fitted on Dask; column {columns[0]} has categories.")
 
@@ -162,10 +165,9 @@ def _check_columns(first: PartTable, table: PartTable) -> None:
             f"All parts must have the same columns; part {one} has {_columns_text(first)}, part {other} has "
             f"{_columns_text(table)}."
         )
-    if first.features.dtype != table.features.dtype:
+    if first.kind != table.kind:
         raise PodiumError(
-            f"All parts must have features of one type; part {one} has {first.features.dtype}, part {other} has "
-            f"{table.features.dtype}."
+            f"All parts must have features of one type; part {one} has {first.kind}, part {other} has {table.kind}."
         )
 
 

@@ -57,7 +57,7 @@ class SwapExchange(Exchange):
 
     def scatter_sum(self, wanted: Sequence[Array]) -> Array:
         """Return the sum, over all parts, of what they have for this one."""
-        total = wanted[self.rank].copy()
+        total = np.ascontiguousarray(wanted[self.rank])
         received = {rank: np.empty_like(total) for rank in self._others}
         self._count({rank: np.ascontiguousarray(wanted[rank]) for rank in self._others}, received)
         for one in received.values():

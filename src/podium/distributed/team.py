@@ -9,9 +9,12 @@ where that saves more time than it takes.
 
 from __future__ import annotations
 
+import asyncio
+import concurrent.futures
 import contextlib
 import secrets
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
@@ -19,16 +22,17 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
+from podium._types import PairsLike
 from podium._validation import Array, PodiumError
 from podium.distributed import held_part
 from podium.distributed.dask_blocks import Source, split_queries
 from podium.distributed.heartbeats import Heartbeats
-from podium.distributed.held_boosting import BeginReport, DaskRanker, DaskRound
+from podium.distributed.held_boosting import BeginReport, DaskRanker, DaskRound, TreeRanker
 from podium.distributed.held_grades import AdaBoostOR, GradeStart
-from podium.distributed.held_part import StepReport
-from podium.distributed.load_reports import LoadReport, check_reports
+from podium.distributed.load_reports import LoadReport, check_model_columns, check_reports
 from podium.distributed.socket_exchange import TOKEN_BYTES
-from podium.rankers.boosted_trees import TreeRanker
+from podium.distributed.start_clock import StartClock
+from podium.distributed.task_failures import WorkerLost, failure_of, release
 from podium.rankers.score_start import InitModel, Start
 
 POLL_SECONDS = 0.5
@@ -39,18 +43,12 @@ NEW_WORKER_SECONDS = 60.0
 """How long the driver waits for a worker where none is left."""
 DROP_SECONDS = 5.0
 """How long the driver waits for workers to give up what they are at."""
-NEWCOMER_SECONDS = 5.0
-"""How often the driver looks whether workers have come."""
-ROUNDS_AHEAD = 2
-"""Rounds that are asked for before the last one is there, so that workers wait neither for the driver nor for Dask."""
+TASKS_AHEAD = 2
+"""Tasks that are asked for before the last one is done, so that workers wait neither for the driver nor for Dask."""
 ATTEMPTS_BY_SOCKETS = 3
 """Attempts after which workers exchange sums by Dask's own connections: they may not reach each other otherwise."""
 MOST_ATTEMPTS = 5
 """Attempts without a new round after which a fit is given up."""
-
-
-class WorkerLost(Exception):
-    """A worker has gone, or has lost its connections: the work can be done again."""
 
 
 class Team:
@@ -70,6 +68,8 @@ class Team:
         Whether queries that several blocks have are put together, or refused.
     measures : sequence of str
         What evaluation sets are measured by.
+    pairs : PairsLike, optional
+        Explicit pairs, whose rows are numbered through all blocks of the training rows.
     """
 
     def __init__(
@@ -81,17 +81,28 @@ class Team:
         init_model: InitModel,
         regroup: bool,
         measures: Sequence[str],
+        pairs: PairsLike | None = None,
     ) -> None:
-        self.client, self.sources = client, [source, *evals]
+        self.client, self.sources, self.pairs = client, [source, *evals], pairs
         self.ranker, self.init_model, self.regroup, self.measures = ranker, init_model, regroup, list(measures)
         self.rounds: list[DaskRound] = []
         self.n_losses = 0
+        self.begun: BeginReport | None = None
         self._name, self._workers, self._ranks = "", [""], [0]
+        self._ever_asked: set[str] = set()
         self._heartbeats, self._clock = Heartbeats(client), StartClock()
         self._holders: list[list[int]] = []
         self._by_rpc = False
-        self._ahead: dict[int, list[Any]] = {}
+        self._ahead: deque[tuple[int, list[Any]]] = deque()
+        self._reported: dict[int, held_part.StepReport] = {}
+        self._next_round = 0
         self._measured: tuple[str, int, Array] = "", 0, np.zeros(0)
+
+    def begin(self) -> BeginReport:
+        """Start with the workers that are there, and again where one is lost meanwhile."""
+        before = self.n_losses
+        found: BeginReport = self.again(lambda: [self.start() if self.n_losses == before else self.begun])[0]
+        return found
 
     def start(self) -> BeginReport:
         """Share out blocks among the workers that are there, and make ready for the next round.
@@ -103,13 +114,16 @@ class Team:
         self.close()
         self._clock.start()
         self._name, self._workers = f"podium-{secrets.token_hex(8)}", self._present()
+        self._ever_asked.update(self._workers)
         self._by_rpc |= any(_host(worker) is None for worker in self._workers)
+        self._share_pairs()
         reports = [self._load(number) for number in range(len(self.sources))]  # 1
         check_reports([one for of_set in reports for one in of_set])
         self._ranks = [place for place, one in enumerate(reports[0]) if one.n_rows]
         if not self._ranks:
             raise PodiumError("X must have at least one row; every part is empty.")
         self.n_features, self.names = reports[0][self._ranks[0]].n_features, reports[0][self._ranks[0]].names
+        check_model_columns(reports[0][self._ranks[0]], self.init_model)
         self._holders = [[place for place, one in enumerate(of_set) if one.n_rows] for of_set in reports]
         holders = sorted(set().union(*self._holders))
         begun = self._begin([reports[0][place] for place in self._ranks])  # 2
@@ -121,6 +135,7 @@ class Team:
         if self.rounds:  # 3
             self._ask(held_part.catch_up, [(place, self.rounds) for place in holders])
         self._clock.begin(len(self.rounds))
+        self.begun = begun
         return begun
 
     def _start(self, begun: BeginReport) -> Start:
@@ -136,19 +151,33 @@ class Team:
     def step(self, number: int) -> Any:
         """Return the next round, found by all workers together, or why there is none."""
         if self._clock.is_due() and self._newcomers_help():
-            self.again(lambda: [self.start()])
-        report: StepReport = self.again(lambda: self._round(number))[0]
+            self.begin()
+        report = self.again(lambda: self._round(number))[0]
         self._measured = self._name, number, report.measured
         return report.result
 
-    def _round(self, number: int) -> list[Any]:
-        """Ask for a round, unless it was asked for, and for some after it; return what the first worker reports."""
-        asked, names = len(self.sources) - 1, self.measures
-        for one in range(number, min(number + ROUNDS_AHEAD, self.ranker.n_estimators) + 1):
-            if one not in self._ahead:
-                calls = [(place, one, asked, names) for place in self._ranks]
-                self._ahead[one] = self._asked(held_part.step, calls, priority=-one)
-        return self._wait(self._ahead.pop(number), n_results=1)
+    def _round(self, number: int) -> list[held_part.StepReport]:
+        """Return what the first worker reports of a round; ask for it and some after it, unless they were asked for."""
+        if number not in self._reported:
+            self._ask_ahead(number)
+            first, futures = self._ahead.popleft()
+            reports = self._wait(futures, n_results=1)[0]
+            self._clock.note(len(reports))
+            self._reported = {first + place: one for place, one in enumerate(reports)}
+        return [self._reported.pop(number)]
+
+    def _ask_ahead(self, number: int) -> None:
+        """Let workers have some tasks before them, the first of which begins with the round; short rounds share one."""
+        last, asked, names = self.ranker.n_estimators, len(self.sources) - 1, self.measures
+        while len(self._ahead) <= TASKS_AHEAD and (first := self._first_not_asked(number)) <= last:
+            rounds = range(first, min(first + self._clock.rounds_a_task(), last + 1))
+            calls = [(place, rounds, asked, names) for place in self._ranks]
+            self._ahead.append((first, self._asked(held_part.steps, calls, priority=-first)))
+            self._next_round = rounds.stop
+
+    def _first_not_asked(self, number: int) -> int:
+        """Return the first round that no task has been asked for."""
+        return self._next_round if self._ahead else number
 
     def _newcomers_help(self) -> bool:
         """Say whether a start with the workers that have come saves more time than it takes."""
@@ -186,12 +215,13 @@ class Team:
                 return work()
             except WorkerLost as error:
                 self.n_losses += 1
-                lost = error
+                lost = str(error)  # the error itself would keep what was asked for from being forgotten
         raise PodiumError(f"The fit was given up after {MOST_ATTEMPTS} attempts in which workers were lost: {lost}.")
 
     def close(self) -> None:
         """Let workers forget the fit, and give up what they are at; those that are silent are not waited for."""
-        self._ahead = {}  # Dask forgets what nobody wants
+        self._ahead.clear()  # Dask forgets what nobody wants
+        self._reported.clear()
         name, self._name = self._name, ""
         with contextlib.suppress(Exception):
             if name and (
@@ -199,6 +229,12 @@ class Team:
             ):
                 run = partial(self.client._run, held_part.drop, name, workers=there, on_error="ignore")
                 self.client.sync(run, callback_timeout=DROP_SECONDS)
+
+    def _share_pairs(self) -> None:
+        """Give each block the pairs of its better rows, for which the rows of all blocks are counted."""
+        if self.pairs is not None:
+            lengths = self._wait(self._compute(self.sources[0].lengths()))
+            self.sources[0], self.pairs = self.sources[0].with_pairs(self.pairs, lengths), None
 
     def _load(self, number: int) -> list[LoadReport]:
         """Let workers read their blocks of a set of rows."""
@@ -220,14 +256,22 @@ class Team:
     def _read(self, number: int) -> list[LoadReport]:
         """Let workers hold blocks; any of them may read them, for a task that only a lost one may do is never done."""
         shares = np.array_split(np.arange(len(self.sources[number].blocks)), len(self._workers))
-        blocks = self.client.compute(list(self.sources[number].blocks), workers=self._workers)
+        blocks = self._compute(self.sources[number].blocks)
         futures = []
         for place, (worker, own) in enumerate(zip(self._workers, shares, strict=True)):
             host = None if self._by_rpc else _host(worker)
             known = (self._name, place, host) if number == 0 else (self._name, place, number - 1)
             function = held_part.load if number == 0 else held_part.load_evaluation
             futures.append(self._submit(function, worker, *known, [blocks[one] for one in own]))
-        return self._wait(futures)
+        try:
+            return self._wait(futures)
+        finally:
+            release(blocks)
+
+    def _compute(self, lazy: Sequence[Any]) -> list[Any]:
+        """Compute on workers of the team, or on others once these are gone: other fits may need the same blocks."""
+        found: list[Any] = self.client.compute(list(lazy), workers=self._workers, allow_other_workers=True)
+        return found
 
     def _begin(self, reports: Sequence[LoadReport]) -> BeginReport:
         """Let the workers that have training rows meet and make ready."""
@@ -260,27 +304,35 @@ class Team:
 
     def _wait(self, futures: Sequence[Any], n_results: int | None = None) -> list[Any]:
         """Return the results of tasks that run together, or of the first; leave where one fails or its worker goes."""
+        try:
+            self._wait_for(futures)
+            return [self._result(one) for one in futures[:n_results]]
+        except BaseException:
+            release(futures)
+            raise
+
+    def _wait_for(self, futures: Sequence[Any]) -> None:
+        """Wait until tasks have ended; raise where one fails or its worker goes."""
         pending = set(futures)
         while pending:
             pending = {one for one in pending if one.status == "pending"}
             failed = [one for one in futures if one.status not in ("pending", "finished")]
             if failed:
-                raise _failure(list(self._errors(futures)))
+                raise failure_of(list(self._errors(futures)))
             if pending:
                 self._pause(pending)
-        return [self._result(one) for one in futures[:n_results]]
 
     def _result(self, future: Any) -> Any:
         """Return the result of a task that has ended; it is lost with its worker, and would be waited for for ever."""
-        seconds = POLL_SECONDS
-        while True:
-            try:
-                return future.result(timeout=seconds)
-            except TimeoutError:
+        result = asyncio.run_coroutine_threadsafe(future._result(), self.client.loop.asyncio_loop)
+        try:
+            while not concurrent.futures.wait([result], POLL_SECONDS).done:
                 self._check_workers()
-                seconds *= 2  # a large result takes its time
-            except Exception as error:
-                raise _failure([error]) from error
+            return result.result()
+        except Exception as error:
+            raise failure_of([error]) from error
+        finally:
+            result.cancel()
 
     def _pause(self, pending: set[Any]) -> None:
         """Wait until a task ends or for a moment; raise where a worker has gone."""
@@ -297,7 +349,8 @@ class Team:
             self._check_workers()
 
     def _check_workers(self) -> None:
-        """Raise where a worker of the team has gone, or is silent."""
+        """Raise where a worker of the team has gone, or is silent; restart silent ones, which may have blocks."""
+        self._heartbeats.restart_silent(self._ever_asked)
         there = self._heartbeats.ages().keys() - self._heartbeats.silent()
         if gone := set(self._workers) - there:
             raise WorkerLost(f"worker {min(gone)} has gone or is silent")
@@ -325,34 +378,6 @@ class Team:
             time.sleep(POLL_SECONDS)
 
 
-class StartClock:
-    """How long a start of the workers and a round take, and when to look for newcomers."""
-
-    def __init__(self) -> None:
-        self._started = self._begun = self._looked = time.monotonic()
-        self._n_before = 0
-
-    def start(self) -> None:
-        """Note that workers start."""
-        self._started = time.monotonic()
-
-    def begin(self, n_rounds: int) -> None:
-        """Note that they are ready, after so many rounds."""
-        self._begun = self._looked = time.monotonic()
-        self._n_before = n_rounds
-
-    def is_due(self) -> bool:
-        """Say, once in a while, that it is time to look for newcomers."""
-        due = time.monotonic() - self._looked > NEWCOMER_SECONDS
-        self._looked = time.monotonic() if due else self._looked
-        return due
-
-    def repays(self, saved: float, n_rounds: int, n_estimators: int) -> bool:
-        """Say whether to save such a share of the rounds that are left is worth a start."""
-        a_round = (time.monotonic() - self._begun) / max(n_rounds - self._n_before, 1)
-        return saved * a_round * (n_estimators - n_rounds) > self._begun - self._started
-
-
 def _host(worker: str) -> str | None:
     """Return the host that a worker listens on; None where what is sent must be encrypted."""
     parts = urlsplit(worker)
@@ -364,16 +389,3 @@ def _host(worker: str) -> str | None:
 def _joined(ids_of_blocks: dict[int, Array]) -> Array:
     """Return the different queries of several blocks."""
     return np.unique(np.concatenate(list(ids_of_blocks.values()))) if ids_of_blocks else np.empty(0)
-
-
-def _failure(errors: Sequence[BaseException]) -> BaseException:
-    """Return what to raise: an error of ours, else any that is no lost connection, else that a worker was lost."""
-    from distributed.client import CancelledError, FutureCancelledError
-    from distributed.scheduler import KilledWorker
-
-    lost = (WorkerLost, OSError, KilledWorker, CancelledError, FutureCancelledError)
-    for kind in (PodiumError, Exception):
-        for error in errors:
-            if isinstance(error, kind) and not isinstance(error, lost):
-                return error
-    return WorkerLost(str(errors[0]) if errors else "a task was cancelled")

@@ -42,7 +42,7 @@ from podium.losses.row_pairs import (
     sum_of_sizes,
 )
 from podium.measures.conventions import Gain, Relevant, Rules
-from podium.measures.sorting import sort_descending
+from podium.measures.sorting import sort_scores
 from podium.measures.swaps import STATE_ROWS, place_units
 
 FEW_MOVES, SHORT = 12, 1000
@@ -245,7 +245,7 @@ def _fill_lambdas(
         for query in range(inputs.runs[run, 0], inputs.runs[run, 1]):
             start, n = inputs.offsets[query], inputs.offsets[query + 1] - inputs.offsets[query]
             if not _sort_again(start, n, scores, order, ordered):  # 1
-                sort_descending(scores[start : start + n], order[start : start + n], ordered)
+                sort_scores(scores[start : start + n], order[start : start + n], ordered)
             n_weighted = 0
             for i in range(n):  # 2
                 row = start + order[start + i]
@@ -296,7 +296,7 @@ def _query_factor(total: float) -> float:
 def _sort_again(start: int, n: int, values: Array, order: Array, sorted_out: Array) -> bool:
     """Sort n rows, highest value first, from the last round's order: a round moves a row by one place or two.
 
-    Equal values by row number, as `sort_descending` has it. False if rows move so far that sorting anew is quicker.
+    Equal values by row number, as `sort_scores` has it. False if rows move so far that sorting anew is quicker.
     """
     if n > SHORT:
         return False

@@ -53,6 +53,8 @@ class Rules:
         What P@k divides by: k, or min(k, rows).
     short : int
         NDCG@k of a query with fewer than k rows: as it is, or zero.
+    discount_shift : int
+        DCG discounts place i by log2(i + shift), and by no less than 1: 1, or 0, where places 1 and 2 count alike.
     empty_of : mapping
         `empty` of single measures, by base name, where it is another.
     not_reproduced : tuple of str
@@ -70,6 +72,7 @@ class Rules:
     average_precision: int = DIVIDE_BY_REACHABLE
     precision: int = DIVIDE_BY_K
     short: int = SHORT_AS_IS
+    discount_shift: int = 1
     empty_of: Mapping[str, Empty] = field(default_factory=lambda: MappingProxyType({}))
     not_reproduced: tuple[str, ...] = ()
 
@@ -148,7 +151,13 @@ CONVENTIONS: Mapping[str, Rules] = MappingProxyType(
             negative="refuse",
         ),
         "letor": Rules(
-            "stable", 0, "exp2", average_precision=DIVIDE_BY_RELEVANT, short=SHORT_IS_ZERO, negative="refuse"
+            "stable",
+            0,
+            "exp2",
+            average_precision=DIVIDE_BY_RELEVANT,
+            short=SHORT_IS_ZERO,
+            discount_shift=0,
+            negative="refuse",
         ),
     }
 )

@@ -205,7 +205,7 @@ def _by_query(kernel: Kernel, measure: Measure, ranking: Ranking, rules: Rules, 
     rows = measure.definition.row_values(ranking, rules)
     depths = ranking.sizes if depths is None else np.ascontiguousarray(depths, ROW)
     rule = measure.definition.rule(rules)
-    table = discounts(int(ranking.sizes.max(initial=1)))
+    table = discounts(int(ranking.sizes.max(initial=1)), rules.discount_shift)
     inputs = (*rows, ranking.offsets, ranking.ends, ranking.n_blocks, depths)
     by_query_threads(
         _query_loop(), ranking.offsets, ranking.n_threads, kernel, *inputs, measure.k or 0, rule, table, out
@@ -213,15 +213,15 @@ def _by_query(kernel: Kernel, measure: Measure, ranking: Ranking, rules: Rules, 
     return out
 
 
-def discounts(n: int) -> Array:
-    """1/log2(i + 1) for the places i = 1, 2, …, at least n of them."""
-    return _discounts(max(1024, 1 << (n - 1).bit_length()))
+def discounts(n: int, shift: int = 1) -> Array:
+    """1/log2(i + shift) for the places i = 1, 2, …, at least n of them; none above 1."""
+    return _discounts(max(1024, 1 << (n - 1).bit_length()), shift)
 
 
 @lru_cache(maxsize=4)
-def _discounts(n: int) -> Array:
+def _discounts(n: int, shift: int) -> Array:
     """Keep the tables: a million logarithms take as long as a million rows' DCG."""
-    table: Array = 1.0 / np.log2(np.arange(2.0, n + 2.0))
+    table: Array = 1.0 / np.log2(np.maximum(np.arange(1.0, n + 1.0) + shift, 2.0))
     table.setflags(write=False)
     return table
 

@@ -60,7 +60,7 @@ def fill_profiles(measure: Measure, values: Array, starts: Array) -> Profiles:
 
 def has_profiles(measure: Measure, rules: Rules) -> bool:
     """Whether the measure under these rules is a sum of the form above."""
-    usual = rules.average_precision == DIVIDE_BY_REACHABLE and rules.short == SHORT_AS_IS
+    usual = rules.average_precision == DIVIDE_BY_REACHABLE and rules.short == SHORT_AS_IS and rules.discount_shift == 1
     return measure.definition.name in FILLS and rules.ties == "expected" and usual
 
 

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from podium._compiled import ROW, SCORE, compiled, compiled_part, even_chunks, inlined_part, run_threads
+from podium._compiled import ROW, SCORE, compiled, even_chunks, inlined_part, linked_part, run_threads
 from podium._types import Array, Int
 
 Result = TypeVar("Result")
@@ -63,12 +63,19 @@ def sort_any_queries(values: Array, offsets: Array, order_out: Array, sorted_out
         sort_descending(values[start:stop], order_out[start:stop], sorted_out[start:stop])
 
 
-@compiled_part
+@linked_part
 def sort_descending(values: Array, order_out: Array, sorted_out: Array) -> None:
     """Stable sort, highest first; slow line: ``order = np.argsort(-values, kind="stable")``."""
+    if len(values) <= COUNTING_LIMIT or not sort_by_grades(values, order_out, sorted_out):
+        sort_scores(values, order_out, sorted_out)
+
+
+@linked_part
+def sort_scores(values: Array, order_out: Array, sorted_out: Array) -> None:
+    """Sort likewise values that are hardly ever all grades: half a second less to compile."""
     if len(values) <= COUNTING_LIMIT:
         sort_by_counting(values, order_out, sorted_out)
-    elif not sort_by_grades(values, order_out, sorted_out):
+    else:
         sort_by_radix(values, order_out, sorted_out)
 
 
@@ -90,7 +97,7 @@ def sort_by_counting(values: Array, order_out: Array, sorted_out: Array) -> None
         sorted_out[place] = value
 
 
-@compiled_part
+@linked_part
 def sort_by_radix(values: Array, order_out: Array, sorted_out: Array) -> None:
     """Sort in eight passes of a byte, lowest byte first; a byte that all keys share costs no pass.
 
@@ -112,7 +119,7 @@ def sort_by_radix(values: Array, order_out: Array, sorted_out: Array) -> None:
         order_out[i] = rows[i]
 
 
-@compiled_part
+@linked_part
 def sort_by_grades(values: Array, order_out: Array, sorted_out: Array) -> bool:
     """Sort integers from 0 to 63 in one pass; False, and nothing done, if there are others."""
     places = np.empty(MAX_GRADES, ROW)
@@ -130,7 +137,7 @@ def sort_by_grades(values: Array, order_out: Array, sorted_out: Array) -> bool:
     return True
 
 
-@compiled_part
+@linked_part
 def radix_pass(keys: Array, rows: Array, shift: Int, places: Array, keys_out: Array, rows_out: Array) -> None:
     """Move keys and rows to the places of one of their bytes, equal bytes in the order they have."""
     total = 0
@@ -145,7 +152,7 @@ def radix_pass(keys: Array, rows: Array, shift: Int, places: Array, keys_out: Ar
         rows_out[place] = rows[i]
 
 
-@compiled_part
+@linked_part
 def descending_keys(values: Array, keys_out: Array, rows_out: Array, counts_out: Array) -> None:
     """Integers that ascend as the values descend, zeros alike; rows 0, 1, …; counts of each byte."""
     bits, sign = values.view(np.uint64), np.uint64(1) << np.uint64(63)
@@ -159,7 +166,7 @@ def descending_keys(values: Array, keys_out: Array, rows_out: Array, counts_out:
             counts_out[256 * byte + int((key >> np.uint64(8 * byte)) & np.uint64(255))] += 1
 
 
-@compiled_part
+@linked_part
 def keys_to_values(keys: Array, values_out: Array) -> None:
     """Undo `descending_keys`: reading the sorted keys is quicker than fetching values by row."""
     sign = np.uint64(1) << np.uint64(63)

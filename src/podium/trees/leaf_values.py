@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from podium._exact import DIGITS, rounded, settled
+from podium._exact import DIGITS, rounded
 from podium._exchange import Exchange
 from podium._validation import Array
 from podium.trees.regression_tree import RegressionTree
@@ -23,8 +23,7 @@ def no_sums(n_leaves: int) -> Array:
 
 def leaf_sums(digits: Array, exchange: Exchange) -> Array:
     """Return Σ gradient and Σ curvature over the rows of each leaf in all parts: float64[2, n_leaves]."""
-    summed = exchange.sum(settled(digits))
-    return rounded(summed.reshape(-1, DIGITS)).reshape(-1, 2).T
+    return np.array(rounded(exchange.sum(digits).reshape(-1, DIGITS))).reshape(-1, 2).T
 
 
 def newton_values(
