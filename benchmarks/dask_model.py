@@ -132,11 +132,13 @@ def measure(args):
     options = {"n_estimators": args.trees, "max_leaves": args.leaves}
     given = {"qid": rows[2], "sample_weight": rows[3]}
     _, _, alone = timed_steps(TreeBoosting, lambda: LambdaMART(**options, n_jobs=1).fit(*rows[:2], **given))
-    per_tree = counted_fit(rows, options)
+    per_tree, bytes_a_tree = counted_fit(rows, options)
     row_ns = 1e9 * alone / len(rows[1])
     costs = Costs(row_ns, (per_tree - 1) / 2, 1e6 * message_seconds())
     print(f"{row_ns:.0f} ns a row and tree on one thread; {per_tree:.1f} exchanges a tree, {costs.batches:.1f} batches")
     print(f"{costs.message_us:.0f} microseconds for a message of 1 KB between two workers that are ready")
+    histograms = HISTOGRAM_BYTES * rows[0].shape[1] * args.leaves
+    print(f"{bytes_a_tree / 1e6:.2f} MB a tree between two workers, {bytes_a_tree / histograms:.2f} of its histograms")
     near = Network(0.0, 2e9)
     for workers in args.workers or (1, 2, 4):
         with cluster(workers) as (client, folder):
@@ -170,13 +172,13 @@ def message_seconds(n_messages=300):
 
 
 def counted_fit(rows, options):
-    """Return the exchanges of a tree, counted on two workers in this process."""
+    """Return the exchanges of a tree, and the bytes of all, counted on two workers in this process."""
     from distributed import Client, LocalCluster
 
     counts, swap = {}, SocketExchange._swap
 
     def counted(self, outgoing, incoming):
-        counts[id(self)] = counts.get(id(self), 0) + 1
+        counts[id(self)] = self.n_messages, self.bytes_sent
         return swap(self, outgoing, incoming)
 
     found = []
@@ -189,10 +191,10 @@ def counted_fit(rows, options):
                 X, y, qid, weight = chunked(rows, 4, folder)
                 ranker = LambdaMART(trees, max_leaves=options["max_leaves"])
                 fit(ranker, X, y, qid=qid, sample_weight=weight, client=client)
-                found.append(max(counts.values()))
+                found.append((max(counts.values())[0], sum(sent for _, sent in counts.values())))
         finally:
             SocketExchange._swap = swap
-    return (found[1] - found[0]) / (options["n_estimators"] - 1)
+    return [(many - one) / (options["n_estimators"] - 1) for one, many in zip(*found, strict=True)]
 
 
 def main():

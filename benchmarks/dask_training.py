@@ -3,21 +3,25 @@
     python benchmarks/dask_training.py race  [--rows 100000] [--features 136] [--trees 10] [--leaves 31] [--workers 2]
                                              [--repeat 2] [--peer] [--ranker trees|r|z]
     python benchmarks/dask_training.py kills [--rows 100000] [--trees 10] [--workers 2] [--times 30] [--latest 4]
+    python benchmarks/dask_training.py memory [--rows 100000] [--features 136] [--trees 10] [--workers 2]
 
 `race` times a tree of LambdaMART on worker processes of one thread each against the local fit on as many threads; they
 take turns, and set-up counts apart; with `--ranker r` or `z` it times a round of RankBoost by that criterion. With
 `--peer` LightGBM's Dask ranker takes its turn too: seconds a tree are the difference between fits of many and of few
 trees. `kills` ends a worker process, or stops it, by turns, at a random moment of each fit, of each ranker in turn, and
-compares the model with the local one, bit for bit; the command fails where one differs.
+compares the model with the local one, bit for bit; the command fails where one differs. `memory` prints
+the largest memory of the driver for rows that workers make, four and sixteen times as many.
 """
 
 import argparse
 import os
+import resource
 import signal
 import sys
 import threading
 import time
 from contextlib import contextmanager, suppress
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
@@ -172,6 +176,21 @@ def fitted(name, ranker, train, columns, **given):
     return train(ranker, X, y, sample_weight=weight, **queries, **given)
 
 
+def harmed_fit(args, rows, train, how, moment, victim):
+    """Return a model that is trained while a worker is lost, and the seconds; each fit has a cluster of its own."""
+    with suppress(KeyError), cluster(args.workers) as (client, folder):  # which Dask may raise when it closes
+        pid = sorted(client.run(os.getpid).values())[victim]
+        lazy = chunked(rows, 2 * args.workers, folder)
+        timer, start = harm_later(pid, how, moment), time.perf_counter()
+        model = train(lazy, client=client)
+        took = time.perf_counter() - start
+        timer.join()
+        if how is signal.SIGSTOP:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+    return model, took
+
+
 def kills(args):
     import dask
 
@@ -179,34 +198,52 @@ def kills(args):
     rows, makers = made_rows(args.rows), rankers_to_kill(args)
     local = {name: fitted(name, make(), type(make()).fit, rows).predict(rows[0]) for name, make in makers.items()}
     rng, different, seconds = np.random.default_rng(args.seed), 0, {signal.SIGKILL: [], signal.SIGSTOP: []}
-    with cluster(args.workers) as (client, folder):
-        lazy = chunked(rows, 2 * args.workers, folder)
-        for number in range(args.times):
-            client.wait_for_workers(args.workers, timeout=120)
-            pids = sorted(client.run(os.getpid).values())
-            victim, how = pids[int(rng.integers(len(pids)))], list(seconds)[number % len(seconds)]
-            name, moment = list(makers)[number % len(makers)], float(rng.uniform(0.05, args.latest))
-            timer, start = harm_later(victim, how, moment), time.perf_counter()
-            model = fitted(name, makers[name](), fit, lazy, client=client)
-            seconds[how].append(time.perf_counter() - start)
-            timer.join()
-            different += not np.all(model.predict(rows[0]) == local[name])
-            took = f"{seconds[how][-1]:.1f} s, {different} different"
-            print(f"{number + 1}: {name}, {how.name} after {moment:.2f} s: {took}", flush=True)
-            if how is signal.SIGSTOP:
-                with suppress(ProcessLookupError):
-                    os.kill(victim, signal.SIGKILL)  # where the fit was done before, so that Dask starts another
-                time.sleep(1.0)
-    print(f"{args.times} fits that lose a worker: {different} differ from the local model")
+    late = 0
+    for number in range(args.times):
+        name, how = list(makers)[number % len(makers)], list(seconds)[number % len(seconds)]
+        moment, victim = float(rng.uniform(0.05, args.latest)), int(rng.integers(args.workers))
+        model, took = harmed_fit(args, rows, partial(fitted, name, makers[name](), fit), how, moment, victim)
+        seconds[how].append(took)
+        late += took < moment
+        different += not np.all(model.predict(rows[0]) == local[name])
+        print(f"{number + 1}: {name}, {how.name} after {moment:.2f} s: {took:.1f} s, {different} different", flush=True)
+    print(f"{args.times} fits that lose a worker: {different} differ from the local model; {late} were done before")
     for how, found in seconds.items():
         if found:
             print(f"{how.name}: median {np.median(found):.1f} s, longest {max(found):.1f} s")
     return 1 if different else 0
 
 
+def made_part(start, stop, features):
+    """Rows of queries of 100, made where they are needed."""
+    rng = np.random.default_rng(start)
+    X = rng.random((stop - start, features), np.float32)
+    return X, np.digitize(X[:, 0] + rng.random(len(X)), [1.0, 1.5]), np.arange(start, stop) // 100
+
+
+def memory(args):
+    import dask
+    import dask.array as da
+
+    make = dask.delayed(made_part, pure=False)
+    for rows in (args.rows, 4 * args.rows, 16 * args.rows):
+        ends = np.linspace(0, rows // 100, 4 * args.workers + 1).astype(int) * 100
+        parts = [(b - a, make(a, b, args.features)) for a, b in pairwise(ends.tolist())]
+        kinds = [((args.features,), np.float32), ((), np.int64), ((), np.int64)]
+        X, y, qid = (
+            da.concatenate([da.from_delayed(part[one], (n, *shape), kind) for n, part in parts])
+            for one, (shape, kind) in enumerate(kinds)
+        )
+        with cluster(args.workers) as (client, _):
+            fit(LambdaMART(args.trees), X, y, qid=qid, client=client)
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        print(f"{rows} rows, {rows // 100} queries: the driver and the scheduler had {peak:.0f} MB at most", flush=True)
+    return 0
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["race", "kills"])
+    parser.add_argument("what", choices=["race", "kills", "memory"])
     parser.add_argument("--ranker", choices=["trees", "r", "z"], default="trees")
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--features", type=int, default=136, help="of the race")
@@ -220,7 +257,7 @@ def main():
     parser.add_argument("--times", type=int, default=30)
     parser.add_argument("--latest", type=float, default=4.0, help="seconds after which no worker is killed any more")
     args = parser.parse_args()
-    return {"race": race, "kills": kills}[args.what](args)
+    return {"race": race, "kills": kills, "memory": memory}[args.what](args)
 
 
 if __name__ == "__main__":

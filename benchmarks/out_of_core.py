@@ -16,8 +16,19 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
+THRIFTY = {
+    "ARROW_DEFAULT_MEMORY_POOL": "system",
+    "MALLOC_MMAP_THRESHOLD_": "1000000",
+    "MALLOC_ARENA_MAX": "2",
+    "OPENBLAS_NUM_THREADS": "1",
+}
+"""Settings for little memory: Arrow's own allocator reserves a gigabyte at once, the C library keeps freed arrays of up
+to 32 MB, and each thread of OpenBLAS, which trees do not use, has a buffer."""
+STACK_BYTES = 2**21
+"""Of each thread: the limit counts stacks whole, and Arrow starts ten threads."""
 ROWS_PER_GROUP = 50_000
 """Rows of a row group of the file."""
 
@@ -72,9 +83,10 @@ def run(args, path, limit):
     given = ("rows", "features", "trees", "threads")
     options = [text for name in given for text in (f"--{name}", str(getattr(args, name)))]
     command = [sys.executable, __file__, *options, "--file", str(path), "--limit", str(limit)]
-    # Arrow's own allocator reserves a gigabyte at once, which the limit would count.
-    system = {**os.environ, "ARROW_DEFAULT_MEMORY_POOL": "system"}
-    ended = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=system)
+    ended = subprocess.run(
+        command, stdout=subprocess.PIPE, text=True, check=True, env={**os.environ, **(THRIFTY if limit else {})},
+        preexec_fn=partial(resource.setrlimit, resource.RLIMIT_STACK, (STACK_BYTES, resource.RLIM_INFINITY)),
+    )  # fmt: skip
     return json.loads(ended.stdout)
 
 

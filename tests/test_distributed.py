@@ -206,6 +206,13 @@ def test_nothing_is_held_after_a_fit(client, rows):
     assert set(_HELD) <= before
 
 
+def test_a_model_of_other_columns_is_not_gone_on_from(client, rows):
+    X, y, qid, _ = rows
+    chunks, other = in_chunks(500, X, y, qid), LambdaMART(1).fit(X[:, :4], y, qid=qid)
+    with pytest.raises(PodiumError, match="init_model must have the columns of X: 10 expected, 4 given"):
+        fit(LambdaMART(2), *chunks[:2], qid=chunks[2], init_model=other, client=client)
+
+
 def test_split_queries_are_refused_by_name_where_they_may_not_be_regrouped(client, rows):
     X, y, qid, _ = rows
     order = np.argsort(qid, kind="stable")

@@ -13,6 +13,7 @@ import numpy as np
 from podium._validation import Array, PodiumError
 from podium.boosting import Stop
 from podium.data import RankingData
+from podium.distributed.freed_memory import FREED_MEMORY
 from podium.distributed.held_boosting import BeginReport, DaskBoosting, DaskRanker, DaskRound, make_ready, round_bytes
 from podium.distributed.held_evaluation import HeldEvaluation, measure_together
 from podium.distributed.held_grades import GradeStart
@@ -65,6 +66,9 @@ class HeldPart:
     under_way: bool = False
     closed: bool = False
 
+    def __post_init__(self) -> None:
+        FREED_MEMORY.keep()
+
     def begin_round(self, number: int) -> None:
         """Wait until all rounds before are done; raise where they will not be."""
         with self.turn:
@@ -86,6 +90,8 @@ class HeldPart:
     def close(self) -> None:
         """Let the other workers know that this one has left."""
         with self.turn:
+            if not self.closed:
+                FREED_MEMORY.give_back()
             self.closed = True
             self.turn.notify_all()
         if self.exchange is not None:
@@ -111,7 +117,7 @@ def load_evaluation(name: str, place: int, number: int, blocks: Sequence[Block])
     """Read the rows of an evaluation set."""
     table = read_blocks(blocks)
     if table is not None:
-        held = _HELD.setdefault((name, place), HeldPart(None, None))
+        held = _HELD[name, place] = _HELD.get((name, place)) or HeldPart(None, None)
         data = RankingData.from_arrays(table.features, table.labels, qid=table.qid)
         held.evals[number] = HeldEvaluation(data)
     return report_of(table, None)
@@ -193,13 +199,15 @@ def _check_same(result: DaskRound | Stop, exchange: SwapExchange) -> None:
 
 def catch_up(name: str, place: int, rounds: Sequence[DaskRound]) -> None:
     """Take earlier rounds into the scores of training and evaluation rows."""
-    held = _HELD.get((name, place), HeldPart(None, None))
+    held = _HELD.get((name, place))
+    if held is None:
+        return
     for round_ in rounds:
         if held.boosting is not None:
             held.boosting.replay(round_)
         for one in held.evals.values():
             one.add(round_, held.start)
-    held.n_rounds += len(rounds)
+        held.n_rounds += 1
 
 
 def start_evaluation(name: str, place: int, start: Start | GradeStart) -> None:

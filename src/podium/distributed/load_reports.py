@@ -13,6 +13,7 @@ from podium._validation import Array, PodiumError
 from podium._version import __version__
 from podium.distributed.part_table import PartTable
 from podium.distributed.swap_exchange import Endpoint
+from podium.rankers.estimator import check_columns, names_of
 
 
 class LoadReport(NamedTuple):
@@ -56,6 +57,20 @@ def machine() -> tuple[str, ...]:
     bits = np.concatenate([np.exp(values), np.log(values), np.exp2(values), np.log2(values), np.log1p(values)])
     digest = hashlib.sha256(bits.tobytes()).hexdigest()[:12]
     return __version__, np.__version__, platform.machine(), f"elementary functions {digest}"
+
+
+class KnownColumns(NamedTuple):
+    """What is known of rows that lie elsewhere: a matrix without rows, and names of columns."""
+
+    features: Array
+    feature_names: tuple[str, ...] | None
+
+
+def check_model_columns(report: LoadReport, model: object) -> None:
+    """Refuse a fitted ranker to go on from that has other columns than the rows."""
+    if hasattr(model, "n_features_in_"):
+        known = KnownColumns(np.empty((0, report.n_features)), report.names)
+        check_columns(known, model.n_features_in_, names_of(model), "init_model must have")
 
 
 def check_reports(reports: Sequence[LoadReport]) -> None:

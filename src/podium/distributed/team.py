@@ -29,7 +29,7 @@ from podium.distributed.dask_blocks import Source, split_queries
 from podium.distributed.heartbeats import Heartbeats
 from podium.distributed.held_boosting import BeginReport, DaskRanker, DaskRound, TreeRanker
 from podium.distributed.held_grades import AdaBoostOR, GradeStart
-from podium.distributed.load_reports import LoadReport, check_reports
+from podium.distributed.load_reports import LoadReport, check_model_columns, check_reports
 from podium.distributed.socket_exchange import TOKEN_BYTES
 from podium.distributed.start_clock import StartClock
 from podium.distributed.task_failures import WorkerLost, failure_of, release
@@ -123,6 +123,7 @@ class Team:
         if not self._ranks:
             raise PodiumError("X must have at least one row; every part is empty.")
         self.n_features, self.names = reports[0][self._ranks[0]].n_features, reports[0][self._ranks[0]].names
+        check_model_columns(reports[0][self._ranks[0]], self.init_model)
         self._holders = [[place for place, one in enumerate(of_set) if one.n_rows] for of_set in reports]
         holders = sorted(set().union(*self._holders))
         begun = self._begin([reports[0][place] for place in self._ranks])  # 2

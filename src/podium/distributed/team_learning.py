@@ -32,9 +32,8 @@ def learn(ranker: TreeRanker | RankBoost, team: Team, begun: BeginReport, init_m
         ranker._boost(pair_rounds, sets, measures, ranker._rounds_before(init_model), data, why)
     else:
         tree_rounds, start = TeamBoosting[TreeRound](team), team._start(begun)
-        why = partial(ranker._why_nothing_was_learned, begun.n_rows, lambda: begun.flat_reason)
-        ranker._boost(tree_rounds, sets, measures, ranker._rounds_before(init_model), data, why, start.content)
-        ranker.base_model_, ranker.base_score_ = start
+        known = data, start, begun.n_rows, lambda: begun.flat_reason
+        ranker._boost_trees(tree_rounds, sets, measures, init_model, *known)
     ranker._describe(data)
     counts = {"rows": begun.n_rows, "queries": begun.n_queries, "pairs": begun.n_pairs, "missing": begun.n_missing}
     ranker.training_summary_ |= counts

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -138,9 +137,7 @@ def _learn(
     measures = [parse_measure(name) for name in ranker._monitor_measures()]
     staged = iter([StagedCodes(one, start) for one in others])
     sets = measured_sets([one.data for one in evals], measures, threads, lambda _: next(staged))
-    why = partial(ranker._why_nothing_was_learned, read.rows.n_rows, loss.flat_reason)
-    ranker._boost(boosting, sets, measures, ranker._rounds_before(init_model), data, why, start.content)
-    ranker.base_model_, ranker.base_score_ = start
+    ranker._boost_trees(boosting, sets, measures, init_model, data, start, read.rows.n_rows, loss.flat_reason)
     ranker.seed_ = seed
     ranker._describe(data)
     ranker.training_summary_ |= {"rows": read.rows.n_rows, "missing": read.n_missing}

@@ -30,6 +30,8 @@ from podium.model_file import Content, Scalar, Schema
 from podium.pairs import CHANCE
 from podium.rankers.estimator import Estimator, Table
 
+__all__ = ["Boosted", "Boosting", "Criterion", "RoundEvaluator", "why_no_ranking"]
+
 AnyRound = TypeVar("AnyRound", bound=MonitoredRound)
 
 CHANGES_NO_ROUND = ("n_estimators", "n_jobs", "verbose", "checkpoint", "eval_metric", "early_stopping_rounds")

@@ -20,7 +20,7 @@ from podium.data import Categories, RankingData, warn_of_one_query
 from podium.export import TreeSum
 from podium.losses import Loss
 from podium.model_file import Content, Scalar, Schema
-from podium.rankers.boosted import Boosted
+from podium.rankers.boosted import Boosted, Boosting, Criterion, RoundEvaluator
 from podium.rankers.categorical_ranker import CategoricalRanker, find_categories
 from podium.rankers.score_start import InitModel, Start, check_start
 from podium.trees import (
@@ -74,10 +74,24 @@ class TreeRanker(CategoricalRanker, Boosted[TreeRound]):
         start = self._start_after(init_model, loss)
         boosting = self._make_boosting(data, loss, start, threads, seed)
         sets, measures = self._evaluation_sets(evals, threads, start.scores)
-        why = partial(self._why_nothing_was_learned, data.features.shape[0], loss.flat_reason)
+        self._boost_trees(boosting, sets, measures, init_model, data, start, data.features.shape[0], loss.flat_reason)
+        self.seed_ = seed
+
+    def _boost_trees(
+        self,
+        boosting: Boosting[TreeRound],
+        sets: Sequence[RoundEvaluator[TreeRound]],
+        measures: Sequence[Criterion],
+        init_model: InitModel,
+        data: RankingData,
+        start: Start,
+        n_rows: int,
+        flat_reason: Callable[[], str | None],
+    ) -> None:
+        """Go through the rounds, wherever the rows are, and keep the trees and what scores begin with."""
+        why = partial(self._why_nothing_was_learned, n_rows, flat_reason)
         self._boost(boosting, sets, measures, self._rounds_before(init_model), data, why, start.content)
         self.base_model_, self.base_score_ = start
-        self.seed_ = seed
 
     def _make_boosting(
         self, data: RankingData, loss: Loss, start: Start, threads: int, seed: int, exchange: Exchange = ALONE
