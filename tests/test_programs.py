@@ -6,7 +6,7 @@ import os
 import re
 import runpy
 import sys
-from itertools import chain, groupby
+from itertools import chain, groupby, pairwise
 from pathlib import Path
 
 import numba.typed
@@ -170,6 +170,16 @@ def test_experiment_on_forms_of_lambda_checks_its_plain_kernel(run):
         assert max(map(float, gaps.groups())) < 1e-5
 
 
+def test_experiment_on_forms_of_lambda_keeps_what_it_ran(run, shared_data, tmp_path):
+    folder, one = shared_data("lightgbm-example").parent, ["--sets", "lightgbm-example"]
+    lines_with(run("experiments/lambda_collections.py", folder, *one), "lightgbm-example: fold 1 trains on # rows")
+    few = ["--forms", "LambdaMART query", "--leaves", 2, "--folds", 1, "--cache", tmp_path]
+    text = run("experiments/lambda_forms.py", "run", folder, *one, *few)
+    lines_with(text, "lightgbm-example-LambdaMART query-2-sampled-5.npz")
+    with np.load(tmp_path / "lightgbm-example-LambdaMART query-2-all-5.npz") as kept:
+        assert sorted(kept) == [f"test-0-{seed}" for seed in range(5)]
+
+
 def test_experiment_on_rounded_gradients_prints_the_difference(run):
     text = run("experiments/lambdamart.py", "quantized", "--seeds", 2, "--rows", 480, "--trees", 3)
     lines_with(text, "480 made rows, test NDCG@10", "2 seeds # # # #")
@@ -309,6 +319,14 @@ def test_experiments_on_rankboost_plus_print_the_paper_beside(what, run, shared_
     text = run("experiments/rankboost_plus.py", name, shared_data(folder), *few, *small)
     for measure in ("R̂1", "R̂2", "NDCG@3", "NDCG@7"):
         lines_with(text, f"| {measure} | # (#) | # (#) | # (#) |")
+
+
+def test_figures_of_rankboost_plus_show_what_its_theory_says(run, shared_data, tmp_path):
+    few = ["--every", 90, "--rounds", 20, "--folder", tmp_path]
+    lines_with(run("experiments/rankboost_plus_figures.py", shared_data("movielens-100k"), *few), "| RB-D, Ê2 | # | #")
+    plus, _, discrete = json.loads((tmp_path / "rankboost_plus_figures.json").read_text())["training"]
+    assert all(after[1] <= before[1] for before, after in pairwise(plus)), "RankBoost+ lowers Ê2 in every round"
+    assert discrete[-1][0] < plus[-1][0], "RB-D has the lower Ê1"
 
 
 def test_experiment_on_meta_search_prints_its_tables(run, few_topics):
