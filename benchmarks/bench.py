@@ -49,6 +49,7 @@ def draw(folder):
     results = page.kept(SUITES, folder)
     for name, (title, unit, found) in results.items():
         page.chart(title, unit, found["records"]).save(Path(folder) / f"{name}.svg")
+    page.glance(results).save(Path(folder) / "glance.svg")
     if Path(folder) == RESULTS:
         page.PAGE.write_text(page.redrawn(page.PAGE.read_text(), results))
 

@@ -1,6 +1,6 @@
 """Collections of lambda_forms.py, each as five folds of training, validation and test data.
 
-    python experiments/lambda_collections.py PATH/data    # queries and rows of each
+    python experiments/lambda_collections.py PATH/data [--sets mq2008 …]    # queries and rows of each
 
 PATH/data holds the folders `mq2008`, `lightgbm-example`, `movielens-100k` and `trec-robust03`; MQ2008 alone has
 validation parts of its own.
@@ -91,9 +91,10 @@ def main():
     """Print what the collections hold."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
-    folder = parser.parse_args().folder
-    for name, folds in COLLECTIONS.items():
-        train, _, (_, _, qid) = next(iter(folds(folder)))
+    parser.add_argument("--sets", nargs="+", choices=COLLECTIONS, default=list(COLLECTIONS))
+    given = parser.parse_args()
+    for name in given.sets:
+        train, _, (_, _, qid) = next(iter(COLLECTIONS[name](given.folder)))
         print(f"{name}: fold 1 trains on {len(train[1])} rows and tests on {len(np.unique(qid))} queries")
 
 

@@ -53,7 +53,7 @@ def run(args):
     args.cache.mkdir(parents=True, exist_ok=True)
     for name in args.sets:
         plan = PLANS[name]
-        folds = list(COLLECTIONS[name](args.folder))
+        folds = list(COLLECTIONS[name](args.folder))[: args.folds]
         for form in args.forms or plan.forms:
             for leaves in args.leaves or plan.leaves:
                 for kind in SAMPLING:
@@ -174,6 +174,7 @@ def main():
             command.add_argument("--sets", nargs="+", choices=PLANS, default=list(PLANS))
             command.add_argument("--forms", nargs="+")
             command.add_argument("--leaves", nargs="+", type=int)
+            command.add_argument("--folds", type=int, default=5, help="fewer: to see that it runs")
     args = parser.parse_args()
     args.part(args)
 

@@ -57,6 +57,34 @@ def rank_diagram(kept):
     return altair.layer(bars, points).properties(width=420, height=50).facet(row=altair.Row("measure:N", title=None))
 
 
+def training_losses(kept):
+    """RB+ Figure 2, its training part, and Figure 4: losses by rounds."""
+    rows = [
+        {"round": at, "value": value, "ranker": name, "loss": f"{loss}, mean over tasks, up to 1.5"}
+        for name, curve in zip(NAMES, kept["training"], strict=True)
+        for at, values in enumerate(curve, 1)
+        for loss, value in zip(("Ê1", "Ê2"), values, strict=True)
+        if value <= 1.5
+    ]
+    rows += [
+        {"round": at, "value": value, "ranker": name, "loss": "Ê1 where RB-D stops"}
+        for name, curve in (kept["stopped"] or {}).items()
+        for at, value in enumerate(curve, 1)
+    ]
+    return lines(rows, "round:Q", "value:Q", "ranker:N", "loss:N", columns=3)
+
+
+def speed(kept):
+    """RB+ Figure 1: milliseconds of a fit by rounds."""
+    rows = [
+        {"rounds": int(n), "milliseconds": 1e3 * seconds, "ranker": name}
+        for name, own in kept["speed"].items()
+        for n, seconds in own.items()
+    ]
+    encoding = {"x": "rounds:Q", "y": "milliseconds:Q", "color": altair.Color("ranker:N", title=None)}
+    return altair.Chart(altair.Data(values=rows), width=360, height=200).mark_line(point=True).encode(**encoding)
+
+
 def metasearch(kept):
     """RB Figure 4: training and test loss of the four weak learners."""
     stages = [1, 10, 30, 50, 100, 200]
@@ -116,6 +144,8 @@ PLOTS = {
     "rankboost_plus_ranks": ("rankboost_plus", rank_diagram),
     "metasearch_losses": ("metasearch_runs", metasearch),
     **{f"movies_{part}": ("movie_ratings", lambda kept, part=part: movies(kept, part)) for part in PARTS},
+    "rankboost_plus_training": ("rankboost_plus_figures", training_losses),
+    "rankboost_plus_speed": ("rankboost_plus_figures", speed),
     "movies_guessing": ("movie_ratings", guessing),
     "leaderboard": ("leaderboard", leaderboard),
 }

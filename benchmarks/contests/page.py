@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from statistics import median
 
 from contests.turns import OURS, RESULTS, ratios
 
@@ -19,13 +20,49 @@ NOTES = {
 }
 
 
+GLANCE = (
+    "Podium's figure over the peer's: the lowest, the median and the highest of all cases, and how many there are.\n"
+)
+
+
 def written(results):
     """Return the page's tables; `results` has the JSON of each suite by its name, with the suite's title and unit."""
-    parts = []
+    parts = [
+        "## All ratios at a glance\n",
+        GLANCE,
+        _overview(results),
+        "![All ratios](../benchmarks/results/glance.svg)\n",
+    ]
     for name, (title, unit, found) in results.items():
         parts += [f"## {title}\n", f"{NOTES[name]}\n" if name in NOTES else "", _table(found["records"], unit)]
         parts += [f"![{title}](../benchmarks/results/{name}.svg)\n", f"{_machine(found['machine'])}\n"]
     return "\n".join(part for part in parts if part)
+
+
+def _overview(results):
+    """Return a table of all suites by all peers: lowest, median and highest ratio, and their number."""
+    shares = {name: _by_peer(found["records"]) for name, (_, _, found) in results.items()}
+    peers = list(dict.fromkeys(peer for own in shares.values() for peer in own))
+    lines = [["suite", *(f"/ {peer}" for peer in peers)], ["---"] * (1 + len(peers))]
+    for name, own in shares.items():
+        lines.append([name.replace("_", " "), *(_spread(own[peer]) if peer in own else "" for peer in peers)])
+    return "".join("| " + " | ".join(line) + " |\n" for line in lines)
+
+
+def _by_peer(found):
+    """Return the ratios of all cases of a suite by peer."""
+    of = {}
+    for shares in ratios(found).values():
+        for peer, share in shares.items():
+            of.setdefault(peer, []).append(share)
+    return of
+
+
+def _spread(values):
+    """Return lowest, median and highest with their number; a single value alone."""
+    if len(values) == 1:
+        return f"{values[0]:.2f}"
+    return f"{min(values):.2f}, {median(values):.2f}, {max(values):.2f}; {len(values)}"
 
 
 def _table(found, unit):
@@ -112,6 +149,28 @@ def chart(title, unit, found):
         )
         parts.append(lines)
     return altair.vconcat(*parts).properties(title=title)
+
+
+def glance(results):
+    """Return the chart of all ratios of all suites: a row for each peer of a suite."""
+    import altair
+
+    shares = [
+        {"suite": name.replace("_", " "), "peer": peer, "ratio": share}
+        for name, (_, _, found) in results.items()
+        for peer, own in _by_peer(found["records"]).items()
+        for share in own
+    ]
+    ratio = altair.X("ratio:Q", scale=altair.Scale(type="log"), title="Podium / peer, lower is better")
+    points = (
+        altair.Chart(width=420)
+        .mark_point(filled=True, size=45, opacity=0.6)
+        .encode(x=ratio, y=altair.Y("peer:N", title=None, sort=None), color=altair.Color("peer:N", legend=None))
+    )
+    even = altair.Chart(width=420).mark_rule(strokeDash=[4, 3]).encode(x=altair.datum(1.0))
+    rows = altair.Row("suite:N", title=None, sort=None, header=altair.Header(labelAngle=0, labelAlign="left"))
+    layers = altair.layer(even, points, data=altair.Data(values=shares))
+    return layers.facet(row=rows).resolve_scale(y="independent").properties(title="Podium beside its peers")
 
 
 def _n_sizes(found, case):
