@@ -65,6 +65,10 @@ class Heartbeats:
         """Return the workers that are given up though the scheduler knows them."""
         return {worker for worker, age in self.ages().items() if age > self.silence()}
 
+    def present(self) -> set[str]:
+        """Return the workers that the scheduler knows and that are not silent."""
+        return {worker for worker, age in self.ages().items() if age <= self.silence()}
+
     def heard(self, seconds: float) -> list[str]:
         """Return the workers that are heard of within some seconds from now, as soon as all but silent ones are."""
         end, silent, before = time.monotonic() + seconds, self.silent(), dict(self._seen)
@@ -75,14 +79,18 @@ class Heartbeats:
                 return sorted(found)
             time.sleep(0.05)
 
-    def restart_silent(self, workers: Iterable[str]) -> None:
-        """Let the scheduler restart those of some workers that are silent, and all others hang up on them.
+    def restart_silent(self, workers: Iterable[str]) -> set[str]:
+        """Let the scheduler restart those of some workers that are silent, and all others hang up on them; return them.
 
         Dask does so too, after minutes, in which others wait for the blocks that a silent worker has read.
         """
         silent = sorted(self.silent().intersection(workers))
-        if not silent:
-            return
+        if silent:
+            self._restart(silent)
+        return set(silent)
+
+    def _restart(self, silent: list[str]) -> None:
+        """Let the scheduler restart workers, and all others hang up on them; what fails is left to Dask."""
         restart = partial(self.client.scheduler.restart_workers, workers=silent, wait_for_workers=False)
         with contextlib.suppress(Exception):
             self.client.sync(

@@ -181,8 +181,7 @@ class Team:
 
     def _newcomers_help(self) -> bool:
         """Say whether a start with the workers that have come saves more time than it takes."""
-        present = len(self._heartbeats.ages().keys() - self._heartbeats.silent())
-        useful = min(present, len(self.sources[0].blocks))
+        useful = min(len(self._heartbeats.present()), len(self.sources[0].blocks))
         saved = 1.0 - len(self._workers) / useful if useful > len(self._workers) else 0.0
         return self._clock.repays(saved, len(self.rounds), self.ranker.n_estimators)
 
@@ -224,9 +223,7 @@ class Team:
         self._reported.clear()
         name, self._name = self._name, ""
         with contextlib.suppress(Exception):
-            if name and (
-                there := sorted(set(self._workers) & self._heartbeats.ages().keys() - self._heartbeats.silent())
-            ):
+            if name and (there := sorted(self._heartbeats.present().intersection(self._workers))):
                 run = partial(self.client._run, held_part.drop, name, workers=there, on_error="ignore")
                 self.client.sync(run, callback_timeout=DROP_SECONDS)
 
@@ -350,9 +347,8 @@ class Team:
 
     def _check_workers(self) -> None:
         """Raise where a worker of the team has gone, or is silent; restart silent ones, which may have blocks."""
-        self._heartbeats.restart_silent(self._ever_asked)
-        there = self._heartbeats.ages().keys() - self._heartbeats.silent()
-        if gone := set(self._workers) - there:
+        silent = self._heartbeats.restart_silent(self._ever_asked)
+        if gone := set(self._workers) - (self._heartbeats.present() - silent):
             raise WorkerLost(f"worker {min(gone)} has gone or is silent")
 
     def _errors(self, futures: Sequence[Any]) -> Iterator[BaseException]:
