@@ -8,6 +8,7 @@ THREADS := NUMBA_NUM_THREADS=1 OMP_NUM_THREADS=1
 export PYTHONDONTWRITEBYTECODE :=
 # Each worker takes files from its own end: in the same file, both would compile the same kernels.
 SHARED := -n 2 --dist worksteal
+SOURCES := $(shell find src/podium -name '*.py')
 
 .PHONY: help demo test browser lint check plain coverage quick nightly mutants bench clean
 
@@ -35,7 +36,7 @@ browser:         ## Chromium for the tests of pages, where it is missing and apt
 		&& DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium \
 		|| echo "There is no Chromium and it cannot be installed here: the tests of pages will be skipped."
 
-check: $(VENV)/.dev  ## the tests
+check: $(VENV)/.kernels  ## the tests
 	$(THREADS) $(RUN)/python -m pytest $(SHARED) --cov --cov-report=
 
 plain: $(VENV)/.dev  ## chosen tests with the kernels as plain Python: bounds errors, coverage of kernels
@@ -64,6 +65,11 @@ $(VENV)/.run: pyproject.toml constraints.txt
 
 $(VENV)/.dev: $(VENV)/.run
 	$(PIP) --editable '.[dev]'
+	touch $@
+
+# Ahead of the tests, each kernel is compiled once; workers that need the same one would both compile it.
+$(VENV)/.kernels: $(VENV)/.dev $(SOURCES)
+	$(THREADS) $(RUN)/podium compile --quiet
 	touch $@
 
 $(VENV)/.mutants: $(VENV)/.dev

@@ -1,20 +1,28 @@
 """A model of the time of training on Dask, from measured work and messages, for more rows and workers than are at hand.
 
     python benchmarks/dask_model.py measure [--rows 200000] [--features 136] [--trees 6] [--workers 1 2 4]
+    python benchmarks/dask_model.py network [--features 136] [--leaves 31] [--batches …] [--message-us …]
     python benchmarks/dask_model.py table   [--features 136] [--leaves 31] [--row-ns …] [--batches …] [--message-us …]
 
 `measure` prints what the model rests on: work a row, exchanges of a tree, the cost of a message; then the seconds of a
-tree that it expects of local worker processes beside those that they take. `table` prints seconds of a tree for 10⁸ and
-10¹⁰ rows, 10 to 1,000 workers and four networks, by a formula and, in brackets, by a simulation of every message: each
-worker sends to all others in turn through one line out, and receives through one line in; it waits for no barrier, only
-for what it needs.
+tree that it expects of local worker processes beside those that they take. `network` (Linux, as root) exchanges what a
+tree takes between two processes in network namespaces whose lines have 1 and 10 Gbit/s, beside the formula. `table`
+prints seconds of a tree for 10⁸ and 10¹⁰ rows, 10 to 1,000 workers and four networks, by a formula and, in brackets, by
+a simulation of every message: each worker sends to all others in turn through one line out, and receives through one
+line in; it waits for no barrier, only for what it needs.
 """
 
 import argparse
+import ctypes
+import socket
+import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
@@ -153,6 +161,66 @@ def measure(args):
     return 0
 
 
+def network(args):
+    costs = Costs(args.row_ns, args.batches, args.message_us)
+    sizes = exchanges(costs, args.features, args.leaves, 2)
+    for gigabits in (1, 10):
+        expected = expected_seconds(costs, Network(0.0, gigabits * 1.25e8), 0, args.features, args.leaves, 2)
+        with namespaces(gigabits) as hosts, ProcessPoolExecutor(2, get_context("spawn")) as pool:
+            took = max(pool.map(exchange_trees, range(2), [hosts] * 2, [sizes] * 2))
+        shape = f"{len(sizes)} exchanges, {sum(sizes) / 1e6:.2f} MB each way"
+        print(f"{gigabits} Gbit/s: {shape}: {1e3 * took:.1f} ms a tree, expected {1e3 * expected:.1f}")
+    return 0
+
+
+@contextmanager
+def namespaces(gigabits):
+    """Yield the addresses of two network namespaces whose line has such a rate; they are taken down at the end."""
+    names, hosts = [f"podium{end}" for end in range(2)], [f"10.231.77.{end + 1}" for end in range(2)]
+    limit = f"rate {gigabits}gbit burst 256kb latency 50ms"
+    made = [f"ip netns add {name}" for name in names] + [f"ip link add {names[0]} type veth peer name {names[1]}"]
+    for name, host in zip(names, hosts, strict=True):
+        inside = f"ip netns exec {name}"
+        made += [f"ip link set {name} netns {name}", f"{inside} ip addr add {host}/24 dev {name}"]
+        made += [f"{inside} ip link set {name} up", f"{inside} tc qdisc add dev {name} root tbf {limit}"]
+    try:
+        for command in made:
+            subprocess.run(command.split(), check=True)
+        yield hosts
+    finally:
+        for name in names:
+            subprocess.run(["ip", "netns", "del", name], check=False)
+
+
+def exchange_trees(rank, hosts, sizes, port=40771, n_trees=20):
+    """Return the seconds in which one of two processes exchanges what a tree takes, in its own network namespace."""
+    with Path(f"/var/run/netns/podium{rank}").open() as space:
+        if ctypes.CDLL(None).setns(space.fileno(), 0x40000000):
+            raise OSError("a process must be root to enter a network namespace")
+    server = socket.create_server((hosts[rank], port))
+    server.settimeout(20)
+    while rank != 0 and not _answers(hosts[0], port):
+        time.sleep(0.05)
+    exchange = SocketExchange(server, rank, [Endpoint(host, port) for host in hosts], b"0" * TOKEN_BYTES)
+    arrays = [np.zeros(int(size), np.uint8) for size in sizes]
+    start = time.perf_counter()
+    for _ in range(n_trees):
+        for array in arrays:
+            exchange.gather(array)
+    seconds = (time.perf_counter() - start) / n_trees
+    exchange.close()
+    return seconds
+
+
+def _answers(host, port):
+    """Say whether somebody listens; whoever does not know the token is turned away."""
+    try:
+        socket.create_connection((host, port), 1.0).close()
+    except OSError:
+        return False
+    return True
+
+
 def message_seconds(n_messages=300):
     """Return the seconds of a message of 1 KB between two workers that are ready."""
     servers = [listen("127.0.0.1") for _ in range(2)]
@@ -199,7 +267,7 @@ def counted_fit(rows, options):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["measure", "table"])
+    parser.add_argument("what", choices=["measure", "network", "table"])
     parser.add_argument("--rows", type=int, default=200_000)
     parser.add_argument("--features", type=int, default=136)
     parser.add_argument("--trees", type=int, default=6)
@@ -210,7 +278,7 @@ def main():
     parser.add_argument("--batches", type=float, default=Costs.batches)
     parser.add_argument("--message-us", type=float, default=Costs.message_us)
     args = parser.parse_args()
-    return {"measure": measure, "table": table}[args.what](args)
+    return {"measure": measure, "network": network, "table": table}[args.what](args)
 
 
 if __name__ == "__main__":

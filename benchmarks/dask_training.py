@@ -176,18 +176,28 @@ def fitted(name, ranker, train, columns, **given):
     return train(ranker, X, y, sample_weight=weight, **queries, **given)
 
 
-def harmed_fit(args, rows, train, how, moment, victim):
-    """Return a model that is trained while a worker is lost, and the seconds; each fit has a cluster of its own."""
-    with suppress(KeyError), cluster(args.workers) as (client, folder):  # which Dask may raise when it closes
-        pid = sorted(client.run(os.getpid).values())[victim]
-        lazy = chunked(rows, 2 * args.workers, folder)
-        timer, start = harm_later(pid, how, moment), time.perf_counter()
-        model = train(lazy, client=client)
-        took = time.perf_counter() - start
-        timer.join()
-        if how is signal.SIGSTOP:
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+def whole_clusters(workers):
+    """Yield, again and again, the client of a cluster that has all its workers: a new one where one does not return."""
+    from distributed.exceptions import WorkerStartTimeoutError
+
+    while True:
+        with suppress(KeyError, WorkerStartTimeoutError), cluster(workers) as (client, folder):
+            while True:
+                client.wait_for_workers(workers, timeout=60)
+                yield client, folder
+
+
+def harmed_fit(client, lazy, train, how, moment, victim):
+    """Return a model that is trained while a worker is lost, and the seconds."""
+    pid = sorted(client.run(os.getpid).values())[victim]
+    timer, start = harm_later(pid, how, moment), time.perf_counter()
+    model = train(lazy, client=client)
+    took = time.perf_counter() - start
+    timer.join()
+    if how is signal.SIGSTOP:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    time.sleep(1.0)  # until the cluster has noticed
     return model, took
 
 
@@ -198,11 +208,12 @@ def kills(args):
     rows, makers = made_rows(args.rows), rankers_to_kill(args)
     local = {name: fitted(name, make(), type(make()).fit, rows).predict(rows[0]) for name, make in makers.items()}
     rng, different, seconds = np.random.default_rng(args.seed), 0, {signal.SIGKILL: [], signal.SIGSTOP: []}
-    late = 0
-    for number in range(args.times):
+    late, clusters = 0, whole_clusters(args.workers)
+    for number, (client, folder) in zip(range(args.times), clusters, strict=False):
         name, how = list(makers)[number % len(makers)], list(seconds)[number % len(seconds)]
         moment, victim = float(rng.uniform(0.05, args.latest)), int(rng.integers(args.workers))
-        model, took = harmed_fit(args, rows, partial(fitted, name, makers[name](), fit), how, moment, victim)
+        train, lazy = partial(fitted, name, makers[name](), fit), chunked(rows, 2 * args.workers, folder)
+        model, took = harmed_fit(client, lazy, train, how, moment, victim)
         seconds[how].append(took)
         late += took < moment
         different += not np.all(model.predict(rows[0]) == local[name])

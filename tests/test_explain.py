@@ -1,5 +1,7 @@
 """Why one row stands above another: parts that add up, Shapley values by definition, and changes that swap."""
 
+from functools import cache
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -32,6 +34,13 @@ def trees(X, y, n_estimators=6, **given):
     return LambdaMART(n_estimators, max_leaves=9, min_child_samples=3, **given).fit(X, y, group=[len(y)])
 
 
+@cache
+def fitted(seed, dtype=np.float64):
+    """Rows and trees that tests look at and do not change."""
+    X, y = rows_of(seed, dtype=dtype)
+    return X, trees(X, y)
+
+
 def nested(tree):
     """A regression tree as the reference takes it."""
 
@@ -54,8 +63,7 @@ def nested(tree):
 
 @pytest.mark.parametrize(("seed", "dtype"), [(0, np.float64), (1, np.float32), (2, np.float64)])
 def test_interventional_values_are_shapley_values_of_rows_that_mix_both(seed, dtype):
-    X, y = rows_of(seed, dtype=dtype)
-    model = trees(X, y)
+    X, model = fitted(seed, dtype=dtype)
     for a, b in ((5, 77), (77, 5)):
         found = model.explain(X, a, b)
         expected = twin.interventional(lambda row: model.predict(np.array([row], dtype))[0], X[a], X[b])
@@ -66,8 +74,7 @@ def test_interventional_values_are_shapley_values_of_rows_that_mix_both(seed, dt
 
 @pytest.mark.parametrize("seed", range(4))
 def test_path_dependent_values_are_shapley_values_of_means_over_both_sides(seed):
-    X, y = rows_of(seed)
-    model = trees(X, y)
+    X, model = fitted(seed)
     found = model.explain(X, 3, 40, method="path")
     expected = [
         sum(np.array(twin.path_dependent(nested(tree), X[row])) for tree in model.trees_[: model.best_iteration_])
@@ -105,8 +112,7 @@ def test_splits_on_sets_of_categories_are_walked_too(method):
 
 @pytest.mark.parametrize("method", [None, "interventional", "path"])
 def test_a_query_is_explained_against_its_mean(method):
-    X, y = rows_of(3)
-    model = trees(X, y)
+    X, model = fitted(3)
     qid = np.repeat(["p", "q", "r"], 40)
     found = model.explain_query(X, qid, "q", method=method)
     assert found.rows.tolist() == list(range(40, 80))
@@ -145,8 +151,7 @@ def test_stumps_and_weighted_sums_act_apart():
 
 
 def test_saved_models_and_sparse_rows_are_explained_alike(tmp_path):
-    X, y = rows_of(5)
-    model = trees(X, y)
+    X, model = fitted(5)
     model.save(tmp_path / "m.podium")
     found = podium.load(tmp_path / "m.podium").explain(X, 8, 9)
     np.testing.assert_array_equal(found.contributions, model.explain(X, 8, 9).contributions)
@@ -269,7 +274,7 @@ def grid(values):
 @pytest.mark.parametrize("kind", ["trees", "stumps", "linear"])
 def test_the_smallest_change_swaps_the_rows_and_no_smaller_one_does(kind, dtype):
     X, y = rows_of(8, dtype=dtype)
-    fits = {"trees": lambda: trees(X, y), "stumps": lambda: RankBoost(25).fit(X, y, group=[len(y)])}
+    fits = {"trees": lambda: fitted(8, dtype)[1], "stumps": lambda: RankBoost(25).fit(X, y, group=[len(y)])}
     model = fits.get(kind, lambda: PreferenceRegression().fit(X, y))()
     scores, changed = model.predict(X), 0
     _, places = np.unique(scores, return_index=True)

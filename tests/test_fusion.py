@@ -96,7 +96,6 @@ print(json.dumps([{q: {d: float(s) for d, s in found.items()} for q, found in on
 """
 
 
-@pytest.mark.plain
 def test_formulas_and_normalisations_equal_ranx():
     """In a process of its own, in which ranx compiles nothing: that takes minutes."""
     peer("ranx")

@@ -220,7 +220,7 @@ values = st.recursive(
 )
 
 
-@examples(150)
+@examples(150, plain=30)
 @given(values)
 def test_every_value_comes_back_from_a_file(tmp_path_factory, value):
     path = tmp_path_factory.mktemp("values") / "file"

@@ -11,8 +11,6 @@ import pytest
 from podium import _notice
 from podium._notice import LINE, CompileNotice, is_wanted
 
-pytestmark = pytest.mark.plain
-
 
 @pytest.fixture
 def clock(monkeypatch):

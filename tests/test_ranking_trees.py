@@ -273,7 +273,7 @@ def test_pruning_undoes_splits_of_noise_and_keeps_those_of_a_signal():
 @pytest.mark.parametrize("ranker", [TreeRank, CRank])
 def test_auto_takes_the_depth_that_gains_most_on_rows_left_out(ranker):
     rng = np.random.default_rng(1)
-    X = rng.uniform(-1, 1, size=(240, 9))
+    X = rng.uniform(-1, 1, size=(240, 4))
     corners, step = np.sign(X[:, 0] * X[:, 1]), np.sign(X[:, 0] + rng.normal(size=240))  # of two levels, and of one
     for y, expected in ((corners, (2, 3)), (step, (1,))):
         auto = ranker(8, leafrank_depth="auto", pruning_folds=4).fit(X, y)

@@ -1,6 +1,7 @@
 """Trees on both sides of every size that chooses a way: rows fetched together, integers, threads, leaves, tasks."""
 
 import sys
+from functools import cache
 
 import numpy as np
 import pytest
@@ -320,15 +321,20 @@ def test_of_equal_gains_in_several_items_the_first_is_taken():
     assert (best[0].gain, best[0].feature) == (2.0, 5)
 
 
+@cache
+def forest_of(kind):
+    """Rows, whose values are not 0 where absent entries are missing, and a small and a large tree of them."""
+    X, gradient, curvature = table(14, 130)
+    X += kind == "sparse"
+    n_categories = 6 if kind == "sets" else None
+    sizes = enumerate((4, 50))
+    return X, [grow(X, gradient + i, curvature, max_leaves=m, n_categories=n_categories).tree for i, m in sizes]
+
+
 @pytest.mark.parametrize("kind", ["numbers", "sparse", "sets"])
 @pytest.mark.parametrize("n", [1, 7, 8, 33, 65])
 def test_rows_are_scored_alike_in_tasks_of_any_size(n, kind, monkeypatch):
-    X, gradient, curvature = table(14, 130)
-    X += kind == "sparse"  # absent entries are missing, so that no value is 0
-    n_categories = 6 if kind == "sets" else None
-    trees = [
-        grow(X, gradient + i, curvature, max_leaves=m, n_categories=n_categories).tree for i, m in enumerate((4, 50))
-    ]
+    X, trees = forest_of(kind)
     given, forest = sp.csr_array(np.nan_to_num(X[:n])) if kind == "sparse" else X[:n], Forest.of(trees)
     expected = [0.5 + sum(tree.value[twin.leaf(tree, row)] for tree in trees) for row in X[:n]]
     for size in (4096, 7):

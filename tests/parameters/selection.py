@@ -148,16 +148,27 @@ def stump_shares(trees, **parameters):
     return 100 * np.sqrt(model.feature_importances_ / model.feature_importances_.max())
 
 
+def boosted_otherwise(estimator, **changed):
+    """Importances are those of the trees of such parameters, and not of the others."""
+    default, shares = fitted(estimator, **STUMPS).importances_, fitted(estimator, **{**STUMPS, **changed}).importances_
+    np.testing.assert_allclose(default, stump_shares(MART))
+    np.testing.assert_allclose(shares, stump_shares(MART, **changed))
+    assert np.abs(shares - default).max() > 1
+
+
 @changing("n_estimators", BoostedStumpSelector)
+def so_many_stumps_are_boosted(estimator):
+    boosted_otherwise(estimator, n_estimators=3)
+
+
 @changing("learning_rate", BoostedStumpSelector)
+def the_stumps_take_such_steps(estimator):
+    boosted_otherwise(estimator, learning_rate=0.9)
+
+
 @changing("min_child_samples", BoostedStumpSelector)
-def the_stumps_are_boosted_so(estimator):
-    default = fitted(estimator, **STUMPS).importances_
-    for changed in ({}, {"n_estimators": 3}, {"learning_rate": 0.9}, {"min_child_samples": 40}):
-        given = {**STUMPS, **changed}
-        np.testing.assert_allclose(fitted(estimator, **given).importances_, stump_shares(MART, **given))
-        if changed:
-            assert np.abs(fitted(estimator, **given).importances_ - default).max() > 1
+def the_sides_of_stumps_have_so_many_rows(estimator):
+    boosted_otherwise(estimator, min_child_samples=40)
 
 
 @changing("loss", BoostedStumpSelector)

@@ -41,7 +41,7 @@ def fit(
 
     The model is, bit for bit, the one that ``ranker.fit`` gives on the same rows in memory. Features are read three
     times, batch by batch; what is kept of them is one byte a value, twice, in temporary files that are mapped into
-    memory. Memory holds some 200 bytes a row.
+    memory. Memory holds 150 to 240 bytes a row.
 
     Parameters
     ----------

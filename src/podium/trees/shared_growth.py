@@ -18,8 +18,11 @@ from podium._validation import Array
 from podium.trees.growth_state import NOTHING, ORDERED, SUMMED, GrowingTree, Shared
 from podium.trees.split import SPLIT
 
-LIKELY_SHARE = 0.8
-"""Share of the smallest gain that the tree before has used, from which a leaf is divided before it is due."""
+LIKELY_SHARE = 1.0
+"""Share of the smallest gain that the tree before has used, from which a leaf is divided before it is due.
+
+Trees of 31 leaves on search data took 8.0 batches and 34.4 histograms with 0.8, 8.3 and 30.4 with 1.
+"""
 
 
 def nodes_at_most(max_leaves: int) -> int:
