@@ -18,13 +18,13 @@ REPORT = LoadReport(5, 2, ("a", "b"), "float64", {0: np.array([1])}, None, machi
     [
         ({"n_features": 3, "names": None}, "part 0 has 2 columns of float64 .a, b, ….*part 4 has 3 columns of float64"),
         ({"names": ("a", "c")}, "part 4 has 2 columns of float64 .a, c"),
-        ({"dtype": "float32"}, "part 4 has 2 columns of float32"),
+        ({"kind": "float32"}, "part 4 has 2 columns of float32"),
         ({"machine": ("0.0", *machine()[1:])}, "same libraries and kind of processor.*'0.0'"),
         ({"machine": (*machine()[:-1], "elementary functions 1")}, "kind of processor.*elementary functions 1"),
     ],
 )
 def test_workers_whose_columns_or_machines_differ_are_refused(change, message):
-    check_reports([REPORT, REPORT._replace(n_rows=0, n_features=0, names=None, dtype="")])
+    check_reports([REPORT, REPORT._replace(n_rows=0, n_features=0, names=None, kind="")])
     with pytest.raises(PodiumError, match=message):
         check_reports([REPORT, REPORT._replace(ids_of_blocks={4: np.array([2])}, **change)])
 
@@ -63,7 +63,7 @@ def test_a_client_without_workers_is_refused_at_once_and_after_a_loss_later(monk
 def test_newcomers_save_time_unless_they_are_silent_or_there_are_no_more_blocks(workers, silent, saved):
     own = Team(None, SimpleNamespace(blocks=range(4)), [], SimpleNamespace(n_estimators=100), None, True, [])
     own._workers = ["a"]
-    own._heartbeats = SimpleNamespace(ages=lambda: dict.fromkeys(workers, 0.0), silent=lambda: set(silent))
+    own._heartbeats = SimpleNamespace(present=lambda: set(workers) - set(silent))
     own._clock = SimpleNamespace(repays=lambda share, n_rounds, n_estimators: (share, n_rounds, n_estimators))
     assert own._newcomers_help() == (saved, 0, 100)
 
