@@ -222,6 +222,19 @@ def test_split_queries_are_refused_by_name_where_they_may_not_be_regrouped(clien
         fit(MART(1), *chunks[:2], qid=chunks[2], regroup=False, client=client)
 
 
+def test_split_queries_are_refused_also_where_one_worker_has_all_of_their_parts(client, rows):
+    X, y, qid, _ = rows
+    order = np.argsort(qid, kind="stable")
+    starts = np.searchsorted(qid[order], np.unique(qid))[::5]
+    sizes = tuple(np.diff(np.append(starts, len(qid))).tolist())
+    for part in range(1, len(sizes)):  # one of them is with the same worker as part 0
+        split = qid[order]
+        split[starts[part]] = split[0]
+        chunks = in_chunks(sizes, X[order], y[order], split)
+        with pytest.raises(PodiumError, match=rf"lies in parts \[0, {part}\]"):
+            fit(MART(1), *chunks[:2], qid=chunks[2], regroup=False, client=client)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -6,9 +6,10 @@ import scipy.sparse as sp
 
 from parts import run_parts
 from podium import MART, LambdaMART, PodiumError, RankingData, make_search
+from podium._exact import rounded
 from podium._exchange import ALONE
 from podium._validation import check_seed
-from podium.distributed import part_table
+from podium.distributed import held_evaluation, part_table
 from podium.distributed.part_table import Block, number_equal, ranking_data, read_blocks
 from podium.trees.regression_tree import Forest
 
@@ -159,3 +160,9 @@ def test_blocks_without_rows_count_as_nothing_and_a_part_may_weigh_nothing():
         ranking_data(table, ALONE)
     with pytest.raises(PodiumError, match="query_weight must be the same for all rows of a query"):
         ranking_data(read_blocks([block(query_weight=[1.0, 2.0, 1.0, 1.0])]), ALONE)
+
+
+def test_queries_without_a_value_have_no_part_in_means():
+    values, weights = np.array([0.5, np.nan, 0.25]), np.array([1.0, 2.0, 3.0])
+    digits = held_evaluation._weighted_digits(values, weights)
+    assert rounded(np.array(digits)) == [1.25, 4.0]
