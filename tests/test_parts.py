@@ -1,5 +1,7 @@
 """Bins, trees and draws by several parts: those of one part, bit for bit, for any partitioning."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -188,3 +190,11 @@ def test_parts_draw_the_queries_of_one_part(share):
     for number in range(3):
         together = np.sort(np.concatenate([one[number] for one in found]))
         np.testing.assert_array_equal(together, expected[number])
+
+
+def test_of_leaves_with_equal_gains_the_first_is_due():
+    kind = [("parent", np.int64), ("on_left", np.int64), ("gain", np.float64)]
+    splits = np.array([(-1, 0, 9.0)], kind)
+    leaves = np.array([(0, 1, 0.0), (0, 0, 0.0)], kind)
+    tree = SimpleNamespace(splits=splits, leaves=leaves, best={"gain": np.array([5.0, 5.0])})
+    assert shared_growth.BestFirst(8).advance(tree, 2) == 0
