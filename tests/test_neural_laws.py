@@ -1,6 +1,7 @@
 """The λ of nets and their way through the net, against formulas written pair by pair (LM 2); LM is Burges 2010."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -109,6 +110,18 @@ class TestWayThroughTheNet:
         parts = plain.pair_by_pair_gradients(torch, before.layers, rows, plain.pairs_of(y, queries), 1.0)
         expected = np.concatenate([part.ravel() for part in parts]) / 2  # of two queries
         np.testing.assert_allclose(before.weights - after, expected, rtol=2e-3, atol=3e-6)
+
+    def test_each_batch_has_a_gradient_of_its_own(self):
+        peer("torch")
+        rng = np.random.default_rng(4)
+        training = self.training((4,), graded(rng.integers(0, 3, 11), [6, 5]), rng.normal(size=(11, 3)), batch_size=1)
+        gradients, batches = [], list(training.batches.of_epoch(1))
+        training._move = lambda gradient, number: gradients.append(gradient.numpy().copy())
+        training.step(1)
+        training.batches = SimpleNamespace(of_epoch=lambda number: batches[1:])
+        training.step(1)
+        assert len(gradients) == 3
+        np.testing.assert_array_equal(gradients[2], gradients[1])
 
     def test_the_net_scores_as_its_formula(self):
         rng = np.random.default_rng(1)

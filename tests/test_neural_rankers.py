@@ -187,3 +187,13 @@ def test_torch_is_asked_for_by_training_alone_and_without_it_the_rest_works(tmp_
     assert asked == "[]"
     np.testing.assert_allclose(json.loads(scores), model.predict(X), rtol=1e-12)
     assert message == 'Nets are trained with torch, which is not installed: pip install "podium[neural]".'
+
+
+def test_a_net_that_goes_on_reads_its_inputs_as_it_has_learned_them():
+    peer("torch")
+    table = make_search(n_queries=5, random_state=0)
+    X, first = np.asarray(table.X), RankNet(2, hidden=(4,))
+    first.fit(X, table.y, qid=table.qid)
+    found = RankNet(3, hidden=(4,), learning_rate=1e-12).fit(7 * X + 3, table.y, qid=table.qid, init_model=first)
+    assert len(found.rounds_) == 3
+    np.testing.assert_allclose(found.predict(X), first.predict(X), rtol=1e-4)
