@@ -359,3 +359,12 @@ def test_paths_need_training_rows_in_every_leaf(tmp_path):
     assert found.contributions.sum() == pytest.approx(found.difference, abs=1e-6)
     with pytest.raises(PodiumError, match="needs the training rows of every leaf"):
         model.explain(X, 0, 1, method="path")
+
+
+def test_parts_by_paths_add_up_where_a_path_has_many_features():
+    X = np.repeat(np.tri(15, 14, -1), 3, axis=0)
+    y = 3.0 ** np.repeat(np.arange(15), 3)  # each split takes away the highest row alone
+    model = MART(1, max_leaves=15, min_child_samples=1).fit(X, y, group=[len(X)])
+    found = model.explain(X, 0, len(X) - 1, method="path")
+    assert (found.contributions != 0).sum() >= 9
+    assert found.contributions.sum() == pytest.approx(found.scores[0] - found.scores[1], rel=1e-9)
