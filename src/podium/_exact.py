@@ -82,11 +82,7 @@ def digits_of(values: Array, n_threads: int = 1) -> Array:
 
 def digits_of_columns(columns: Sequence[Array] | Array) -> Array:
     """Return the digits of the sum of each of some columns of finite floats: int64[n, DIGITS]; one thread will do."""
-    digits = np.zeros((len(columns), DIGITS), np.int64)
-    for column, out in zip(columns, digits, strict=True):
-        if not _add_values(np.ascontiguousarray(column, SCORE), out):
-            raise PodiumError("Only finite numbers have an exact sum; got an infinite one or NaN.")
-    return digits
+    return np.array([digits_of(column) for column in columns], np.int64).reshape(-1, DIGITS)
 
 
 def rounded(digits: Array) -> list[float]:
