@@ -51,6 +51,17 @@ def dependence(model, X, feature, x):
     return model.predict(changed).mean()
 
 
+def test_missing_values_have_an_effect_where_no_number_goes_their_way(read):
+    """Below 1 a second split at 2 sends all numbers to the left and what is missing to the right."""
+    ends = [{"nodeid": 3, "leaf": 1.0}, {"nodeid": 4, "leaf": 5.0}]
+    below = {"nodeid": 1, "split": "f0", "split_condition": 2, "yes": 3, "no": 4, "missing": 4, "children": ends}
+    above = {"nodeid": 2, "leaf": 3.0}
+    root = {"nodeid": 0, "split": "f0", "split_condition": 1, "yes": 1, "no": 2, "missing": 1}
+    model = read([{**root, "children": [below, above]}])
+    (curve,) = model.effects(np.array([[0.0], [np.nan]]))
+    assert curve.missing - curve.effect[0] == 5.0 - 1.0
+
+
 @pytest.mark.parametrize(("seed", "dtype"), [(0, np.float64), (1, np.float32), (2, np.float64)])
 def test_effects_of_trees_are_partial_dependence(seed, dtype):
     X, y = rows_of(seed, dtype=dtype)

@@ -289,6 +289,16 @@ def test_of_many_other_documents_some_are_drawn(monkeypatch):
 
 
 @pytest.mark.plain
+def test_a_run_named_like_a_formula_stands_beside_it():
+    runs, qrels = made_runs(n_runs=2)
+    runs[1] = Run(runs[1].qid, runs[1].docid, runs[1].score, "rrf")
+    compared = fuse(runs, qrels, method="combsum").comparisons
+    alone = evaluate_run(qrels, runs[1], measures="map", n_resamples=0)["map"]
+    formula = evaluate_run(qrels, fuse(runs, method="rrf").run, measures="map", n_resamples=0)["map"]
+    assert compared["rrf (run)"]["map"].second == pytest.approx(alone)
+    assert compared["rrf"]["map"].second == pytest.approx(formula)
+
+
 def test_the_best_setting_is_chosen_by_the_direction_of_the_measure():
     settings = learned.SETTINGS
     assert len(set(settings)) == 8

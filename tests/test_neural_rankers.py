@@ -111,6 +111,12 @@ class TestEstimators:
         assert len(model.rounds_) == len(values) < 200
         assert np.isfinite(model.predict(d.X)).all()
 
+    def test_an_only_epoch_whose_weights_are_no_numbers_is_left_out(self):
+        d = make_search(10, 8, 3, random_state=3)
+        with pytest.warns(UserWarning, match="left the range of numbers in epoch 1, which is left out"):
+            model = RankNet(1, optimizer="sgd", learning_rate=3e38, batch_size=10).fit(d.X, d.y, qid=d.qid)
+        assert np.isfinite(model.predict(d.X)).all()
+
     def test_labels_that_weigh_no_pair_are_told(self):
         with pytest.warns(UserWarning, match="Nothing was learned.* no query has both relevant rows"):
             LambdaRank(2, delta="map").fit(np.eye(4), [1, 2, 3, 4], group=[4])
@@ -128,7 +134,9 @@ class TestEstimators:
             d = make_search(6, 8, 3, random_state=3)
             RankNet(2).fit(d.X, d.y, qid=d.qid)
             assert torch.get_num_threads() == 2
-            with ONE_THREAD.held(torch), ONE_THREAD.held(torch):
+            with ONE_THREAD.held(torch):
+                with ONE_THREAD.held(torch):
+                    assert torch.get_num_threads() == 1
                 assert torch.get_num_threads() == 1
             assert torch.get_num_threads() == 2
         finally:
