@@ -28,6 +28,8 @@ GENERATED = (
     *(f"rankers/{name}" for name in (*ORDINAL, "orstump", "prank", "svor", "voting")),
 )
 """Modules that operators are tried on if none are named."""
+Outcome = tuple[str, str, int]
+"""Whether a fault was noticed, by which test, and how many were run."""
 NOTICED = {1, 2, 3, None}
 """Exit codes of pytest: a test failed, the run broke off, an internal error; None is a run that never ended.
 
@@ -118,15 +120,10 @@ def run_phase(faults: list[Fault], workers: int, only: list[str]) -> None:
             return
         with lock:
             stages = tests.stages(found, results.killers(fault, KIND))
-        outcome, killer, n_tests = NO_TESTS, "", 0
-        with copy.changed(fault.module, fault.apply(source)):
-            for stage in stages[:1] if fault.equivalent else stages:
-                code = copy.run(stage, tests.seconds(stage))
-                n_tests += len(stage)
-                outcome = KILLED if code in NOTICED or (code or 0) < 0 else SURVIVED if code == 0 else f"exit {code}"
-                if outcome != SURVIVED:
-                    killer = copy.failed(stage)
-                    break
+        tried = stages[:1] if fault.equivalent else stages
+        outcome, killer, n_tests = try_in_memory(copy, fault, source, tried, tests)
+        if outcome != KILLED and not (fault.equivalent and outcome == SURVIVED):
+            outcome, killer, n_tests = try_on_disk(copy, fault, source, tried, tests)
         with lock:
             results.save(
                 fault, {KIND: outcome, f"{KIND} stamp": stamp, f"{KIND} tests": n_tests, f"{KIND} killer": killer}
@@ -135,6 +132,37 @@ def run_phase(faults: list[Fault], workers: int, only: list[str]) -> None:
 
     left = [fault for fault in faults if KIND == "plain" or not (results.outcome(fault) == KILLED or fault.equivalent)]
     share(left, try_fault)
+
+
+def try_in_memory(copy: Copy, fault: Fault, source: str, stages: list[list[str]], tests: TestMap) -> Outcome:
+    """Put a fault into functions that are imported and run tests, stage by stage, until one notices.
+
+    Processes that tests start do not see the fault, nor does what was computed by an import; a run that never ended
+    may have waited for a thread that forks do not have. Only a failed test, or one that takes the processor for too
+    long, is a fault noticed.
+    """
+    changed, n_tests = fault.apply(source), 0
+    for stage in stages:
+        code, killer = copy.run_with(fault.module, changed, stage, tests.seconds(stage))
+        n_tests += len(stage)
+        if killer or code == -signal.SIGXCPU:
+            return KILLED, killer, n_tests
+        if code != 0:
+            break
+    return (SURVIVED if stages and code == 0 else NO_TESTS), "", n_tests
+
+
+def try_on_disk(copy: Copy, fault: Fault, source: str, stages: list[list[str]], tests: TestMap) -> Outcome:
+    """Put a fault into the copy's source and run tests in new processes, stage by stage, until one notices."""
+    outcome, n_tests = NO_TESTS, 0
+    with copy.changed(fault.module, fault.apply(source)):
+        for stage in stages:
+            code = copy.run(stage, tests.seconds(stage))
+            n_tests += len(stage)
+            outcome = KILLED if code in NOTICED or (code or 0) < 0 else SURVIVED if code == 0 else f"exit {code}"
+            if outcome != SURVIVED:
+                return outcome, copy.failed(stage), n_tests
+    return outcome, "", n_tests
 
 
 def _share(copies: list[Copy], items: list[Any], work: Any) -> None:
@@ -153,7 +181,7 @@ def _share(copies: list[Copy], items: list[Any], work: Any) -> None:
         except BaseException as error:
             errors.append(error)
 
-    threads = [threading.Thread(target=take, args=(copy,)) for copy in copies]
+    threads = [threading.Thread(target=take, args=(copy,), daemon=True) for copy in copies]
     for thread in threads:
         thread.start()
     for thread in threads:

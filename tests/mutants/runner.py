@@ -8,12 +8,12 @@ import multiprocessing
 import os
 import shutil
 import signal
-import sys
-import time
 from collections.abc import Iterator
 from importlib.util import cache_from_source
 from pathlib import Path
 from typing import Any
+
+from mutants.forked_tests import ForkedTests, ProcessorLimit, Request, settle_in
 
 PROJECT = Path(__file__).parents[2]
 WORK = PROJECT / ".mutants"
@@ -22,8 +22,6 @@ COPIED = ("src", "tests", "examples", "docs", "benchmarks", "experiments", *FILE
 PRELOADED = ("pytest", "hypothesis", "numba", "scipy.stats", "scipy.sparse", "sklearn.utils.estimator_checks", "pandas")
 IMPORTED_BEFORE = "ignore::pytest.PytestAssertRewriteWarning"
 PLAIN = os.environ.get("NUMBA_DISABLE_JIT") == "1"
-MEMORY_BYTES = 12 * 2**30
-"""What the tests of one fault may take: some ask for all there is."""
 CPU_SECONDS = 10 if PLAIN else 120
 """Added to three times what the longest test took without the fault: one that takes more loops for ever."""
 WAIT_SECONDS = 60 if PLAIN else 300
@@ -47,6 +45,7 @@ class Copy:
         shared = WORK.parent.parent / "shared"
         if shared.is_dir() and not (WORK / "shared").exists():
             (WORK / "shared").symlink_to(shared)
+        self.forked = ForkedTests(self.folder, self.log.with_suffix(".forked.txt"))
 
     @contextlib.contextmanager
     def changed(self, module: str, source: str) -> Iterator[None]:
@@ -72,13 +71,18 @@ class Copy:
             for one, link in kept:
                 link.replace(one)
 
-    def run(self, tests: list[str], seconds: list[float], plugin: str = "", extra: tuple[str, ...] = ()) -> int | None:
+    def run_with(self, module: str, source: str, tests: list[str], seconds: list[float]) -> tuple[int | None, str]:
+        """Run tests with another source of a module, in memory; return as `ForkedTests.ask` does."""
+        limits = math.ceil(CPU_SECONDS + 3 * max(seconds)), WAIT_SECONDS + 10 * sum(seconds)
+        return self.forked.ask(Request(tuple(tests), module=module, source=source, limits=limits))
+
+    def run(self, tests: list[str], seconds: list[float]) -> int | None:
         """Run tests, given what each takes; return pytest's exit code, or None if they took too long."""
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(list(PRELOADED))
-        extra = (*extra, "--timeout", str(WAIT_SECONDS + 10 * max(seconds)))
+        timeout = WAIT_SECONDS + 10 * max(seconds)
         limit = math.ceil(CPU_SECONDS + 3 * max(seconds))
-        child = context.Process(target=_run_tests, args=(self.folder, self.log, tests, limit, plugin, extra))
+        child = context.Process(target=_run_tests, args=(self.folder, self.log, tests, limit, timeout))
         child.start()
         child.join(5 * WAIT_SECONDS + 10 * sum(seconds))
         late = child.is_alive()
@@ -108,55 +112,11 @@ def _mirror(source: Path, target: Path) -> None:
         shutil.copy2(source, target)
 
 
-def _run_tests(folder: Path, log: Path, tests: list[str], limit: int, plugin: str, extra: tuple[str, ...]) -> None:
+def _run_tests(folder: Path, log: Path, tests: list[str], limit: int, timeout: float) -> None:
     """Run pytest in a copy; called in a process of its own."""
-    import resource
-
     import pytest
 
-    os.setsid()
-    os.chdir(folder)
-    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES, MEMORY_BYTES))  # V8, which draws plots, reserves far more
-    places = [str(folder / "src"), str(folder / "tests")]
-    sys.path[:0] = places
-    os.environ["PYTHONPATH"] = os.pathsep.join(places)
-    sys.dont_write_bytecode = False  # reading test files takes longer than most tests
-    with log.open("w") as stream:
-        os.dup2(stream.fileno(), 1)
-        os.dup2(stream.fileno(), 2)
-    arguments = [
-        *tests,
-        "-x",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        "-p",
-        "no:xdist",
-        "--tb=line",
-        "-W",
-        IMPORTED_BEFORE,
-        *extra,
-    ]
-    code: Any = pytest.main(arguments, plugins=[_CpuLimit(limit), *([_plugin(plugin)] if plugin else [])])
+    settle_in(folder, log)
+    options = ("-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--tb=line", "-W", IMPORTED_BEFORE)
+    code: Any = pytest.main([*tests, *options, "--timeout", str(timeout)], plugins=[ProcessorLimit(limit)])
     os._exit(int(code))
-
-
-class _CpuLimit:
-    """A plugin of pytest that ends the process when a test takes too much of a processor, however busy it is."""
-
-    def __init__(self, seconds: int) -> None:
-        self.seconds = seconds
-
-    def pytest_runtest_setup(self, item: Any) -> None:
-        """Begin the count anew."""
-        import resource
-
-        most = math.ceil(time.process_time()) + self.seconds
-        resource.setrlimit(resource.RLIMIT_CPU, (most, resource.getrlimit(resource.RLIMIT_CPU)[1]))
-
-
-def _plugin(target: str) -> Any:
-    """Return the plugin that writes down what each test runs."""
-    from mutants.tests_of import Recorder
-
-    return Recorder(Path(target))

@@ -5,77 +5,22 @@ from __future__ import annotations
 import json
 import time
 from bisect import bisect_right
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable
 from hashlib import sha256
 from itertools import accumulate
 from pathlib import Path
-from typing import Any
 
-from mutants.faults import function_names
+from mutants.forked_tests import Request
 from mutants.runner import PLAIN, PROJECT, WORK, Copy
 
 KIND = "plain" if PLAIN else "compiled"
-CHOSEN = ("-m", "plain") if PLAIN else ("-m", "not plain")
 BUDGETS_SECONDS = (20.0, 120.0) if PLAIN else (45.0, 120.0)
 """Tests that are run for one fault, the quick ones first; then, where none of them has noticed it, the slower ones."""
 FIRST_FILES, FIRST_SECONDS = 2, 3.0
 """Files and seconds of the tests that are run before these."""
 FORMAT = b"2"
 """Of records; counts as content."""
-
-
-class Recorder:
-    """A plugin of pytest that records seconds and functions of each test.
-
-    What runs before a test, in fixtures, counts for all tests of the file, as they may share it.
-    """
-
-    def __init__(self, target: Path) -> None:
-        import coverage
-
-        self.target, self.seconds = target, {}
-        self.coverage = coverage.Coverage(
-            data_file=None, source=[str(Path.cwd() / "src" / "podium")], config_file=False
-        )
-        self.coverage.set_option("run:disable_warnings", ["no-data-collected"])  # of tests that start processes
-
-    def pytest_sessionstart(self) -> None:
-        """Begin."""
-        self.coverage.start()
-        self.coverage.switch_context("setup")
-
-    def pytest_runtest_call(self, item: Any) -> None:
-        """Record for this test."""
-        self.coverage.switch_context(item.nodeid)
-
-    def pytest_runtest_teardown(self, item: Any) -> None:
-        """Record for all tests."""
-        self.coverage.switch_context("setup")
-
-    def pytest_runtest_logreport(self, report: Any) -> None:
-        """Note the time of a test that passed."""
-        if report.when == "call" and report.passed:
-            self.seconds[report.nodeid] = report.duration
-
-    def pytest_sessionfinish(self) -> None:
-        """Write what was recorded."""
-        self.coverage.stop()
-        found: dict[str, set[str]] = defaultdict(set)
-        data = self.coverage.get_data()
-        for file in data.measured_files():
-            names, module = function_names(Path(file).read_text("utf-8"), True), file.partition("/src/podium/")[2]
-            for line, contexts in data.contexts_by_lineno(file).items():
-                for context in contexts:
-                    if line in names:
-                        found[context].add(f"{module}:{names[line]}")
-        shared = found.pop("setup", set())
-        functions = sorted(shared.union(*found.values()))
-        numbers = {name: number for number, name in enumerate(functions)}
-        tests = {
-            test: [took, sorted(numbers[name] for name in found[test] | shared)] for test, took in self.seconds.items()
-        }
-        self.target.write_text(json.dumps({"functions": functions, "tests": tests}), "utf-8")
 
 
 def record_path(folder: Path, file: str, content: bytes) -> Path:
@@ -115,11 +60,10 @@ class TestMap:
 
     def _record(self, copy: Copy, file: Path, say: Callable[[str], None]) -> None:
         began = time.monotonic()
-        code = copy.run([str(file)], [600.0], str(self._target(file)), CHOSEN)
-        say(f"{KIND} tests of {file}: {time.monotonic() - began:.0f} s" + ("" if code in (0, 5) else f", exit {code}"))
-        if code not in (0, 5):
+        code, failed = copy.forked.ask(Request(file=str(file), target=str(self._target(file)), plain_only=PLAIN))
+        say(f"{KIND} tests of {file}: {time.monotonic() - began:.0f} s" + (f", exit {code}: {failed}" if code else ""))
+        if code:
             self._target(file).unlink(missing_ok=True)
-            (WORK / f"failed-{file.stem}.txt").write_text(copy.log.read_text("utf-8"), "utf-8")
 
     def choose(self, module: str, function: str) -> list[tuple[float, str]]:
         """Return seconds and names of the tests that run a function, quick ones first.
