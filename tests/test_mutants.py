@@ -12,6 +12,7 @@ import pytest
 from mutants.faults import SOURCE, Fault, function_names, read_faults
 from mutants.results import KILLED, NO_TESTS, SURVIVED, Results
 from mutants.runner import Copy
+from mutants.swapped_code import LiveFunctions, changed_functions
 from mutants.tests_of import TestMap, file_of, read_record, record_path
 
 FAULTS = read_faults()
@@ -109,7 +110,7 @@ def test_tests_of_the_likeliest_files_come_first_and_none_is_left_out():
         "a.py::wide": (0.1, {"m.py:f"}),
         "a.py::other": (0.1, {"n.py:g"}),
         "b.py::own": (0.2, {"m.py:f"}),
-        "c.py::slow": (90.0, {"m.py:f"}),
+        "c.py::slow": (50.0, {"m.py:f"}),
         "d.py::noticed": (0.3, {"m.py:f"}),
         "d.py::other": (0.1, {"n.py:g"}),
     }
@@ -120,7 +121,7 @@ def test_tests_of_the_likeliest_files_come_first_and_none_is_left_out():
     by_killers = tests.stages(found, Counter({"d.py::noticed": 1}))
     assert by_killers == [["d.py::noticed", "b.py::own"], ["a.py::wide"], ["c.py::slow"]]
     assert tests.choose("room/none.py", "f") == []
-    assert tests.stages([], Counter()) == []
+    assert tests.stages([], Counter()) == [[], [], []]
 
 
 def test_outcomes_of_both_phases_come_back_and_the_last_try_counts(tmp_path):
@@ -137,3 +138,42 @@ def test_outcomes_of_both_phases_come_back_and_the_last_try_counts(tmp_path):
         assert read.killers(fault, "compiled").most_common() == [("t::two", 2001)]
     results.save(fault, {"compiled": SURVIVED})
     assert Results(tmp_path / "results").outcome(fault) == SURVIVED
+
+
+BEFORE = """
+LIMIT = 3
+class Counter:
+    def add(self, n):
+        return n + 1
+    @property
+    def most(self):
+        return max(n for n in range(LIMIT))
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "names"),
+    [
+        ("n + 1", "n - 1", ["Counter.add"]),
+        ("n for n", "-n for n", ["Counter.most.<locals>.<genexpr>", "Counter.most"]),
+        ("LIMIT = 3", "\n\nLIMIT = 3", []),
+        ("LIMIT = 3", "LIMIT = 4", None),
+        ("    @property\n", "", None),
+        ("self, n", "self, n=1", None),
+    ],
+)
+def test_code_is_swapped_where_functions_alone_differ(before, after, names):
+    found = changed_functions(BEFORE, BEFORE.replace(before, after), "a.py")
+    assert names == (None if found is None else [old.co_qualname for old, _ in found])
+
+
+def test_functions_in_memory_follow_a_changed_source_and_constants_do_not(tmp_path):
+    path = tmp_path / "counter.py"
+    path.write_text(BEFORE)
+    names = {}
+    exec(compile(BEFORE, str(path), "exec"), names)
+    counter, live = names["Counter"](), LiveFunctions(tmp_path)
+    assert live.change(path, BEFORE.replace("n + 1", "n - 1").replace("max", "min"))
+    assert (counter.add(5), counter.most) == (4, 0)
+    assert not live.change(path, BEFORE.replace("LIMIT = 3", "LIMIT = 4"))
+    assert not LiveFunctions(tmp_path / "elsewhere").change(path, BEFORE.replace("n + 1", "n"))

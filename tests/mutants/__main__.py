@@ -16,7 +16,7 @@ from queue import Empty, Queue
 from typing import Any
 
 from mutants.faults import SOURCE, Fault, make_faults, read_faults
-from mutants.results import KILLED, NO_TESTS, SURVIVED, Results
+from mutants.results import KILLED, NO_TESTS, PHASE_NAMES, SURVIVED, Results
 from mutants.runner import PROJECT, WORK, Copy
 from mutants.tests_of import KIND, TestMap, file_of
 
@@ -30,6 +30,8 @@ GENERATED = (
 """Modules that operators are tried on if none are named."""
 Outcome = tuple[str, str, int]
 """Whether a fault was noticed, by which test, and how many were run."""
+PHASES: tuple[tuple[str, list[str]], ...] = (("1", []), ("0", []), ("1", ["--slow"]), ("0", ["--slow"]))
+"""Kernels as plain Python or compiled: quick tests of both, and where none has noticed a fault slow ones of both."""
 NOTICED = {1, 2, 3, None}
 """Exit codes of pytest: a test failed, the run broke off, an internal error; None is a run that never ended.
 
@@ -44,7 +46,7 @@ def main() -> int:
     faults = _chosen(given)
     WORK.mkdir(exist_ok=True)
     if given.phase:
-        run_phase(faults, given.workers, given.tests)
+        run_phase(faults, given.workers, given.tests, given.slow)
         return 0
     lock = (WORK / "lock").open("w")
     try:
@@ -56,9 +58,9 @@ def main() -> int:
     if misfits:
         print("\n".join(f"{fault.module} has this text not once: {fault.before}" for fault in misfits))
         return 2
-    for plain in ("1",) if given.plain else ("1", "0"):
-        if any(Results(RESULTS).outcome(fault) != KILLED for fault in faults):
-            command = [sys.executable, "-m", "mutants", *sys.argv[1:], "--phase"]
+    for plain, speed in PHASES:
+        if any(Results(RESULTS).outcome(fault) != KILLED for fault in faults) and (plain == "1" or not given.plain):
+            command = [sys.executable, "-m", "mutants", *sys.argv[1:], "--phase", *speed]
             threads = {"NUMBA_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONPATH": str(PROJECT / "tests")}
             subprocess.run(command, env={**os.environ, **threads, "NUMBA_DISABLE_JIT": plain}, check=True)
     return report(faults, given.least, not given.generated)
@@ -74,6 +76,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--plain", action="store_true", help="leave out the compiled phase")
     parser.add_argument("--least", type=float, default=None, help="least share of noticed faults; 0.95, generated 0.9")
     parser.add_argument("--phase", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--slow", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
     given.least = given.least if given.least is not None else (0.9 if given.generated else 0.95)
     given.modules = given.modules or (list(GENERATED) if given.generated else [])
@@ -88,7 +91,7 @@ def _chosen(given: argparse.Namespace) -> list[Fault]:
     return make_faults([file for file in files if file.startswith(tuple(given.modules))], given.sample)
 
 
-def run_phase(faults: list[Fault], workers: int, only: list[str]) -> None:
+def run_phase(faults: list[Fault], workers: int, only: list[str], slow: bool) -> None:
     """Run the tests of this phase, plain or compiled, for the faults that no test has noticed yet.
 
     Parameters
@@ -98,7 +101,10 @@ def run_phase(faults: list[Fault], workers: int, only: list[str]) -> None:
         Faults tried at a time.
     only : list of str
         Names of test files to look into beside those that were looked into before; none for all.
+    slow : bool
+        Whether to run the slow tests, or the quick ones.
     """
+    phase = f"{KIND} slow" if slow else KIND
     copies = [Copy(number) for number in range(workers)]
     lock = threading.Lock()
 
@@ -116,21 +122,22 @@ def run_phase(faults: list[Fault], workers: int, only: list[str]) -> None:
         found = tests.choose(fault.module, fault.function(source))
         files = sorted({file_of(test) for _, test in found})
         stamp = sha256(f"{source}{[(file, _digest(file)) for file in files]}".encode()).hexdigest()
-        if results.of(fault).get(f"{KIND} stamp") == stamp:
+        if results.of(fault).get(f"{phase} stamp") == stamp:
             return
         with lock:
             stages = tests.stages(found, results.killers(fault, KIND))
-        tried = stages[:1] if fault.equivalent else stages
+        tried = stages[:1] if fault.equivalent else stages[2:] if slow else stages[:2]
         outcome, killer, n_tests = try_in_memory(copy, fault, source, tried, tests)
-        if outcome != KILLED and not (fault.equivalent and outcome == SURVIVED):
+        if outcome == NO_TESTS or (outcome == SURVIVED and KIND == "compiled"):
             outcome, killer, n_tests = try_on_disk(copy, fault, source, tried, tests)
         with lock:
             results.save(
-                fault, {KIND: outcome, f"{KIND} stamp": stamp, f"{KIND} tests": n_tests, f"{KIND} killer": killer}
+                fault, {phase: outcome, f"{phase} stamp": stamp, f"{phase} tests": n_tests, f"{phase} killer": killer}
             )
-        say(f"{outcome:9s} {fault.module}: {fault.breaks} ({n_tests} {KIND} tests)")
+        say(f"{outcome:9s} {fault.module}: {fault.breaks} ({n_tests} {phase} tests)")
 
-    left = [fault for fault in faults if KIND == "plain" or not (results.outcome(fault) == KILLED or fault.equivalent)]
+    first = phase == PHASE_NAMES[0]
+    left = [fault for fault in faults if first or not (results.outcome(fault) == KILLED or fault.equivalent)]
     share(left, try_fault)
 
 
@@ -139,24 +146,24 @@ def try_in_memory(copy: Copy, fault: Fault, source: str, stages: list[list[str]]
 
     Processes that tests start do not see the fault, nor does what was computed by an import; a run that never ended
     may have waited for a thread that forks do not have. Only a failed test, or one that takes the processor for too
-    long, is a fault noticed.
+    long, is a fault noticed. What survives is tried on disk too, in the compiled phase: its tests start processes.
     """
-    changed, n_tests = fault.apply(source), 0
-    for stage in stages:
+    changed, n_tests, code = fault.apply(source), 0, None
+    for stage in filter(None, stages):
         code, killer = copy.run_with(fault.module, changed, stage, tests.seconds(stage))
         n_tests += len(stage)
         if killer or code == -signal.SIGXCPU:
             return KILLED, killer, n_tests
         if code != 0:
             break
-    return (SURVIVED if stages and code == 0 else NO_TESTS), "", n_tests
+    return (SURVIVED if code == 0 else NO_TESTS), "", n_tests
 
 
 def try_on_disk(copy: Copy, fault: Fault, source: str, stages: list[list[str]], tests: TestMap) -> Outcome:
     """Put a fault into the copy's source and run tests in new processes, stage by stage, until one notices."""
     outcome, n_tests = NO_TESTS, 0
     with copy.changed(fault.module, fault.apply(source)):
-        for stage in stages:
+        for stage in filter(None, stages):
             code = copy.run(stage, tests.seconds(stage))
             n_tests += len(stage)
             outcome = KILLED if code in NOTICED or (code or 0) < 0 else SURVIVED if code == 0 else f"exit {code}"

@@ -12,6 +12,7 @@ import select
 import signal
 import sys
 import time
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
@@ -143,28 +144,28 @@ class _Server:
         """Run tests with a fault until one fails."""
         if not self.live.change(self.source / request.module, request.source):
             return UNSUITED, ""
-        return _run([self.items[test] for test in request.tests], [ProcessorLimit(request.limits[0])])
+        return _run([self.items[test] for test in request.tests], ProcessorLimit(request.limits[0]))
 
     def _record(self, request: Request) -> tuple[int, str]:
         """Run the tests of a file and write down what they run."""
         own = [item for name, item in self.items.items() if name.partition("::")[0] == request.file]
         chosen = [item for item in own if (item.get_closest_marker("plain") is not None) == request.plain_only]
         recorder = Recorder(Path(request.target))
-        recorder.begin()
-        code, failed = _run(chosen, [recorder])
-        recorder.write()
-        return code, failed
+        with recorder:
+            return _run(chosen, recorder, first_failure_ends=False)
 
 
-def _run(items: list[pytest.Item], plugins: list[object]) -> tuple[int, str]:
-    """Run tests until one fails; return 1 and its name, or 0."""
-    for plugin in plugins if items else ():
-        items[0].config.pluginmanager.register(plugin)
-    for item, following in zip(items, [*items[1:], None], strict=True):
+def _run(items: list[pytest.Item], plugin: object, first_failure_ends: bool = True) -> tuple[int, str]:
+    """Run tests with a plugin; return 1 and the name of one that failed, or 0."""
+    failed = ""
+    for item, following in zip(items, [*items, None][1:], strict=True):
+        if item is items[0]:
+            item.config.pluginmanager.register(plugin)
         item.ihook.pytest_runtest_protocol(item=item, nextitem=following)
-        if item.session.testsfailed:
-            return 1, item.nodeid
-    return 0, ""
+        failed = failed or (item.nodeid if item.session.testsfailed else "")
+        if failed and first_failure_ends:
+            break
+    return (1 if failed else 0), failed
 
 
 def _fork(work: Callable[[], tuple[int, str]], seconds: float) -> tuple[int | None, str]:
@@ -177,6 +178,8 @@ def _fork(work: Callable[[], tuple[int, str]], seconds: float) -> tuple[int | No
             os.setsid()
             code, said = work()
             os.write(writing, said.encode())
+        except BaseException:
+            traceback.print_exc()
         finally:
             os._exit(code)
     os.close(writing)

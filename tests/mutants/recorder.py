@@ -25,10 +25,10 @@ class Recorder:
         )
         self.coverage.set_option("run:disable_warnings", ["no-data-collected"])  # of tests that start processes
 
-    def begin(self) -> None:
-        """Begin before the first test."""
+    def __enter__(self) -> Recorder:
         self.coverage.start()
         self.coverage.switch_context("setup")
+        return self
 
     def pytest_runtest_call(self, item: Any) -> None:
         """Record for this test."""
@@ -43,7 +43,7 @@ class Recorder:
         if report.when == "call" and report.passed:
             self.seconds[report.nodeid] = report.duration
 
-    def write(self) -> None:
+    def __exit__(self, *_: object) -> None:
         """Write what was recorded."""
         self.coverage.stop()
         found: dict[str, set[str]] = defaultdict(set)

@@ -9,6 +9,7 @@ from pathlib import Path
 from mutants.faults import Fault
 
 KILLED, SURVIVED, NO_TESTS = "killed", "survived", "no test"
+PHASE_NAMES = ("plain", "compiled", "plain slow", "compiled slow")
 Outcome = dict[str, str | int]
 
 
@@ -44,7 +45,7 @@ class Results:
 
     def outcome(self, fault: Fault) -> str:
         """Return whether any phase noticed a fault."""
-        found = {str(self.of(fault).get(kind, NO_TESTS)) for kind in ("plain", "compiled")}
+        found = {str(self.of(fault).get(kind, NO_TESTS)) for kind in PHASE_NAMES}
         return KILLED if KILLED in found else min(found - {NO_TESTS}, default=NO_TESTS)
 
     def killers(self, fault: Fault, kind: str) -> Counter[str]:

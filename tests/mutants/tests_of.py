@@ -15,7 +15,7 @@ from mutants.forked_tests import Request
 from mutants.runner import PLAIN, PROJECT, WORK, Copy
 
 KIND = "plain" if PLAIN else "compiled"
-BUDGETS_SECONDS = (20.0, 120.0) if PLAIN else (45.0, 120.0)
+BUDGETS_SECONDS = (8.0, 60.0) if PLAIN else (20.0, 60.0)
 """Tests that are run for one fault, the quick ones first; then, where none of them has noticed it, the slower ones."""
 FIRST_FILES, FIRST_SECONDS = 2, 3.0
 """Files and seconds of the tests that are run before these."""
@@ -62,7 +62,7 @@ class TestMap:
         began = time.monotonic()
         code, failed = copy.forked.ask(Request(file=str(file), target=str(self._target(file)), plain_only=PLAIN))
         say(f"{KIND} tests of {file}: {time.monotonic() - began:.0f} s" + (f", exit {code}: {failed}" if code else ""))
-        if code:
+        if code not in (0, 1):  # tests that fail without a fault are none of the file's tests
             self._target(file).unlink(missing_ok=True)
 
     def choose(self, module: str, function: str) -> list[tuple[float, str]]:
@@ -98,7 +98,7 @@ class TestMap:
         first = self._likeliest(found, killers) if found else []
         later = [[test for test in stage if test not in set(first)] for stage in _within_budgets(found)]
         later[0].sort(key=lambda test: -killers[test])
-        return [stage for stage in (first, *later) if stage]
+        return [first, *later]
 
     def _likeliest(self, found: list[tuple[float, str]], killers: Counter[str]) -> list[str]:
         """Return quick tests of the files that have noticed most, or else run the function in most of their tests."""
