@@ -75,12 +75,12 @@ def _fill_table(edges: Array, n_edges: int, table_out: Array) -> int:
     """Write how many edges lie before all keys of the same first bits; return how many at most lie among such keys."""
     shift, most, filled, before = np.uint32(32 - FIRST_BITS), 0, 0, 0
     for place in range(n_edges):
-        first = np.int64(edges[place] >> shift)
-        before = place if first >= filled else before
+        end = int(edges[place] >> shift) + 1
+        before = place if end > filled else before
         most = max(most, place + 1 - before)
-        for i in range(INDEX(filled), INDEX(max(first + 1, filled))):
+        for i in range(INDEX(filled), INDEX(end)):
             table_out[i] = place
-        filled = max(first + 1, filled)
+        filled = end
     for i in range(INDEX(filled), INDEX(len(table_out))):
         table_out[i] = n_edges
     return most
