@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from podium._magnitudes import WEIGHT_BITS, WEIGHT_RANGE, check_within, scaled_weight, scaled_weights
 from podium._pair_gate import PairArrays
 from podium._validation import PodiumError
-from podium.data import ranking_data
+from podium.data import hashes, ranking_data
 from podium.data.ranking_data import RankingData, canonical_order, hash_features, row_keys, warn_of_one_query
 
 pytestmark = pytest.mark.plain
@@ -139,7 +139,7 @@ def test_blocks_of_cells_change_no_hash(monkeypatch, block):
     X = np.random.default_rng(0).normal(size=(23, 7))
     X[3, 2] = np.nan
     expected = hash_features(X)
-    monkeypatch.setattr(ranking_data, "CELLS_PER_HASH_BLOCK", block)
+    monkeypatch.setattr(hashes, "CELLS_PER_HASH_BLOCK", block)
     np.testing.assert_array_equal(hash_features(X), expected)
     np.testing.assert_array_equal(hash_features(np.asfortranarray(X)), expected)
     rows, columns = np.nonzero(~np.isnan(X))
@@ -231,3 +231,26 @@ def test_more_than_many_rows_with_fewer_labels_than_half_are_warned_of(monkeypat
         f"group=[{n_rows}] if one query is meant."
     )
     assert [str(one.message) for one in caught] == [expected] * warned
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_kernel_hashes_the_rows_of_large_matrices_alike(dtype, monkeypatch):
+    X = np.random.default_rng(0).choice([np.nan, -np.nan, 0.0, -0.0, 1.0, -2.5, np.inf], (40, 5)).astype(dtype)
+    expected = hash_features(X)
+    monkeypatch.setattr(hashes, "MIN_CELLS_COMPILED", 1)
+    monkeypatch.setattr(hashes, "_cell_keys", None)
+    np.testing.assert_array_equal(hash_features(X), expected)
+
+
+def test_a_large_matrix_of_columns_is_hashed_as_one_of_rows(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(40, 5))
+    monkeypatch.setattr(hashes, "MIN_CELLS_COMPILED", 1)
+    np.testing.assert_array_equal(hash_features(np.asfortranarray(X)), hash_features(X))
+
+
+@pytest.mark.parametrize(("n_keys", "n_places"), [(2**63, 10), (30, 10), (30, 2**16), (2**63, 2**17), (30, 2**33)])
+def test_rows_are_sorted_by_place_and_key_and_equal_ones_stay_in_their_order(n_keys, n_places):
+    rng = np.random.default_rng(0)
+    keys, places = rng.integers(0, n_keys, 400).astype(np.uint64), rng.integers(0, n_places, 60)[np.arange(400) % 60]
+    found = ranking_data._sorted_rows(keys, places, n_places)
+    np.testing.assert_array_equal(found, np.lexsort((keys, places)))

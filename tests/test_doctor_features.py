@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from doctor_data import N_FEATURES, clean, found
 from podium import doctor
-from podium.data import column_facts, hash_columns, ranking_data
+from podium.data import column_facts, hash_columns, hashes
 from podium.diagnosis import feature_checks, leak_check
 from podium.diagnosis.checked_rows import CheckedRows
 
@@ -74,7 +74,7 @@ def test_columns_hash_alike_in_any_layout_and_only_if_equal(monkeypatch):
     X, _, _ = clean()
     X[2, 1] = np.nan
     dense = hash_columns(X)
-    monkeypatch.setattr(ranking_data, "CELLS_PER_HASH_BLOCK", 10 * N_FEATURES)
+    monkeypatch.setattr(hashes, "CELLS_PER_HASH_BLOCK", 10 * N_FEATURES)
     assert (hash_columns(X) == dense).all()
     filled = sp.csc_array(np.where(np.isnan(X), 7.0, X))
     filled.data[filled.data == 7.0] = np.nan

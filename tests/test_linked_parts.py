@@ -12,7 +12,7 @@ pytestmark = pytest.mark.skipif(JIT_DISABLED, reason="nothing is compiled")
 
 SOURCE = """
 import numpy as np
-from podium._compiled import compiled, linked_part
+from podium._compiled import allocating_part, compiled, linked_part
 
 @linked_part
 def inner(values, place):
@@ -32,6 +32,21 @@ def first(values):
 @compiled
 def second(values):
     return part(values) + inner(values, 0)
+
+@linked_part
+def slices(values):
+    return part(values[1:]) + part(values[:1])
+
+@allocating_part
+def doubled(values):
+    twice = np.empty(len(values))
+    for place in range(len(values)):
+        twice[place] = 2.0 * values[place]
+    return part(twice)
+
+@compiled
+def third(values):
+    return slices(values) + doubled(values)
 """
 
 
@@ -63,3 +78,14 @@ def test_with_a_numba_of_other_classes_parts_are_compiled_as_others_are(tmp_path
     assert one.first(np.arange(4.0)) == 12.0
     (compiled,) = one.part.overloads.values()
     assert compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name) != 0
+
+
+def test_parts_do_not_count_the_users_of_arrays_unless_they_allocate(tmp_path, monkeypatch):
+    monkeypatch.setattr("numba.core.config.CACHE_DIR", str(tmp_path / "cache"))
+    (tmp_path / "linked_kernels.py").write_text(SOURCE)
+    kernels = load(tmp_path / "linked_kernels.py")
+    assert kernels.third(np.arange(4.0)) == 36.0
+    code = {name: str(*(one.library._final_module for one in getattr(kernels, name).overloads.values())) for name in
+            ("slices", "doubled")}  # fmt: skip
+    assert "NRT_incref" not in code["slices"]
+    assert "NRT_MemInfo_alloc" in code["doubled"]

@@ -9,6 +9,8 @@ import numpy as np
 
 from podium._compiled import CODE, SCORE, compiled, prefetch, run_threads
 from podium._validation import Array, PodiumError
+from podium.binning import radix_sort
+from podium.binning.codes_by_bits import encode_by_bits
 from podium.binning.cuts import Cuts, bin_uppers
 from podium.binning.thresholds import uppers_of_given
 
@@ -121,6 +123,8 @@ def _bin_block(
 
 def encode_block(values: Array, uppers: list[Array], codes_out: Array) -> Array:
     """Write the codes of a block's features; return whether each has the value -inf, and missing ones."""
+    if values.dtype == np.float32 and values.shape[1] >= radix_sort.MIN_ROWS_BY_BITS:
+        return encode_by_bits(values, uppers, codes_out)
     inner = np.full((len(uppers), 256), np.inf, values.dtype)
     for j, upper in enumerate(uppers):
         inner[j, : max(len(upper) - 1, 0)] = upper[:-1]

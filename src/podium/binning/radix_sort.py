@@ -1,19 +1,22 @@
 """Sorting of single-precision values by their bits: in three passes, whatever the values are.
 
-numpy takes 14 ns a value for 10,000 different values and 25 for 130,000; this takes 4 to 6.
+numpy takes 14 ns a value for 10,000 different values and 25 for 130,000; this takes 3 to 6.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from podium._compiled import INDEX, ROW, compiled
+from podium._compiled import INDEX, ROW, compiled, inlined_part
 from podium._validation import Array
 
 MIN_ROWS_BY_BITS = 10_000
 """Values from which this is quicker, by more than the kernel takes to compile for the first small fit."""
 DIGIT_BITS, N_DIGITS = 11, 2**11
 """Bits of a digit: three of them hold a value, and the places of one digit fill half of the first-level cache."""
+
+LAST_KEY = 0xFFFFFFFF
+"""Key of NaN."""
 
 
 def sort_values(values: Array) -> Array:
@@ -29,15 +32,14 @@ def sort_values(values: Array) -> Array:
 def _sort_bits(bits: Array, places: Array, keys: Array, ordered_out: Array) -> None:
     """Sort by the lowest digit, the next, and the highest, each time keeping the order of equals.
 
-    1. Make keys in the order of the values: a negative value has all bits turned, a positive one its sign; NaN is last.
+    1. Make keys in the order of the values, see `order_key`.
     2. Count the digits, and take from the counts where each begins.
     3. Move the keys to their places digit by digit; at last turn them back.
     """
-    sign, infinity, last = np.uint32(0x80000000), np.uint32(0x7F800000), np.uint32(0xFFFFFFFF)
+    sign, last = np.uint32(0x80000000), np.uint32(LAST_KEY)
     low, middle, high = np.uint32(N_DIGITS - 1), np.uint32(DIGIT_BITS), np.uint32(2 * DIGIT_BITS)
     for i in range(len(bits)):  # 1
-        key = np.uint32(bits[i] ^ last) if bits[i] >= sign else np.uint32(bits[i] | sign)
-        keys[i] = key if (bits[i] & (last ^ sign)) <= infinity else last
+        keys[i] = order_key(bits[i])
         places[0, INDEX(keys[i] & low)] += 1  # 2
         places[1, INDEX((keys[i] >> middle) & low)] += 1
         places[2, INDEX(keys[i] >> high)] += 1
@@ -60,3 +62,14 @@ def _sort_bits(bits: Array, places: Array, keys: Array, ordered_out: Array) -> N
         key = keys[i]
         ordered_out[INDEX(places[2, own])] = key ^ sign if key >= sign else key ^ last
         places[2, own] += 1
+
+
+@inlined_part
+def order_key(bits: np.uint32) -> np.uint32:
+    """Return a key in the order of single-precision values from the bits of one; NaN is last.
+
+    A negative value has all bits turned, a positive one its sign.
+    """
+    sign, infinity, last = np.uint32(0x80000000), np.uint32(0x7F800000), np.uint32(LAST_KEY)
+    key = np.uint32(bits ^ last) if bits >= sign else np.uint32(bits | sign)
+    return key if (bits & (last ^ sign)) <= infinity else last

@@ -15,7 +15,7 @@ from podium import blending, evaluation, rankers, readers
 from podium._exact import SHORT, exact_sum
 from podium._types import Array, Learner, MatrixLike
 from podium.binning import MIN_ROWS_BY_BITS, bin_features
-from podium.data import FeedbackSum, Graded, Pairs, make_search
+from podium.data import MIN_CELLS_COMPILED, FeedbackSum, Graded, Pairs, hash_features, make_search
 from podium.measures import DEFINITIONS
 from podium.neural import Net, NetShape
 from podium.pairs import Distribution, PairOrder
@@ -89,6 +89,8 @@ def boost_other_trees() -> None:
     wide = np.tile(X, (1, SHARED_CELLS // X.size + 1))
     rankers.LambdaMART(1, n_jobs=2, **SMALL).fit(wide, y, qid=qid)
     bin_features(np.zeros((MIN_ROWS_BY_BITS, 1), np.float32))
+    for dtype in (np.float64, np.float32):
+        hash_features(np.zeros((MIN_CELLS_COMPILED, 1), dtype))
 
 
 def boost_responses() -> None:

@@ -25,6 +25,15 @@ from podium.data.feedback import (
     why_no_pairs,
 )
 from podium.data.generators import make_search
+from podium.data.hashes import (
+    MIN_CELLS_COMPILED,
+    hash_columns,
+    hash_features,
+    hash_queries,
+    row_keys,
+    salted,
+    told_apart,
+)
 from podium.data.measured_pairs import N_PARTS, both_ways
 from podium.data.pair_summary import PairSummary, summarize_pairs
 from podium.data.ranking_data import (
@@ -32,19 +41,14 @@ from podium.data.ranking_data import (
     RankingData,
     canonical_order,
     group_rows,
-    hash_columns,
-    hash_features,
-    hash_queries,
     one_query_sentence,
-    row_keys,
-    salted,
-    told_apart,
     warn_of_one_query,
 )
 
 __all__ = [
     "CONTRADICTIONS",
     "MAX_CATEGORIES",
+    "MIN_CELLS_COMPILED",
     "N_PARTS",
     "PAIR_WEIGHTS",
     "CategoricalFeatures",

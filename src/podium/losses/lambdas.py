@@ -300,18 +300,18 @@ def _sort_again(start: int, n: int, values: Array, order: Array, sorted_out: Arr
     """
     if n > SHORT:
         return False
-    moves, most = 0, FEW_MOVES * n
-    for i in range(n):
-        row, place = order[start + i], i
-        value = values[start + row]
+    first, one, moves, most = INDEX(start), INDEX(1), INDEX(0), INDEX(FEW_MOVES * n)
+    for i in range(INDEX(n)):
+        row, place = order[first + i], INDEX(i)
+        value = values[first + INDEX(row)]
         while place > 0:
-            above, other = sorted_out[place - 1], order[start + place - 1]
+            above, other = sorted_out[place - one], order[first + place - one]
             if above > value or (above == value and other < row):
                 break
-            sorted_out[place], order[start + place] = above, other
-            place -= 1
-        sorted_out[place], order[start + place] = value, row
-        moves += i - place
+            sorted_out[place], order[first + place] = above, other
+            place -= one
+        sorted_out[place], order[first + place] = value, row
+        moves += INDEX(i) - place
         if moves > most:
             return False
     return True

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from podium._compiled import ROW, SCORE, compiled, even_chunks, inlined_part, linked_part, run_threads
+from podium._compiled import ROW, SCORE, allocating_part, compiled, even_chunks, inlined_part, linked_part, run_threads
 from podium._types import Array, Int
 
 Result = TypeVar("Result")
@@ -63,14 +63,14 @@ def sort_any_queries(values: Array, offsets: Array, order_out: Array, sorted_out
         sort_descending(values[start:stop], order_out[start:stop], sorted_out[start:stop])
 
 
-@linked_part
+@allocating_part
 def sort_descending(values: Array, order_out: Array, sorted_out: Array) -> None:
     """Stable sort, highest first; slow line: ``order = np.argsort(-values, kind="stable")``."""
     if len(values) <= COUNTING_LIMIT or not sort_by_grades(values, order_out, sorted_out):
         sort_scores(values, order_out, sorted_out)
 
 
-@linked_part
+@allocating_part
 def sort_scores(values: Array, order_out: Array, sorted_out: Array) -> None:
     """Sort likewise values that are hardly ever all grades: half a second less to compile."""
     if len(values) <= COUNTING_LIMIT:
@@ -97,7 +97,7 @@ def sort_by_counting(values: Array, order_out: Array, sorted_out: Array) -> None
         sorted_out[place] = value
 
 
-@linked_part
+@allocating_part
 def sort_by_radix(values: Array, order_out: Array, sorted_out: Array) -> None:
     """Sort in eight passes of a byte, lowest byte first; a byte that all keys share costs no pass.
 
@@ -119,7 +119,7 @@ def sort_by_radix(values: Array, order_out: Array, sorted_out: Array) -> None:
         order_out[i] = rows[i]
 
 
-@linked_part
+@allocating_part
 def sort_by_grades(values: Array, order_out: Array, sorted_out: Array) -> bool:
     """Sort integers from 0 to 63 in one pass; False, and nothing done, if there are others."""
     places = np.empty(MAX_GRADES, ROW)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from itertools import pairwise
 from typing import Any
 
@@ -232,10 +232,7 @@ class Growing:
         evenly.
         """
         n_words, n_threads = len(used), self.n_helpers + 1
-        ends = np.array([0, n_words])
-        if n_threads > 1:
-            widths = [WORDS_PER_LINE, WORDS_PER_LINE // 2, WORDS_PER_LINE // 4, 1]
-            ends = min((_ends(n_words, width) for width in widths), key=lambda ends: _longest_share(ends, n_threads))
+        ends = _item_ends(n_words, n_threads)
         first = np.searchsorted(numeric // FEATURES_PER_WORD, ends)
         ranges = np.recarray(len(ends) - 1, RANGE)
         ranges.word_start, ranges.word_stop, ranges.feature_start, ranges.feature_stop = (
@@ -347,6 +344,15 @@ def _help_or_end(work: Record, *known: Any) -> None:
     except BaseException:
         work.over = 1
         raise
+
+
+@lru_cache(maxsize=64)
+def _item_ends(n_words: int, n_threads: int) -> Array:
+    """Return the ends of the items of a search, of which no thread may have many more words than another."""
+    if n_threads == 1:
+        return np.array([0, n_words])
+    widths = [WORDS_PER_LINE, WORDS_PER_LINE // 2, WORDS_PER_LINE // 4, 1]
+    return min((_ends(n_words, width) for width in widths), key=lambda ends: _longest_share(ends, n_threads))
 
 
 def _ends(n_words: int, width: int) -> Array:
