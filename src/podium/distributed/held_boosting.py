@@ -121,5 +121,8 @@ def round_bytes(result: DaskRound | Stop) -> bytes:
     if not isinstance(result, TreeRound):
         return repr(result).encode()
     tree = result.ranking
-    columns = (tree.feature, tree.threshold, tree.missing_left, tree.left, tree.right, tree.value, tree.count)
+    columns = (
+        tree.feature, tree.threshold, tree.missing_left, tree.left, tree.right, tree.value, tree.count, tree.set_of,
+        tree.sets,
+    )  # fmt: skip
     return b"".join(np.ascontiguousarray(column).tobytes() for column in columns)
