@@ -65,8 +65,15 @@ def test_sparse_blocks_are_regrouped_and_fitted_as_locally(client, rows):
     found = fit(LambdaMART(2), lazy, labels, eval_set=[(lazy, labels)], eval_qid=[queries], **given)
     assert_same(found, local, sparse)
     np.testing.assert_array_equal(predict(found, lazy).compute(), local.predict(sparse))
-    with pytest.raises(PodiumError, match="X must be dense to be fitted on Dask by RankBoost; got sparse blocks"):
-        fit(RankBoost(2), lazy, labels, **given)
+    stumps = RankBoost(2, criterion="z").fit(sparse, y, qid=qid, sample_weight=weight)
+    assert fit(RankBoost(2, criterion="z"), lazy, labels, **given).rounds_ == stumps.rounds_
+    sets, options = {"eval_set": [(sparse, y)]}, {"n_estimators": 3, "random_state": 1}
+    votes = AdaBoostOR(**options).fit(sparse, y, sample_weight=weight, **sets)
+    del given["qid"]
+    again = fit(AdaBoostOR(**options), lazy, labels, eval_set=[(lazy, labels)], **given)
+    np.testing.assert_array_equal(again.predict(sparse), votes.predict(sparse))
+    assert again.evals_result_ == votes.evals_result_
+    assert again.training_summary_ == votes.training_summary_
 
 
 def test_a_rankers_own_fit_takes_collections_and_refuses_what_cannot_be_given_with_them(client, rows):
