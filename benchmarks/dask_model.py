@@ -1,30 +1,27 @@
 """A model of the time of training on Dask, from measured work and messages, for more rows and workers than are at hand.
 
     python benchmarks/dask_model.py measure [--rows 200000] [--features 136] [--trees 6] [--workers 1 2 4]
-    python benchmarks/dask_model.py network [--features 136] [--leaves 31] [--batches …] [--message-us …]
+    python benchmarks/dask_model.py network [--features 136] [--leaves 31] [--batches …] [--message-us …] [--times 3]
     python benchmarks/dask_model.py table   [--features 136] [--leaves 31] [--row-ns …] [--batches …] [--message-us …]
 
 `measure` prints what the model rests on: work a row, exchanges of a tree, the cost of a message; then the seconds of a
 tree that it expects of local worker processes beside those that they take. `network` (Linux, as root) exchanges what a
-tree takes between two processes in network namespaces whose lines have 1 and 10 Gbit/s, beside the formula. `table`
+tree takes between two processes in network namespaces whose lines have 1 and 10 Gbit/s and 0, 0.2 and 1 ms of delay,
+beside the formula, and says what the emulation itself can do (see `dask_network.py`). `table`
 prints seconds of a tree for 10⁸ and 10¹⁰ rows, 10 to 1,000 workers and four networks, by a formula and, in brackets, by
 a simulation of every message: each worker sends to all others in turn through one line out, and receives through one
 line in; it waits for no barrier, only for what it needs.
 """
 
 import argparse
-import ctypes
-import socket
-import subprocess
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import get_context
-from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import dask_network
 import numpy as np
 from dask_training import chunked, cluster, made_rows, timed_steps
 
@@ -164,61 +161,25 @@ def measure(args):
 def network(args):
     costs = Costs(args.row_ns, args.batches, args.message_us)
     sizes = exchanges(costs, args.features, args.leaves, 2)
-    for gigabits in (1, 10):
-        expected = expected_seconds(costs, Network(0.0, gigabits * 1.25e8), 0, args.features, args.leaves, 2)
-        with namespaces(gigabits) as hosts, ProcessPoolExecutor(2, get_context("spawn")) as pool:
-            took = max(pool.map(exchange_trees, range(2), [hosts] * 2, [sizes] * 2))
-        shape = f"{len(sizes)} exchanges, {sum(sizes) / 1e6:.2f} MB each way"
-        print(f"{gigabits} Gbit/s: {shape}: {1e3 * took:.1f} ms a tree, expected {1e3 * expected:.1f}")
+    print(f"a tree: {len(sizes)} exchanges, {sum(sizes) / 1e6:.2f} MB each way; of {10 * args.times} turns the best")
+    lines = [(gigabits, delay) for gigabits in (1, 10) for delay in (0.0, 2e-4, 1e-3)]
+    for gigabits, delay in [*lines, (1000, 0.0)]:
+        near = gigabits <= 10 and delay == 0
+        joined = dask_network.line(gigabits) if near else dask_network.slow_line(gigabits, delay)
+        with joined, ProcessPoolExecutor(2, get_context("spawn")) as pool:
+            took, small, bulk = (
+                max(pool.map(dask_network.exchange_arrays, range(2), [own] * 2, [n] * 2))
+                for own, n in ((sizes, 10 * args.times), ([1024] * 20, 5 * args.times), ([2e7], args.times))
+            )
+        found = f"a message of 1 KB {1e3 * small / 20:.2f} ms, {2e7 / bulk / 1.25e8:.1f} Gbit/s in bulk"
+        if gigabits > 10:
+            print(f"what hands packets on, at any rate: {found}")
+            continue
+        expected = expected_seconds(costs, Network(delay, gigabits * 1.25e8), 0, args.features, args.leaves, 2)
+        print(
+            f"{gigabits} Gbit/s, {1e3 * delay} ms: {1e3 * took:.1f} ms a tree, expected {1e3 * expected:.1f} ({found})"
+        )
     return 0
-
-
-@contextmanager
-def namespaces(gigabits):
-    """Yield the addresses of two network namespaces whose line has such a rate; they are taken down at the end."""
-    names, hosts = [f"podium{end}" for end in range(2)], [f"10.231.77.{end + 1}" for end in range(2)]
-    limit = f"rate {gigabits}gbit burst 256kb latency 50ms"
-    made = [f"ip netns add {name}" for name in names] + [f"ip link add {names[0]} type veth peer name {names[1]}"]
-    for name, host in zip(names, hosts, strict=True):
-        inside = f"ip netns exec {name}"
-        made += [f"ip link set {name} netns {name}", f"{inside} ip addr add {host}/24 dev {name}"]
-        made += [f"{inside} ip link set {name} up", f"{inside} tc qdisc add dev {name} root tbf {limit}"]
-    try:
-        for command in made:
-            subprocess.run(command.split(), check=True)
-        yield hosts
-    finally:
-        for name in names:
-            subprocess.run(["ip", "netns", "del", name], check=False)
-
-
-def exchange_trees(rank, hosts, sizes, port=40771, n_trees=20):
-    """Return the seconds in which one of two processes exchanges what a tree takes, in its own network namespace."""
-    with Path(f"/var/run/netns/podium{rank}").open() as space:
-        if ctypes.CDLL(None).setns(space.fileno(), 0x40000000):
-            raise OSError("a process must be root to enter a network namespace")
-    server = socket.create_server((hosts[rank], port))
-    server.settimeout(20)
-    while rank != 0 and not _answers(hosts[0], port):
-        time.sleep(0.05)
-    exchange = SocketExchange(server, rank, [Endpoint(host, port) for host in hosts], b"0" * TOKEN_BYTES)
-    arrays = [np.zeros(int(size), np.uint8) for size in sizes]
-    start = time.perf_counter()
-    for _ in range(n_trees):
-        for array in arrays:
-            exchange.gather(array)
-    seconds = (time.perf_counter() - start) / n_trees
-    exchange.close()
-    return seconds
-
-
-def _answers(host, port):
-    """Say whether somebody listens; whoever does not know the token is turned away."""
-    try:
-        socket.create_connection((host, port), 1.0).close()
-    except OSError:
-        return False
-    return True
 
 
 def message_seconds(n_messages=300):
@@ -274,6 +235,7 @@ def main():
     parser.add_argument("--leaves", type=int, default=31)
     parser.add_argument("--workers", type=int, nargs="+", help="1 2 4, or 10 100 1000 for the table")
     parser.add_argument("--cores", type=int, default=2)
+    parser.add_argument("--times", type=int, default=3, help="turns of the network")
     parser.add_argument("--row-ns", type=float, default=Costs.row_ns)
     parser.add_argument("--batches", type=float, default=Costs.batches)
     parser.add_argument("--message-us", type=float, default=Costs.message_us)

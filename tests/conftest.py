@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -119,3 +120,15 @@ def search_files(tmp_path):
             cells = " ".join(f"{j + 1}:{value!r}" for j, value in enumerate(x))
             lines.append(f"{y:g} qid:{qid} {cells}\n")
         (tmp_path / f"{name}.txt").write_text("".join(lines))
+
+
+@pytest.fixture(scope="module")
+def client():
+    """Three workers of Dask as threads of this process."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from distributed import Client, LocalCluster
+
+        options = {"n_workers": 3, "threads_per_worker": 1, "processes": False, "dashboard_address": None}
+        with LocalCluster(**options) as cluster, Client(cluster) as client:
+            yield client

@@ -1,4 +1,4 @@
-"""Parts of a computation as threads of one process, which exchange arrays by a barrier."""
+"""Parts of a computation as threads of one process, which exchange arrays by a barrier; chunks of Dask's arrays."""
 
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
@@ -41,3 +41,10 @@ def run_parts(function, parts):
 
     with ThreadPoolExecutor(len(parts)) as pool:
         return list(pool.map(one, range(len(parts))))
+
+
+def in_chunks(size, *arrays):
+    """Return arrays as Dask's, in chunks of so many rows."""
+    import dask.array as da
+
+    return [da.from_array(one, chunks=(size, *one.shape[1:])) for one in arrays]

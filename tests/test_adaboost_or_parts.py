@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from parts import run_parts
 from podium import AdaBoostOR, ORStump, PodiumError
@@ -67,6 +68,24 @@ def test_any_partitioning_of_the_rows_gives_the_local_rounds(rows, cost):
             assert summary == local.training_summary_ == found[0].ranker.training_summary_
             share = np.array(costs) / local.train_costs_
             np.testing.assert_allclose(share, share[0], rtol=1e-14)
+
+
+def test_sparse_rows_in_parts_give_the_local_rounds(rows):
+    X, y, weight = rows
+    stored = ~np.isnan(X) & (np.random.default_rng(4).random(X.shape) < 0.6)
+    stored[:, 5] = False  # a feature that no row has
+    sparse = sp.csr_array((X[stored], np.nonzero(stored)), X.shape)
+    local = AdaBoostOR(n_estimators=4).fit(sparse, y, sample_weight=weight)
+
+    def own(part, exchange):
+        shared = share_rows(sp.csc_array(sparse[part]), None, y[part], weight[part], "absolute", exchange)
+        boosting = shared_boosting(ORStump(), shared, exchange, 1)
+        return [boosting.step(number + 1) for number in range(4)], shared.summary
+
+    for parts in partitions(len(y)):
+        for found, summary in run_parts(own, parts):
+            assert_same(found, local.rounds_)
+            assert summary == local.training_summary_
 
 
 @pytest.mark.parametrize(

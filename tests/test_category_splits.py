@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from podium._compiled import JIT_DISABLED
 from podium.binning import as_blocks, bin_features
-from podium.trees.category_split import CategorySplits
+from podium.trees.category_split import CategorySplits, beats
 from podium.trees.category_walk import tables_of
-from podium.trees.grower import TreeGrower, beats
+from podium.trees.grower import TreeGrower
 from podium.trees.regression_tree import Forest
 from podium.trees.split import Limits, Split
 from profiles import examples

@@ -4,13 +4,13 @@ import asyncio
 import os
 import signal
 import time
-import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
 
+from parts import in_chunks
 from podium import MART, AdaBoostOR, LambdaMART, PodiumError, RankBoost, RankSVM, evaluate, make_search
 from podium.distributed import fit, heartbeats, predict, team
 from podium.distributed.held_part import _HELD
@@ -24,30 +24,12 @@ pytestmark = [
 
 
 @pytest.fixture(scope="module")
-def client():
-    """Three workers as threads of this process."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        from distributed import Client, LocalCluster
-
-        options = {"n_workers": 3, "threads_per_worker": 1, "processes": False, "dashboard_address": None}
-        with LocalCluster(**options) as cluster, Client(cluster) as client:
-            yield client
-
-
-@pytest.fixture(scope="module")
 def rows():
     given = make_search(n_queries=30, random_state=3)
     X, y, qid = np.array(given.X)[:, :10], np.asarray(given.y), np.asarray(given.qid)
     X[::7, 2] = np.nan
     order = np.random.default_rng(0).permutation(len(y))
     return X[order], y[order], qid[order], np.random.default_rng(1).random(len(y)) + 0.1
-
-
-def in_chunks(size, *arrays):
-    import dask.array as da
-
-    return [da.from_array(one, chunks=(size, *one.shape[1:])) for one in arrays]
 
 
 def assert_same(found, expected, X):
@@ -83,8 +65,15 @@ def test_sparse_blocks_are_regrouped_and_fitted_as_locally(client, rows):
     found = fit(LambdaMART(2), lazy, labels, eval_set=[(lazy, labels)], eval_qid=[queries], **given)
     assert_same(found, local, sparse)
     np.testing.assert_array_equal(predict(found, lazy).compute(), local.predict(sparse))
-    with pytest.raises(PodiumError, match="X must be dense to be fitted on Dask by RankBoost; got sparse blocks"):
-        fit(RankBoost(2), lazy, labels, **given)
+    stumps = RankBoost(2, criterion="z").fit(sparse, y, qid=qid, sample_weight=weight)
+    assert fit(RankBoost(2, criterion="z"), lazy, labels, **given).rounds_ == stumps.rounds_
+    sets, options = {"eval_set": [(sparse, y)]}, {"n_estimators": 3, "random_state": 1}
+    votes = AdaBoostOR(**options).fit(sparse, y, sample_weight=weight, **sets)
+    del given["qid"]
+    again = fit(AdaBoostOR(**options), lazy, labels, eval_set=[(lazy, labels)], **given)
+    np.testing.assert_array_equal(again.predict(sparse), votes.predict(sparse))
+    assert again.evals_result_ == votes.evals_result_
+    assert again.training_summary_ == votes.training_summary_
 
 
 def test_a_rankers_own_fit_takes_collections_and_refuses_what_cannot_be_given_with_them(client, rows):
@@ -264,8 +253,6 @@ def test_a_bad_label_is_named_by_part_and_row_and_other_rankers_are_refused(clie
         fit(MART(1), *chunks[:2], qid=chunks[2], client=client)
     with pytest.raises(PodiumError, match="Only LambdaMART, MART"):
         fit(ORBoost(), *chunks[:2], qid=chunks[2], client=client)
-    with pytest.raises(PodiumError, match="categorical_features"):
-        fit(MART(categorical_features=[1]), *chunks[:2], qid=chunks[2], client=client)
 
 
 def test_a_part_may_have_no_pairs_but_not_all_of_them(client, rows):

@@ -1,10 +1,9 @@
 """RankBoost and AdaBoost.OR on Dask: the local model, bit for bit, and what is refused."""
 
-import warnings
-
 import numpy as np
 import pytest
 
+from parts import in_chunks
 from podium import AdaBoostOR, LambdaMART, ORBoost, PodiumError, PRank, RankBoost, make_search
 from podium.distributed import fit
 
@@ -16,29 +15,11 @@ pytestmark = [
 
 
 @pytest.fixture(scope="module")
-def client():
-    """Three workers as threads of this process."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        from distributed import Client, LocalCluster
-
-        options = {"n_workers": 3, "threads_per_worker": 1, "processes": False, "dashboard_address": None}
-        with LocalCluster(**options) as cluster, Client(cluster) as client:
-            yield client
-
-
-@pytest.fixture(scope="module")
 def rows():
     given = make_search(n_queries=25, random_state=3)
     X, y, qid = np.asarray(given.X)[:, :8], np.asarray(given.y), np.asarray(given.qid)
     order = np.random.default_rng(0).permutation(len(y))
     return X[order], y[order], qid[order], np.random.default_rng(1).random(len(y)) + 0.1
-
-
-def in_chunks(size, *arrays):
-    import dask.array as da
-
-    return [da.from_array(one, chunks=(size, *one.shape[1:])) for one in arrays]
 
 
 def pairs_within(qid):

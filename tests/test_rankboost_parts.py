@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from parts import run_parts
 from podium import PodiumError, RankBoost, RankingData, make_search
@@ -119,6 +120,26 @@ def test_pairs_within_queries_give_the_local_rounds(rows, options, labelled, mon
     for parts in partitions(qid)[1:]:
         columns = (X, y, qid, weight, query_weight) if labelled else (X, None, qid, unit, unit)
         for found in run_parts(lambda block, own: train(ranker, block, own), blocks_of(parts, *columns, pairs)):
+            assert found == expected
+
+
+@pytest.mark.parametrize("paired", [False, True])
+@pytest.mark.parametrize("options", [{"max_bins": 12}, {"criterion": "z", "pair_weight": "differences"}])
+def test_sparse_parts_give_the_rounds_of_the_local_fit_on_the_sparse_matrix(rows, options, paired, monkeypatch):
+    X, y, qid, weight, query_weight, pairs = rows
+    monkeypatch.setattr("podium.binning.cuts.MAX_ROWS_SORTED", 300)
+    monkeypatch.setattr("podium.binning.cuts.SAMPLE_ROWS", 200)
+    stored = ~np.isnan(X) & (np.random.default_rng(3).random(X.shape) < 0.4)
+    stored[:, 8] = False  # a feature that no row has
+    sparse = sp.csr_array((X[stored], np.nonzero(stored)), X.shape)
+    ranker, given = RankBoost(N_ROUNDS, **options), {"sample_weight": weight, "query_weight": query_weight}
+    expected = ranker.fit(sparse, y, qid=qid, pairs=tuple(pairs) if paired else None, **given).rounds_
+    assert len(expected) == N_ROUNDS
+    dense = ranker.fit(np.where(stored, X, np.nan), y, qid=qid, pairs=tuple(pairs) if paired else None, **given).rounds_
+    assert [(one.feature, one.threshold) for one in dense] == [(one.feature, one.threshold) for one in expected]
+    columns = sparse, y, qid, weight, query_weight, pairs if paired else None
+    for parts in partitions(qid):
+        for found in run_parts(lambda block, own: train(ranker, block, own), blocks_of(parts, *columns)):
             assert found == expected
 
 

@@ -205,8 +205,8 @@ def test_sparse_matrices_come_by_columns_with_repeats_summed():
     ("X", "message"),
     [
         ([1.0, 2.0], "X must be a matrix of rows and features; got an array of 1 dimension"),
-        (np.empty((0, 2)), "WeakResult array with 0 sample"),
-        (np.empty((2, 0)), "WeakResult array with 0 feature"),
+        (np.empty((0, 2)), "Found array with 0 sample"),
+        (np.empty((2, 0)), "Found array with 0 feature"),
         (np.array([["a", "b"]]), "X must hold numbers; got 'a'"),
         (np.array([[1j]]), "X must hold real numbers. Complex data not supported"),
     ],

@@ -179,7 +179,7 @@ def _check_shape(shape: tuple[int, ...]) -> None:
     """Refuse a matrix without rows or without columns, in scikit-learn's words."""
     for count, name in zip(shape, ("sample(s)", "feature(s)"), strict=True):
         if count == 0:
-            raise PodiumError(f"WeakResult array with 0 {name} (shape={shape}) while a minimum of 1 is required.")
+            raise PodiumError(f"Found array with 0 {name} (shape={shape}) while a minimum of 1 is required.")
 
 
 def _frame_to_matrix(frame: Frame) -> Array:

@@ -28,6 +28,7 @@ from podium.binning.shared_bins import (
     distinct_runs,
     rounded_shares,
     sampled_uppers,
+    sparse_columns_together,
 )
 from podium.binning.thresholds import candidate_thresholds
 
@@ -89,8 +90,8 @@ def bin_features(
     thresholds : sequence of ndarray of float64 or None, optional
         For each feature where to cut it, ascending; None where `max_bins` says it.
     keys : ndarray of uint64, optional
-        Another one for each row of the result. With it, and without thresholds, dense features have the bins that no
-        order of the rows and no partitioning changes, see `bin_together`.
+        Another one for each row of the result. With it, and without thresholds, features have the bins that no order of
+        the rows and no partitioning changes, see `bin_together`.
     exchange : Exchange
         With the parts that have other rows; needs `keys`.
 
@@ -104,10 +105,11 @@ def bin_features(
     given = [None] * X.shape[1] if thresholds is None else thresholds
     order = np.arange(X.shape[0], dtype=ROW) if rows is None else rows
     shares = None if weight is None or np.all(weight == weight[0]) else weight
+    if max_bins is not None and thresholds is None and keys is not None and weight is not None:
+        all_parts = order, weight, int(max_bins), n_threads, known, keys, exchange
+        return bin_together(X, *all_parts) if isinstance(X, np.ndarray) else sparse_columns_together(X, *all_parts)
     if max_bins is None or not isinstance(X, np.ndarray):
         return column_bins(X, order, shares, max_bins, n_threads, known, given)
-    if thresholds is None and keys is not None and weight is not None:
-        return bin_together(X, order, weight, int(max_bins), n_threads, known, keys, exchange)
     return block_bins(X, order, shares, int(max_bins), n_threads, known, given)
 
 

@@ -11,17 +11,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
-from podium._compiled import CODE, run_threads
+from podium._compiled import CODE, ROW, run_threads
 from podium._exact import fixed_scale
 from podium._exchange import Exchange
 from podium._types import SparseMatrix
 from podium._validation import Array
 from podium.binning import cuts
 from podium.binning.blocks import BLOCK, BlockBins, Matrix, encode_block
-from podium.binning.columns import SparseReader
+from podium.binning.columns import ColumnBins, SparseReader
 from podium.binning.cuts import Cuts
 from podium.binning.radix_sort import sort_values
 
@@ -69,29 +70,99 @@ def bin_sparse_together(
     exchange: Exchange,
 ) -> BlockBins:
     """Bin a sparse matrix by columns; row i of the codes is row ``rows[i]`` of X, and what is absent is missing."""
+    codes, nothing = np.zeros((-(-X.shape[1] // BLOCK), len(rows), BLOCK), CODE), np.empty(0, np.uint32)
+
+    def keep(feature: int, found: CutEntries) -> CutEntries:
+        """Write the codes of a feature, after which its entries are no longer needed."""
+        codes[feature // BLOCK, found.places, feature % BLOCK] = found.codes
+        return found._replace(places=nothing, codes=nothing)
+
+    _, cuts_of_all = _cut_entries(X, rows, weight, max_bins, n_threads, n_categories, keys, exchange, keep)
+    return BlockBins(codes, cuts_of_all)
+
+
+def sparse_columns_together(
+    X: SparseMatrix,
+    rows: Array,
+    weight: Array,
+    max_bins: int,
+    n_threads: int,
+    n_categories: Array,
+    keys: Array,
+    exchange: Exchange,
+) -> ColumnBins:
+    """Bin a sparse matrix as `bin_sparse_together` does, but keep what is stored alone, in the order of codes."""
+
+    def keep(feature: int, found: CutEntries) -> CutEntries:
+        """Sort the entries of a feature by their codes."""
+        order = np.argsort(found.codes, kind="stable")
+        return found._replace(places=found.places[order], codes=found.codes[order])
+
+    known = X, rows, weight, max_bins, n_threads, n_categories, keys, exchange
+    results, cuts_of_all = _cut_entries(*known, keep)
+    return ColumnBins(
+        np.concatenate([found.places for found in results]),
+        np.concatenate([found.codes for found in results]),
+        np.concatenate([[0], np.cumsum([found.n_ranked for found in results])]).astype(ROW),
+        cuts_of_all,
+        len(rows),
+    )
+
+
+class CutEntries(NamedTuple):
+    """The stored entries of a sparse feature.
+
+    Attributes
+    ----------
+    places, codes : ndarray of uint32
+        Row and code of each.
+    n_ranked : int
+        How many there are.
+    uppers : ndarray
+        Uppermost values of the feature's bins.
+    has_lowest : bool
+        Whether one is -inf.
+    """
+
+    places: Array
+    codes: Array
+    n_ranked: int
+    uppers: Array
+    has_lowest: bool
+
+
+def _cut_entries(
+    X: SparseMatrix,
+    rows: Array,
+    weight: Array,
+    max_bins: int,
+    n_threads: int,
+    n_categories: Array,
+    keys: Array,
+    exchange: Exchange,
+    keep: Callable[[int, CutEntries], CutEntries],
+) -> tuple[list[CutEntries], Cuts]:
+    """Cut all features of a sparse matrix; `keep` is called with each, and returns what is needed of it."""
     reader, sample = SparseReader.of(X, rows), BinSample.draw(weight, keys, exchange)
-    codes = np.zeros((-(-X.shape[1] // BLOCK), len(rows), BLOCK), CODE)
     drawn = np.ones(len(rows), np.bool_) if sample.rows is None else np.isin(np.arange(len(rows)), sample.rows)
-    calls = [
-        (reader, drawn, sample, max_bins, known, exchange, feature, codes[feature // BLOCK, :, feature % BLOCK])
-        for feature, known in enumerate(n_categories.tolist())
-    ]
-    results = run_threads(_bin_entries, calls, n_threads if exchange.size == 1 else 1)
-    uppers, facts = zip(*results, strict=True)
-    return BlockBins(codes, Cuts.join(list(uppers), *exchange.largest(np.array(facts).T)))
+    known = reader, drawn, sample, max_bins, exchange, keep
+    calls = [(*known, feature, size) for feature, size in enumerate(n_categories.tolist())]
+    results = run_threads(_cut_feature, calls, n_threads if exchange.size == 1 else 1)  # parts must speak in turn
+    facts = np.array([(found.has_lowest, found.n_ranked < len(rows)) for found in results])
+    return results, Cuts.join([found.uppers for found in results], *exchange.largest(facts.T))
 
 
-def _bin_entries(
+def _cut_feature(
     reader: SparseReader,
     drawn: Array,
     sample: BinSample,
     max_bins: int,
-    n_categories: int,
     exchange: Exchange,
+    keep: Callable[[int, CutEntries], CutEntries],
     feature: int,
-    codes_out: Array,
-) -> tuple[Array, tuple[bool, bool]]:
-    """Cut one sparse feature and write its codes; return its uppers, and whether it has -inf and missing values."""
+    n_categories: int,
+) -> CutEntries:
+    """Cut one sparse feature."""
     places, values = reader.entries(feature)
     shares, chosen = None if sample.own_shares is None else sample.own_shares[places], drawn[places]
     if n_categories < 0:
@@ -102,8 +173,8 @@ def _bin_entries(
         )  # fmt: skip
     else:
         uppers = np.arange(n_categories, dtype=values.dtype)
-    codes_out[places] = 1 + np.searchsorted(uppers[:-1], values)
-    return uppers, (bool((values == -np.inf).any()), len(places) < len(codes_out))
+    codes = (1 + np.searchsorted(uppers[:-1], values)).astype(np.uint32)
+    return keep(feature, CutEntries(places, codes, len(codes), uppers, bool((values == -np.inf).any())))
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ that the fit has not seen is missing.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeGuard, TypeVar
 
@@ -61,10 +61,14 @@ class Categories:
         categorical_features : "from_dtype", sequence or None
             Columns of a frame's category types; or numbers, names or a mask of columns; or none.
         """
-        names = tuple(frame_names(X)) if is_frame(X) else None
+        return cls.of_counts(count_categories(X, categorical_columns(X, categorical_features)), names_of_columns(X))
+
+    @classmethod
+    def of_counts(cls, counts: Mapping[int, CategoryCounts], names: tuple[Hashable, ...] | None) -> Categories:
+        """Keep the categories of columns that have been counted, the most frequent ones where there are too many."""
         found = {}
-        for j in categorical_columns(X, categorical_features):
-            found[j] = _learn_column(*read_column(_columns(X)[j]), f"Column {names[j] if names else j!r} of X")
+        for j, own in counts.items():
+            found[j] = own.most_frequent(_title(j, names))
         return cls(found, names)
 
     def n_categories(self, n_features: int) -> Array:
@@ -283,12 +287,14 @@ def _read_values(column: object) -> tuple[list[Hashable], Array]:
     if array.dtype != object:
         unique, inverse = np.unique(array, return_inverse=True)
         return unique.tolist(), inverse.astype(np.int64).ravel()
-    numbers: dict[Hashable, int] = {}
+    numbers: dict[tuple[type, Hashable], int] = {}  # 1 and 1.0 apart: which of them comes first must not matter
     try:
-        places = [-1 if is_null(value) else numbers.setdefault(value, len(numbers)) for value in array.tolist()]
+        places = [
+            -1 if is_null(value) else numbers.setdefault((type(value), value), len(numbers)) for value in array.tolist()
+        ]
     except (TypeError, ValueError) as error:
         raise KindError(f"A categorical column of X holds what cannot be a category: {error}.") from None
-    return list(numbers), np.array(places, np.int64)
+    return [value for _, value in numbers], np.array(places, np.int64)
 
 
 READERS: dict[str, Callable[[Any], tuple[list[Hashable], Array]]] = {
@@ -300,26 +306,73 @@ READERS: dict[str, Callable[[Any], tuple[list[Hashable], Array]]] = {
 """How columns of categories are read, by the name of their type."""
 
 
-def _learn_column(values: list[Any], places: Array, title: str) -> tuple[Category, ...]:
-    """Return the categories that occur, in their order: the most frequent ones where there are too many."""
-    counts = np.bincount(places[places >= 0], minlength=len(values)).tolist()
-    rows: dict[Category, int] = {}
-    for value, count in zip(values, counts, strict=True):
-        if count:
-            rows[value] = rows.get(value, 0) + count
-    for value in rows:
-        check_category(value, title)
-    known = sorted(rows, key=category_order)
-    if len(known) <= MAX_CATEGORIES:
-        return tuple(known)
-    kept = set(sorted(known, key=lambda value: -rows[value])[:MAX_CATEGORIES])
-    lost = sum(count for value, count in rows.items() if value not in kept)
-    warnings.warn(
-        f"{title} has {len(known)} categories; the {MAX_CATEGORIES} most frequent are kept, and the others are missing "
-        f"({lost} of {len(places)} rows).",
-        stacklevel=6,  # the caller of fit,
-    )
-    return tuple(value for value in known if value in kept)
+@dataclass(frozen=True, eq=False)
+class CategoryCounts:
+    """How many rows of a column, or of a part of its rows, have each category.
+
+    Attributes
+    ----------
+    rows : dict
+        Number of rows of each category that occurs.
+    n_rows : int
+        Number of all rows, those of missing values included.
+    """
+
+    rows: dict[Category, int]
+    n_rows: int
+
+    @classmethod
+    def of(cls, column: object, title: str) -> CategoryCounts:
+        """Count the categories of a column; `title` is what messages call it."""
+        values, places = read_column(column)
+        counts = np.bincount(places[places >= 0], minlength=len(values)).tolist()
+        occurring = [(value, count) for value, count in zip(values, counts, strict=True) if count]
+        for value, _ in occurring:
+            check_category(value, title)
+        return cls(_summed(occurring), len(places))
+
+    @classmethod
+    def merged(cls, parts: Sequence[CategoryCounts]) -> CategoryCounts:
+        """Add up the counts of parts of one column."""
+        return cls(_summed(one for part in parts for one in part.rows.items()), sum(part.n_rows for part in parts))
+
+    def most_frequent(self, title: str) -> tuple[Category, ...]:
+        """Return the categories in their order; where there are too many, the most frequent ones, with a warning."""
+        known = sorted(self.rows, key=category_order)
+        if len(known) <= MAX_CATEGORIES:
+            return tuple(known)
+        kept = set(sorted(known, key=lambda value: -self.rows[value])[:MAX_CATEGORIES])
+        lost = sum(count for value, count in self.rows.items() if value not in kept)
+        warnings.warn(
+            f"{title} has {len(known)} categories; the {MAX_CATEGORIES} most frequent are kept, and the others are "
+            f"missing ({lost} of {self.n_rows} rows).",
+            stacklevel=7,  # the caller of fit
+        )
+        return tuple(value for value in known if value in kept)
+
+
+def count_categories(X: MatrixLike, columns: Sequence[int]) -> dict[int, CategoryCounts]:
+    """Count the categories of some columns of X."""
+    names = names_of_columns(X)
+    return {j: CategoryCounts.of(_columns(X)[j], _title(j, names)) for j in columns}
+
+
+def _summed(counts: Iterable[tuple[Any, int]]) -> dict[Category, int]:
+    """Add up counts of values; of True, 1 and 1.0, which are equal, the last stands for all, whichever comes first."""
+    found: dict[Category, int] = {}
+    for value, count in sorted(counts, key=lambda one: (isinstance(one[0], float), not isinstance(one[0], bool))):
+        found[value] = found.pop(value, 0) + count  # a key that is there would stay
+    return found
+
+
+def _title(column: int, names: tuple[Hashable, ...] | None) -> str:
+    """Return what messages call a column."""
+    return f"Column {names[column] if names else column!r} of X"
+
+
+def names_of_columns(X: MatrixLike) -> tuple[Hashable, ...] | None:
+    """Return the names of the columns of a frame, None for a matrix."""
+    return tuple(frame_names(X)) if is_frame(X) else None
 
 
 def is_category(value: object) -> TypeGuard[Category]:

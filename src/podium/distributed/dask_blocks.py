@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any, TypeAlias
 
@@ -11,10 +11,12 @@ import numpy as np
 
 from podium._pair_gate import check_pairs
 from podium._sparse import is_sparse, stacked, take_rows
-from podium._types import PairsLike
+from podium._types import MatrixLike, PairsLike
 from podium._validation import Array, PodiumError
+from podium.data import names_of_columns
+from podium.distributed.part_categories import Categories, coded_block, count_block
 from podium.distributed.part_pairs import PairArrays, joined_pairs, pairs_of_blocks, take_pairs
-from podium.distributed.part_table import Block
+from podium.distributed.part_table import BY_ROW, Block
 
 Lazy: TypeAlias = Any
 """A delayed object of Dask, which has no types."""
@@ -23,9 +25,17 @@ INSTALL = "Training on Dask needs dask and distributed; install them with: pip i
 
 @dataclass(frozen=True)
 class Source:
-    """The blocks of a data set, each a delayed `Block`."""
+    """The blocks of a data set, each a delayed `Block`.
+
+    Attributes
+    ----------
+    blocks : tuple
+    layout : array or frame
+        The features without rows: how many there are, and for frames their names and types.
+    """
 
     blocks: tuple[Lazy, ...]
+    layout: MatrixLike
 
     @classmethod
     def of(
@@ -68,7 +78,8 @@ class Source:
         }
         numbered = enumerate(parts)
         make = _delayed(_make_block)
-        return cls(tuple(make(i, part, named, {key: beside[key][i] for key in beside}) for i, part in numbered))
+        blocks = tuple(make(i, part, named, {key: beside[key][i] for key in beside}) for i, part in numbered)
+        return cls(blocks, _layout(X, list(named.values())))
 
     def lengths(self) -> list[Lazy]:
         """Return the delayed number of rows of each block."""
@@ -79,14 +90,24 @@ class Source:
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         own = pairs_of_blocks(check_pairs(pairs, int(offsets[-1])), offsets)
         make, starts = _delayed(_with_pairs), offsets[:-1].tolist()
-        return Source(tuple(make(*one) for one in zip(self.blocks, starts, own, strict=True)))
+        return replace(self, blocks=tuple(make(*one) for one in zip(self.blocks, starts, own, strict=True)))
+
+    def category_counts(self, columns: Sequence[int]) -> list[Lazy]:
+        """Return the delayed counts of the categories of each block."""
+        names = names_of_columns(self.layout)
+        return [_delayed(count_block)(block, columns, names) for block in self.blocks]
+
+    def coded(self, categories: Categories) -> Source:
+        """Return the blocks with codes in their columns of categories."""
+        if not categories.values:
+            return self
+        return replace(self, blocks=tuple(_delayed(coded_block)(block, categories) for block in self.blocks))
 
     def regrouped(self, n_blocks: int) -> Source:
         """Return blocks of whole queries: a shuffle by the hash of the query."""
         shares = [_delayed(_split, nout=n_blocks)(block, n_blocks) for block in self.blocks]
-        return Source(
-            tuple(_delayed(_join)(number, *(share[number] for share in shares)) for number in range(n_blocks))
-        )
+        joined = (_delayed(_join)(number, *(share[number] for share in shares)) for number in range(n_blocks))
+        return replace(self, blocks=tuple(joined))
 
 
 def split_queries(ids_of_blocks: Mapping[int, Array]) -> tuple[object, list[int]] | None:
@@ -145,6 +166,13 @@ def _blocks(X: Any, name: str) -> list[Lazy]:
     return list(np.ravel(np.array(X.to_delayed(optimize_graph=False), object)))
 
 
+def _layout(X: Any, named: list[str]) -> MatrixLike:
+    """Return the features of a collection without rows."""
+    if hasattr(X, "columns"):
+        return X._meta.drop(columns=named)  # type: ignore[no-any-return]
+    return np.empty((0, int(np.nan_to_num(X.shape[1])) if X.ndim == 2 else 0))
+
+
 def _beside(X: Any, column: Any, key: str, parts: Sequence[Lazy]) -> list[Lazy]:
     """Return the blocks of a column, as many as those of X."""
     if hasattr(column, "rechunk") and hasattr(X, "chunks") and not np.isnan(X.chunks[0]).any():
@@ -177,12 +205,12 @@ def _split(block: Block, n_blocks: int) -> tuple[Block, ...]:
 
 def _share(block: Block, owner: Array, number: int) -> Block:
     """Return the rows of a block that go to one of several, and the pairs of its better rows among them."""
-    taken = [_rows(one, np.flatnonzero(owner == number)) for one in block[1:-1]]
+    own = np.flatnonzero(owner == number)
+    share = block._replace(**{name: _rows(getattr(block, name), own) for name in BY_ROW})
     if block.pairs is None or block.row is None:
-        return Block(block.number, *taken)
+        return share
     first = block.row[:1].sum()  # 0 where there is no row
-    pairs = take_pairs(block.pairs, owner[block.pairs.better - first] == number)
-    return Block(block.number, *taken)._replace(pairs=pairs)
+    return share._replace(pairs=take_pairs(block.pairs, owner[block.pairs.better - first] == number))
 
 
 def _rows(values: Any, rows: Array) -> Any:
@@ -196,9 +224,9 @@ def _rows(values: Any, rows: Array) -> Any:
 
 def _join(number: int, *shares: Block) -> Block:
     """Put rows together that go to one block."""
-    columns = zip(*(share[1:-1] for share in shares), strict=True)
-    pairs = joined_pairs([share.pairs for share in shares])
-    return Block(number, *(_concatenated(list(column)) for column in columns))._replace(pairs=pairs)
+    given = [share for share in shares if share.X.shape[0]] or shares[:1]  # an empty one may have other types
+    columns = {name: _concatenated([getattr(share, name) for share in given]) for name in BY_ROW}
+    return given[0]._replace(number=number, pairs=joined_pairs([share.pairs for share in shares]), **columns)
 
 
 def _concatenated(pieces: list[Any]) -> Any:

@@ -119,8 +119,6 @@ def _check_ranker(ranker: object, pairs: PairsLike | None) -> None:
     if pairs is not None and not isinstance(ranker, RankBoost):
         raise PodiumError(f"pairs can be fitted on Dask by RankBoost alone; got {type(ranker).__name__}.")
     if isinstance(ranker, TreeRanker):
-        if ranker.categorical_features not in ("from_dtype", None):
-            raise PodiumError("categorical_features cannot be named in a fit on Dask, which takes numbers alone.")
         return
     if isinstance(ranker, AdaBoostOR):
         if not (ranker.estimator is None or type(ranker.estimator) is ORStump):

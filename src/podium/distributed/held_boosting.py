@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from podium._exchange import Exchange
-from podium._validation import Array, NoPairsError, PodiumError, check_seed
+from podium._validation import Array, NoPairsError, check_seed
 from podium.boosting import Boosting, Stop
 from podium.data import RankingData, column_facts
 from podium.distributed.held_grades import AdaBoostOR, GradeFacts, GradeStart, OrdinalRound, ORStump, grades_ready
@@ -77,8 +77,6 @@ class Ready(NamedTuple):
 
 def make_ready(ranker: DaskRanker, table: PartTable, init_model: InitModel, threads: int, exchange: Exchange) -> Ready:
     """Make ready for the first round."""
-    if table.kind.startswith("sparse") and not isinstance(ranker, TreeRanker):
-        raise PodiumError(f"X must be dense to be fitted on Dask by {type(ranker).__name__}; got sparse blocks.")
     if isinstance(ranker, AdaBoostOR):
         votes, classes, digest, facts = grades_ready(ranker, table, threads, exchange)
         report = BeginReport(0.0, facts.summary["rows"], 0, 0, 0, classes, digest, None, facts)
@@ -121,5 +119,8 @@ def round_bytes(result: DaskRound | Stop) -> bytes:
     if not isinstance(result, TreeRound):
         return repr(result).encode()
     tree = result.ranking
-    columns = (tree.feature, tree.threshold, tree.missing_left, tree.left, tree.right, tree.value, tree.count)
+    columns = (
+        tree.feature, tree.threshold, tree.missing_left, tree.left, tree.right, tree.value, tree.count, tree.set_of,
+        tree.sets,
+    )  # fmt: skip
     return b"".join(np.ascontiguousarray(column).tobytes() for column in columns)

@@ -46,7 +46,7 @@ class HeldEvaluation:
         """Return the predictions before the first round."""
         features, labels = self.data.features, self.data.labels
         if isinstance(start, GradeStart) and labels is not None:
-            return StagedGrades(np.asarray(features), self.data.queries.to_caller(labels), start)
+            return StagedGrades(features, self.data.queries.to_caller(labels), start)
         return StagedScores(features, start.scores(features) if isinstance(start, Start) else 0.0)
 
     def measured(self, names: Sequence[str]) -> Array:

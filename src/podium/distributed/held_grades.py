@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from podium._exact import digits_of_columns
 from podium._exchange import Exchange
+from podium._types import Features
 from podium._validation import Array, PodiumError
 from podium.distributed.part_table import PartTable
 from podium.ordinal import OrdinalRound, StagedMedians, VoteBoosting, cost_matrix, grades_of
@@ -54,7 +55,7 @@ def grades_ready(ranker: AdaBoostOR, table: PartTable, threads: int, exchange: E
     """Share out the columns among the workers and make ready for the first round."""
     if table.labels is None:
         raise PodiumError("AdaBoostOR learns from labels.")
-    own = np.asarray(table.features), table.names, _own_kind(table, exchange)
+    own = table.features, table.names, _own_kind(table, exchange)
     shared = share_rows(*own, table.weight, ranker.cost, exchange)
     data = shared.data
     base = ORStump() if ranker.estimator is None else ranker.estimator
@@ -83,11 +84,12 @@ class StagedGrades:
 
     Parameters
     ----------
-    features, labels : ndarray
+    features : ndarray or sparse matrix by columns
+    labels : ndarray
     start : GradeStart
     """
 
-    def __init__(self, features: Array, labels: Array, start: GradeStart) -> None:
+    def __init__(self, features: Features, labels: Array, start: GradeStart) -> None:
         grades = grades_of(labels, len(labels), start.classes)
         self.costs = cost_matrix(start.cost, start.classes)[grades]
         self.medians = StagedMedians(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ from podium._pair_gate import PairArrays
 from podium._sparse import is_sparse, stacked
 from podium._types import Features, MatrixLike
 from podium._validation import Array, PodiumError, check_features, check_labels, check_queries, check_weight
-from podium.data import Queries, RankingData, categorical_columns, told_apart
+from podium.data import Categories, Queries, RankingData, categorical_columns, names_of_columns, told_apart
 from podium.distributed.part_pairs import joined_pairs, renumbered
 
 QUERIES_PER_MESSAGE = 2**20
@@ -34,6 +35,8 @@ class Block(NamedTuple):
         Number of each row among those of all blocks, where pairs were given.
     pairs : PairArrays or None
         Pairs of better rows that lie in the block, by these numbers.
+    categories : Categories or None
+        Of the columns of X that hold their codes, for rankers of trees.
     """
 
     number: int
@@ -44,6 +47,11 @@ class Block(NamedTuple):
     query_weight: Any
     row: Array | None = None
     pairs: PairArrays | None = None
+    categories: Categories | None = None
+
+
+BY_ROW = ("X", "y", "qid", "sample_weight", "query_weight", "row")
+"""What a block has for each row."""
 
 
 class PartTable(NamedTuple):
@@ -58,7 +66,7 @@ class PartTable(NamedTuple):
     qid : ndarray
     ids_of_blocks : dict of int to ndarray
         The different queries of each block.
-    row, pairs
+    row, pairs, categories
         As the blocks have them.
     whole_labels : bool
         Whether labels were given as integers.
@@ -74,6 +82,7 @@ class PartTable(NamedTuple):
     row: Array | None
     pairs: PairArrays | None
     whole_labels: bool
+    categories: Categories | None = None
 
     @property
     def kind(self) -> str:
@@ -100,6 +109,7 @@ def read_blocks(blocks: Sequence[Block]) -> PartTable | None:
         _joined([table.row for table in tables]),
         joined_pairs([table.pairs for table in tables]),
         all(table.whole_labels for table in tables),
+        first.categories,
     )
 
 
@@ -127,14 +137,18 @@ def _read_block(block: Block) -> PartTable | None:
         raise PodiumError(f"Part {block.number}: {error}") from None
     return PartTable(
         features, names, labels, ids[codes], weight, per_query, {block.number: ids}, block.row, block.pairs,
-        np.asarray(block.y).dtype.kind in "iub",
+        np.asarray(block.y).dtype.kind in "iub", block.categories,
     )  # fmt: skip
 
 
 def _refuse_unsupported(X: MatrixLike) -> None:
-    """Refuse columns of categories."""
-    if columns := categorical_columns(X, "from_dtype"):
-        raise PodiumError(f"X must have numbers alone to be fitted on Dask; column {columns[0]} has categories.")
+    """Refuse columns of categories that are no codes yet."""
+    names = names_of_columns(X)
+    if names and (columns := categorical_columns(X, "from_dtype")):
+        raise PodiumError(
+            f"column {names[columns[0]]!r} of X holds categories: LambdaMART and MART take them, where the types of "
+            "the collection or categorical_features name the column; make numbers of them for others."
+        )
 
 
 def _weights(given: object, n_rows: int, name: str) -> Array:
@@ -204,14 +218,12 @@ def ranking_data(table: PartTable, exchange: Exchange) -> RankingData:
         )
     data = RankingData.of_checked(
         table.features, table.names, table.labels, codes, ids, scaled.rows[:-1], per_query,
-        None if pairs is None else pairs._replace(weight=scaled.pairs[:-1]),
+        None if pairs is None else pairs._replace(weight=scaled.pairs[:-1]), table.categories,
     )  # fmt: skip
     numbers = number_equal(data.queries.contents, data.query_weight, exchange)  # 3
     keys = told_apart(data.queries.contents, numbers)
     own = Queries(data.queries.ids, data.queries.rows, data.queries.offsets, keys, data.queries.contents)
-    return RankingData(
-        data.features, data.feature_names, own, data.labels, data.row_weight, data.query_weight, data.pairs
-    )  # fmt: skip
+    return replace(data, queries=own)
 
 
 def number_equal(contents: Array, weight: Array, exchange: Exchange) -> Array:

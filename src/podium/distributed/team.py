@@ -30,6 +30,7 @@ from podium.distributed.heartbeats import Heartbeats
 from podium.distributed.held_boosting import BeginReport, DaskRanker, DaskRound, TreeRanker
 from podium.distributed.held_grades import AdaBoostOR, GradeStart
 from podium.distributed.load_reports import LoadReport, check_model_columns, check_reports
+from podium.distributed.part_categories import Categories, shared_categories
 from podium.distributed.socket_exchange import TOKEN_BYTES
 from podium.distributed.start_clock import StartClock
 from podium.distributed.task_failures import WorkerLost, failure_of, release
@@ -88,6 +89,7 @@ class Team:
         self.rounds: list[DaskRound] = []
         self.n_losses = 0
         self.begun: BeginReport | None = None
+        self.categories: Categories | None = None
         self._name, self._workers, self._ranks = "", [""], [0]
         self._ever_asked: set[str] = set()
         self._heartbeats, self._clock = Heartbeats(client), StartClock()
@@ -116,6 +118,7 @@ class Team:
         self._name, self._workers = f"podium-{secrets.token_hex(8)}", self._present()
         self._ever_asked.update(self._workers)
         self._by_rpc |= any(_host(worker) is None for worker in self._workers)
+        self._code_categories()
         self._share_pairs()
         reports = [self._load(number) for number in range(len(self.sources))]  # 1
         check_reports([one for of_set in reports for one in of_set])
@@ -227,6 +230,14 @@ class Team:
                 run = partial(self.client._run, held_part.drop, name, workers=there, on_error="ignore")
                 self.client.sync(run, callback_timeout=DROP_SECONDS)
 
+    def _code_categories(self) -> None:
+        """Give all blocks the codes of the categories, which are counted in all training rows first."""
+        if self.categories is None and isinstance(self.ranker, TreeRanker):
+            given = self.sources[0]
+            known = self.ranker, given.layout, self.init_model
+            found = shared_categories(*known, lambda j: self._wait(self._compute(given.category_counts(j))))
+            self.categories, self.sources = found, [one.coded(found) for one in self.sources]
+
     def _share_pairs(self) -> None:
         """Give each block the pairs of its better rows, for which the rows of all blocks are counted."""
         if self.pairs is not None:
@@ -236,6 +247,7 @@ class Team:
     def _load(self, number: int) -> list[LoadReport]:
         """Let workers read their blocks of a set of rows."""
         found = self._read(number)
+        check_reports(found)
         together = {place: _joined(one.ids_of_blocks) for place, one in enumerate(found)}
         blocks = {key: ids for one in found for key, ids in one.ids_of_blocks.items()}
         split = split_queries(together if self.regroup else blocks)

@@ -86,7 +86,7 @@ class RemoteData(RankingData):
         nothing = np.empty(0)
         data = cls(
             np.empty((0, team.n_features)), team.names, Queries(nothing, nothing, nothing), begun.labels, nothing,
-            nothing, None,
+            nothing, None, team.categories,
         )  # fmt: skip
         object.__setattr__(data, "digest", begun.digest)
         return data

@@ -105,11 +105,7 @@ class TreeRanker(CategoricalRanker, Boosted[TreeRound]):
         )  # fmt: skip
 
     def _find_categories(self, X: MatrixLike, init_model: InitModel) -> Categories:
-        before = None
-        if isinstance(init_model, TreeRanker):
-            check_is_fitted(init_model)
-            before = init_model._categories
-        return find_categories(X, self.categorical_features, init_model, before)
+        return find_categories(X, self.categorical_features, init_model, categories_before(init_model))
 
     def _check_init_model(self, init_model: object) -> None:
         check_start(init_model)
@@ -256,6 +252,14 @@ class TreeRanker(CategoricalRanker, Boosted[TreeRound]):
     def _restore(self, content: Content, path: str | PathLike[str]) -> None:
         super()._restore(content, path)
         self.base_model_ = Start.from_content(content, path, self.n_features_in_, self.base_score_).model
+
+
+def categories_before(init_model: InitModel) -> Categories | None:
+    """Return the categories of trees to go on from."""
+    if not isinstance(init_model, TreeRanker):
+        return None
+    check_is_fitted(init_model)
+    return init_model._categories
 
 
 def _check_monotone(constraints: ArrayLike | None, n_features: int, categories: Categories | None) -> Array | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from os import PathLike
 from typing import ClassVar
@@ -61,16 +62,26 @@ def find_categories(
     before : Categories or None
         Those of `init_model`, where it is made of trees.
     """
-    if before is None:
-        found = Categories.learn(X, categorical_features)
-        if found.values and init_model is not None:
-            raise PodiumError(
-                f"init_model must be made of trees where X has categorical columns; got {type(init_model).__name__}."
-            )
-        return found
-    chosen = categorical_columns(X, categorical_features)
-    if chosen != sorted(before.values):
+    if before is not None:
+        check_categories_before(categorical_columns(X, categorical_features), before)
+        return before
+    found = Categories.learn(X, categorical_features)
+    check_start_with_categories(found, init_model)
+    return found
+
+
+def check_categories_before(chosen: Sequence[int], before: Categories) -> None:
+    """Refuse trees to go on from that have other categorical columns than the rows."""
+    if list(chosen) != sorted(before.values):
         raise PodiumError(
-            f"init_model must have the categorical columns of X: {chosen} expected, {sorted(before.values)} given."
+            f"init_model must have the categorical columns of X: {list(chosen)} expected, {sorted(before.values)} "
+            "given."
         )
-    return before
+
+
+def check_start_with_categories(found: Categories, init_model: Estimator | None) -> None:
+    """Refuse categories beside a ranker to go on from that is not made of trees."""
+    if found.values and init_model is not None:
+        raise PodiumError(
+            f"init_model must be made of trees where X has categorical columns; got {type(init_model).__name__}."
+        )

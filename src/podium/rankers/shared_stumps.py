@@ -11,13 +11,15 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from podium._compiled import ROW, even_ranges
 from podium._exchange import Exchange
 from podium._magnitudes import scaled_weight
-from podium._types import Learner
+from podium._sparse import is_sparse, take_rows
+from podium._types import Features, Learner, SparseMatrix
 from podium._validation import Array, PodiumError
 from podium.data import hash_features, row_keys
 from podium.model_file.training_summary import count_missing
@@ -44,7 +46,7 @@ class SharedRows(NamedTuple):
         All rows of positive weight, in their canonical order, with the columns of this part's share of the features.
     first : int
         The first of these features.
-    own : ndarray
+    own : ndarray or sparse matrix by columns
         The part's own rows, with all features.
     order : ndarray of int64
         For each row of `data`, its place among the rows of all parts, one part after the other.
@@ -56,14 +58,14 @@ class SharedRows(NamedTuple):
 
     data: OrdinalData
     first: int
-    own: Array
+    own: Features
     order: Array
     summary: dict[str, int]
     digest: int
 
 
 def share_rows(
-    features: Array,
+    features: Features,
     names: tuple[str, ...] | None,
     labels: Array,
     weight: Array,
@@ -79,7 +81,8 @@ def share_rows(
     classes = _classes(labels, exchange)  # 1
     scaled = scaled_weight(np.append(weight, exchange.peak(weight)))[:-1]
     kept = scaled > 0
-    own, grades, scaled = features[kept], np.searchsorted(classes, labels[kept]), scaled[kept]
+    own = take_rows(features, np.flatnonzero(kept))
+    grades, scaled = np.searchsorted(classes, labels[kept]), scaled[kept]
     matrix = cost_matrix(cost, classes)
     keys = row_keys(own, grades.astype(float), scaled, None)  # 2
     every = exchange.gather_rows(keys)
@@ -107,13 +110,36 @@ def _classes(labels: Array, exchange: Exchange) -> Array:
     return classes
 
 
-def _gather_columns(own: Array, order: Array, first: int, last: int, exchange: Exchange) -> Array:
+def _gather_columns(own: Features, order: Array, first: int, last: int, exchange: Exchange) -> Features:
     """Return the columns from `first` up to `last` of all rows; every part gives all of its own."""
+    if is_sparse(own):
+        return _gather_entries(own, order, first, last, exchange)
     columns = np.empty((len(order), last - first), own.dtype, order="F")
     for feature in range(own.shape[1]):
         column = exchange.gather_rows(np.ascontiguousarray(own[:, feature]))
         if first <= feature < last:
             columns[:, feature - first] = column[order]
+    return columns
+
+
+def _gather_entries(own: SparseMatrix, order: Array, first: int, last: int, exchange: Exchange) -> SparseMatrix:
+    """Do as `_gather_columns` for sparse rows: what is stored is sent, with the rows that it belongs to."""
+    place, counts = np.argsort(order), exchange.gather(np.array([own.shape[0]]))[:, 0]
+    start = int(counts[: exchange.rank].sum())
+    rows, values, ends = [], [], [0]
+    for feature in range(own.shape[1]):
+        entries = slice(own.indptr[feature], own.indptr[feature + 1])
+        every = exchange.gather_rows(own.indices[entries].astype(np.int64) + start)
+        numbers = exchange.gather_rows(own.data[entries])
+        if first <= feature < last:
+            by_row = np.argsort(place[every])
+            rows.append(place[every][by_row])
+            values.append(numbers[by_row])
+            ends.append(ends[-1] + len(every))
+    shape = len(order), last - first
+    nothing = [np.empty(0, own.dtype)], [np.empty(0, ROW)]
+    stored = np.concatenate(values or nothing[0]), np.concatenate(rows or nothing[1]), ends
+    columns: SparseMatrix = sp.csc_array(stored, shape)
     return columns
 
 

@@ -21,6 +21,8 @@ from podium.binning import BLOCK, Bins, BlockBins, ColumnBins
 SCALE = 2.0**62
 """Multiples in 1. Sums over any set of rows lie within ±1 for potentials and masses of a distribution, so
 within ±2**62 and their roundings: 64 bits hold them for up to 2**62 rows."""
+UNKNOWN = np.iinfo(np.int64).min
+"""Where no sum was written: no sum is as small."""
 
 
 class Sums(NamedTuple):
@@ -61,7 +63,7 @@ def sums_above(bins: Bins, quantity: Array, n_threads: int = 1, exchange: Exchan
         With the parts that have other rows: the sums are those of all.
     """
     whole = to_multiples(quantity)
-    above = np.zeros(len(bins.cuts.thresholds), np.int64)
+    above = np.full(len(bins.cuts.thresholds), UNKNOWN)
     missing = np.zeros(bins.cuts.n_features, np.int64)
     total = int(whole.sum())
     if isinstance(bins, BlockBins):
@@ -108,9 +110,13 @@ def _column_sums(bins: ColumnBins, whole: Array, total: int, above: Array, missi
     """Fill `above` and `missing` from the stored entries alone; what is missing follows from the sum of all."""
     cuts = bins.cuts
     state = bins.rows, bins.codes, bins.starts, whole, total, cuts.offsets, above, missing
+    above[cuts.offsets[1:] - 1] = 0  # no row is above the last cut of a feature
     n_runs = 4 * n_threads if n_threads > 1 else 1  # shorter runs share out evenly; a call costs some microseconds
     calls = [(*state, *run) for run in even_ranges(cuts.n_features, n_runs)]
     run_threads(_walk_columns, calls, n_threads)
+    if (above == UNKNOWN).any():  # codes of which other parts have all rows
+        places = np.where(above == UNKNOWN, len(above), np.arange(len(above)))
+        above[:] = above[np.minimum.accumulate(places[::-1])[::-1]]
 
 
 @compiled

@@ -44,10 +44,11 @@ class CategorySplits:
     def __init__(self, n_categories: Array, smoothing: float, n_threads: int = 1) -> None:
         self.n_categories, self.smoothing, self.n_threads = n_categories, smoothing, n_threads
 
-    def take(self, features: Array, packed: Packed) -> Array:
-        """Begin a tree: keep the categorical ones among its features, and return the others."""
+    def take(self, features: Array, packed: Packed, words: tuple[int, int]) -> Array:
+        """Begin a tree: keep the categorical ones among its features and in a range of words; return the numbers."""
         categorical = self.n_categories[features] >= 0
         own = features[categorical].astype(np.int64)
+        own = own[(own // FEATURES_PER_WORD >= words[0]) & (own // FEATURES_PER_WORD < words[1])]
         self._terms = packed.layout, own, self.n_categories, float(self.smoothing)
         return features[~categorical]
 
@@ -66,6 +67,11 @@ class CategorySplits:
         numbers = found[list(Split._fields[:-1])].tolist()
         splits = [Split._make((*fields, words)) for fields, words in zip(numbers, sets, strict=True)]
         return [split if split.gain > 0 else None for split in splits]
+
+
+def beats(split: Split, found: Record | Split) -> bool:
+    """Say whether a split is better than one found before: by its gain, of equals by the lower feature."""
+    return bool(split.gain > found.gain or (split.gain == found.gain and split.feature < found.feature))
 
 
 def table_of(left_set: Array, missing_left: bool) -> Array:

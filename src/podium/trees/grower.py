@@ -13,7 +13,7 @@ from podium._compiled import JIT_DISABLED, even_ranges, processors, run_beside
 from podium._exchange import ALONE, Exchange
 from podium._validation import Array
 from podium.binning import BlockBins
-from podium.trees.category_split import WORDS_PER_SET, CategorySplits, table_of
+from podium.trees.category_split import WORDS_PER_SET, CategorySplits, beats, table_of
 from podium.trees.division import help_leader, lead
 from podium.trees.growth_state import (
     DIVISION,
@@ -34,7 +34,7 @@ from podium.trees.histogram import BINS, FEATURES_PER_WORD, WORDS_PER_LINE, Pack
 from podium.trees.leaf_values import leaf_sums, newton_values, no_sums
 from podium.trees.regression_tree import RegressionTree
 from podium.trees.shared_growth import SharedGrowth, nodes_at_most
-from podium.trees.split import COLUMN, SPLIT, UNCONSTRAINED, Limits, Record, Records, Split, SplitContext
+from podium.trees.split import COLUMN, SPLIT, UNCONSTRAINED, Limits, Record, Records, SplitContext
 
 SHARED_CELLS = 100_000
 """Rows times features from which helpers are called."""
@@ -198,9 +198,10 @@ class Growing:
         n_threads = 1 if alone else min(grower.n_threads, processors(), int(used.sum()))
         self._steps = max(1, CELLS_PER_CALL // max(1, len(rows) * len(features)))
         self.n_helpers, n_chunks = n_threads - 1, 2 * n_threads if n_threads > 1 else 1
-        numeric = features if grower.categories is None else grower.categories.take(features, packed)
-        ranges = self._ranges(used, numeric)
         self.shares = even_ranges(grower.n_words, grower.exchange.size)
+        own = self.shares[grower.exchange.rank]
+        numeric = features if grower.categories is None else grower.categories.take(features, packed, own)
+        ranges = self._ranges(used, numeric)
         searched = ranges if grower.exchange.size == 1 else self._own_range(numeric)
         bins, together = grower.bins, grower.exchange.size > 1
         n = nodes_at_most(grower.max_leaves) if together else grower.max_leaves
@@ -252,7 +253,8 @@ class Growing:
         growth, categories, grower = self.growth, self.grower.categories, self.grower
         if grower.exchange.size > 1:
             known = grower.exchange, self.shared, self.tree, self.shares, grower.least_gain
-            SharedGrowth(*known, self._lead).run()
+            search = None if categories is None else partial(categories.search, limits=grower.limits)
+            self.split_sets = SharedGrowth(*known, self._lead, search).run()
             return
         growth.n_histograms, growth.end = min(self.grower.max_leaves, FIRST_HISTOGRAMS), STOPPED
         while growth.end != GROWN:
@@ -366,8 +368,3 @@ def _longest_share(ends: Array, n_threads: int) -> int:
     for size in np.diff(ends).tolist():
         shares[shares.index(min(shares))] += size
     return max(shares)
-
-
-def beats(split: Split, found: Record | Split) -> bool:
-    """Say whether a split is better than one found before: by its gain, of equals by the lower feature."""
-    return bool(split.gain > found.gain or (split.gain == found.gain and split.feature < found.feature))

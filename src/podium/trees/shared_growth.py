@@ -9,15 +9,18 @@ in about a third of the exchanges.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
 from podium._exchange import Exchange
 from podium._validation import Array
+from podium.trees.category_split import WORDS_PER_SET, beats, table_of
 from podium.trees.growth_state import NOTHING, ORDERED, SUMMED, GrowingTree, Shared
-from podium.trees.split import SPLIT
+from podium.trees.split import SPLIT, Records, Split
 
+OFFER = np.dtype([("split", SPLIT), ("left_set", np.uint32, (WORDS_PER_SET,))])
+"""What a part has found for a leaf: a split, and its set where it goes by one."""
 LIKELY_SHARE = 1.0
 """Share of the smallest gain that the tree before has used, from which a leaf is divided before it is due.
 
@@ -45,6 +48,8 @@ class SharedGrowth:
         Smallest gain that the tree before has used; inf without one.
     lead : callable
         Does what `shared` says, and returns the histograms of all leaves.
+    search_sets : callable, optional
+        Returns the best split by a set of categories of some nodes, of the features that are searched here.
     """
 
     def __init__(
@@ -55,13 +60,16 @@ class SharedGrowth:
         shares: Sequence[tuple[int, int]],
         least_gain: float,
         lead: Callable[[], Array],
+        search_sets: Callable[[list[tuple[Array, float, float]]], list[Split | None]] | None = None,
     ) -> None:
         self.exchange, self.shared, self.tree, self.shares, self.lead = exchange, shared, tree, shares, lead
         self.max_leaves, self.likely = int(shared.growth.max_leaves), LIKELY_SHARE * least_gain
-        self.order = BestFirst(self.max_leaves)
+        self.order, self.search_sets = BestFirst(self.max_leaves), search_sets
+        self.sets: dict[int, Array] = {}  # of leaves whose best split is by a set
+        self.split_sets: dict[int, Array] = {}  # of splits
 
-    def run(self) -> None:
-        """Grow the tree.
+    def run(self) -> list[Array]:
+        """Grow the tree; return the sets of its splits by sets, in the order of the splits.
 
         1. Search the root.
         2. Go through the divisions best first, as far as they are known; divide the leaf that is due, with others.
@@ -73,6 +81,7 @@ class SharedGrowth:
         self.shared.growth.n_leaves = self.order.write_to(self.tree, int(self.shared.growth.n_leaves))  # 3
         self.shared.task.kind = ORDERED
         self.lead()
+        return [self.split_sets[split] for split in self.order.due if split in self.split_sets]
 
     def _batch(self, due: int) -> list[int]:
         """Return the leaf that is due and those that will likely be, of the largest gains: no more than may be used."""
@@ -89,6 +98,8 @@ class SharedGrowth:
         last = n_leaves > 0 and len(self.order.nodes) + 1 == self.max_leaves
         growth.max_leaves = n_leaves + 1 if last else len(self.tree.leaves) + 1
         self.shared.batch.leaf[: len(batch)] = batch
+        made = {n_leaves - 1 + i: self.sets.pop(place) for i, place in enumerate(batch) if place in self.sets}
+        self.split_sets |= made
         growth.n_batch, growth.n_begun, task.kind = len(batch), int(n_leaves == 0), NOTHING
         growth.n_histograms = min(1 << (n_leaves + len(batch)).bit_length(), len(self.tree.leaves))
         histograms = self.lead()
@@ -96,8 +107,7 @@ class SharedGrowth:
         if filled.max(initial=-1) >= 0:
             self._sum(histograms, self.tree.leaves.histogram[filled[filled >= 0]])
             task.kind = SUMMED
-            self.lead()
-            self._choose(len(batch))
+            self._choose(self._offers(self.lead(), len(batch)))
 
     def _sum(self, histograms: Array, places: Array) -> None:
         """Add up, over all parts, the histograms of some leaves of the features that are searched here."""
@@ -105,18 +115,43 @@ class SharedGrowth:
         start, stop = self.shares[self.exchange.rank]
         histograms[places, :, start:stop] = self.exchange.scatter_sum(wanted)
 
-    def _choose(self, n_batch: int) -> None:
-        """Keep the best of the splits that all parts have found, of equals that of the first features."""
-        own = np.ascontiguousarray(self.shared.found[:n_batch]).view(np.uint8)
-        found = self.exchange.gather(own).view(SPLIT)
-        gains = np.where(found["feature"] >= 0, found["gain"], -1.0)
-        first = gains.argmax(axis=0)
+    def _searched(self, n_batch: int) -> Iterator[tuple[int, int, int]]:
+        """Yield the leaves whose splits were searched: number in the batch, 0 or 1 for the smaller or larger, place."""
         for number, division in enumerate(self.shared.batch[:n_batch]):
-            children = (division.smaller, division.larger) if division.smaller >= 0 else ()
-            for child, place in enumerate(children):
-                rank = first[number, child]
-                if place >= 0 and gains[rank, number, child] > 0.0:
-                    self.tree.best[place] = found[rank, number, child]
+            for child, place in enumerate((division.smaller, division.larger) if division.smaller >= 0 else ()):
+                if place >= 0:
+                    yield number, child, int(place)
+
+    def _offers(self, histograms: Array, n_batch: int) -> Array:
+        """Return the best splits of the features that are searched here, by a threshold or by a set."""
+        offers = np.zeros((n_batch, 2), OFFER)
+        best: Records = offers["split"].view(np.recarray)
+        best[:] = self.shared.found[:n_batch]
+        if self.search_sets is None:
+            return offers
+        leaves, least = self.tree.leaves, self.shared.growth.min_rows
+        wanted = [one for one in self._searched(n_batch) if leaves["count"][one[2]] >= least]
+        own = [leaves[place] for _, _, place in wanted]
+        nodes = [(histograms[leaf.histogram], float(leaf.lowest), float(leaf.highest)) for leaf in own]
+        for (number, child, _), split in zip(wanted, self.search_sets(nodes), strict=True):
+            if split is not None and beats(split, best[number, child]):
+                best[number, child] = (*split[:-1], -1, False)
+                offers["left_set"][number, child] = split.left_set
+        return offers
+
+    def _choose(self, offers: Array) -> None:
+        """Keep the best of the splits that all parts have found, of equals that of the first features."""
+        found = self.exchange.gather(offers.view(np.uint8)).view(OFFER)
+        splits = found["split"]
+        gains = np.where(splits["feature"] >= 0, splits["gain"], -1.0)
+        first = gains.argmax(axis=0)
+        for number, child, place in self._searched(len(offers)):
+            rank = first[number, child]
+            if gains[rank, number, child] > 0.0:
+                best = self.tree.best[place] = splits[rank, number, child]
+                if best["cut"] < 0:
+                    self.sets[place] = found["left_set"][rank, number, child]
+                    self.tree.tables[place] = table_of(self.sets[place], bool(best["missing_left"]))
 
 
 class BestFirst:
