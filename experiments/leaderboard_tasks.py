@@ -9,6 +9,7 @@ rated, by what users with an even number thought of them, genres and year; five 
 
 import argparse
 import gzip
+import re
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,6 +28,15 @@ class Part(NamedTuple):
     def take(self, rows):
         """Return the rows of a mask."""
         return Part(self.X[rows], self.y[rows], self.qid[rows])
+
+
+def four_parts(train, valid):
+    """Yield all but one of four parts of the queries of both, and that one, for each of the four."""
+    both = Part(*(np.concatenate(columns) for columns in zip(train, valid, strict=True)))
+    ids, query = np.unique(both.qid, return_inverse=True)
+    place = (np.random.default_rng(0).permutation(len(ids)) % 4)[query]
+    for number in range(4):
+        yield both.take(place != number), both.take(place == number)
 
 
 def mq2008(folder, folds):
@@ -81,7 +91,18 @@ def movielens(folder, folds):
         yield fold, [whole.take(~test & ~valid), whole.take(valid), whole.take(test)]
 
 
+OFFICIAL = ("RankBoost", "RankSVM-Struct", "AdaRank-NDCG")
 TASKS = {"mq2008": mq2008, "lightgbm": lightgbm, "movielens": movielens}
+
+
+def official(folder):
+    """Return the test values of the official files."""
+    found = {}
+    for name in OFFICIAL:
+        text = (folder / "letor-baselines" / f"{name}.MQ2008.txt").read_text().split("validation set")[0]
+        gains, precisions = (list(map(float, line.split()[1:])) for line in re.findall(r"(?:average|Avg)\s.*", text))
+        found[name] = {**{f"ndcg@{k}": gains[k - 1] for k in range(1, 11)}, "map": precisions[-1]}
+    return found
 
 
 def main():
