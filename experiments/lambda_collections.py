@@ -7,11 +7,11 @@ validation parts of its own.
 """
 
 import argparse
-import gzip
 from pathlib import Path
 
 import numpy as np
 from lambdamart import read_fold
+from leaderboard_tasks import example_part, movielens_columns
 
 from podium import read_qrels, read_run
 
@@ -23,33 +23,15 @@ def mq2008(folder):
 
 def lightgbm_example(folder):
     """LightGBM's own example, train and test in one; an absent feature is 0."""
-    X, y, sizes = np.zeros((3773, 301)), [], []
-    for part in ("train", "test"):
-        with gzip.open(folder / "lightgbm-example" / f"rank.{part}.gz", "rt") as lines:
-            for line in lines:
-                label, *pairs = line.split()
-                for name, value in (pair.split(":") for pair in pairs):
-                    X[len(y), int(name)] = float(value)
-                y.append(float(label))
-        sizes += np.loadtxt(folder / "lightgbm-example" / f"rank.{part}.query", int).tolist()
-    return folds_of(X, np.array(y), np.repeat(np.arange(len(sizes)), sizes))
+    train, test = (example_part(folder / "lightgbm-example", name) for name in ("train", "test"))
+    queries = np.r_[train.qid, test.qid + train.qid.max() + 1]
+    return folds_of(np.concatenate([train.X, test.X]), np.r_[train.y, test.y], queries)
 
 
 def movielens(folder):
     """Every second user ranks the movies they have rated; means of ratings are the others', or they tell the label."""
-    users, items, ratings = np.loadtxt(folder / "movielens-100k" / "u.data.gz", int)[:, :3].T
-    rows = [line.split("|") for line in (folder / "movielens-100k" / "u.item").read_text("latin-1").splitlines()]
-    genres = np.array([row[5:] for row in rows], float)
-    years = np.array([float(row[2][-4:] or "nan") for row in rows])
-    people = [line.split("|") for line in (folder / "movielens-100k" / "u.user").read_text().splitlines()]
-    ages = np.array([float(row[1]) for row in people])[users - 1]
-    women, others = np.array([row[2] == "F" for row in people])[users - 1], users % 2 == 0
-    columns = [genres[items - 1], years[items - 1], ages, women]
-    for kind in (others, others & women, others & ~women, others & (ages < 25), others & (ages >= 40)):
-        counts = np.bincount(items[kind], minlength=1683)[items]
-        sums = np.bincount(items[kind], ratings[kind], 1683)[items]
-        columns += [counts, np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)]
-    return folds_of(np.column_stack(columns)[~others], ratings[~others] - 1.0, users[~others])
+    X, ratings, users, others = movielens_columns(folder, np.nan, 0)
+    return folds_of(X[~others], ratings[~others] - 1.0, users[~others])
 
 
 def robust03(folder):

@@ -1,4 +1,4 @@
-"""Rankers of the leaderboard: what is searched for each, and how one trial is fitted.
+"""Rankers of the leaderboard: what is searched for each, how one is tuned, and how several are blended.
 
     python experiments/leaderboard_rankers.py    # the spaces
 
@@ -7,13 +7,18 @@ libraries. All run on one thread; all that grow in rounds stop early alike.
 """
 
 import inspect
+import json
+import time
 
 import numpy as np
+import optuna
 from leaderboard_peers import MOST_ROUNDS, PATIENCE, PEERS, Contender
+from leaderboard_tasks import four_parts
 
 import podium
 from podium.tuning import SPACES, Choice
 
+BOTH = ("ndcg@10", "map")
 FIXED = {
     "RankNet": {"n_estimators": 60},  # epochs
     "LambdaRank": {"n_estimators": 60},
@@ -29,9 +34,7 @@ SOME_QUERIES = {"InfinitePush": 60, "SVOR": 120, "PRank": 120}
 """Training queries of rankers that take many seconds for all of them."""
 NETS = {"learning_rate": Choice((0.001, 0.003, 0.006)), "dropout": Choice((0.3, 0.5)), "batch_size": Choice((16, 64))}
 BASES = {"base": Choice(("linear", "stump", "tree")), "learning_rate": Choice((0.1, 0.3))}
-WEAK = Choice(("stump", "feature"))
 NARROWED = {
-    "RankBoost": {**{one: SPACES["RankBoost"][one] for one in ("learning_rate", "pair_weight")}, "weak": WEAK},
     "PairBoost": {"surrogate": Choice(("exp", "hinge")), **BASES},
     "L2Boost": BASES,
     "L1Boost": BASES,
@@ -50,10 +53,9 @@ NARROWED = {
     "RankNet": NETS,
     "LambdaRank": NETS,
 }
-"""Spaces of rankers that are slow here: few values, so that most of the trials propose what was tried before.
-
-RankBoost's, with features themselves as weak rankings, was chosen by queries left out of the training parts.
-"""
+"""Spaces of rankers that are slow here: few values, so that most of the trials propose what was tried before."""
+KEPT_TRIALS = 5
+"""Trials whose scores are kept: each ranker's best."""
 BLENDED = 8
 """Rankers of ours in the blend: those best on the validation part of the fold."""
 OURS = (
@@ -96,18 +98,45 @@ def first_queries(part, n_queries):
     return part if n_queries is None else part.take(np.isin(part.qid, np.unique(part.qid)[:n_queries]))
 
 
+def valid_value(part, scores):
+    """Return the mean of NDCG@10 and MAP."""
+    found = podium.evaluate(part.y, scores, qid=part.qid, measures=BOTH, n_resamples=0, n_jobs=1)
+    return (found["ndcg@10"] + found["map"]) / 2
+
+
+def tuned(contender, fold, n_trials, seed):
+    """Return the best trials of one ranker in one fold: value, parameters, scores; and scores of fits on four parts."""
+    train, valid, test = fold
+    study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed))
+    study.enqueue_trial(contender.start)
+    seen = {}
+    start = time.process_time()
+    for _ in range(n_trials):
+        trial = study.ask()
+        given = {name: one.suggest(trial, name) for name, one in contender.space.items()}
+        key = json.dumps(given)
+        if key not in seen:
+            predict = contender.fit(given, train, valid)
+            scores = predict(valid.X)
+            found = {"valid": scores.tolist(), "test": predict(test.X).tolist()}
+            seen[key] = {"valid_value": valid_value(valid, scores), "parameters": given, **found}
+        study.tell(trial, seen[key]["valid_value"])
+    best = sorted(seen.values(), key=lambda one: -one["valid_value"])[:KEPT_TRIALS]
+    found = {"trials": best, "fits": len(seen), "seconds": time.process_time() - start}
+    fits = (contender.fit(best[0]["parameters"], *parts) for parts in four_parts(train, valid))
+    return {**found, "parts": [predict(test.X).tolist() for predict in fits]}
+
+
+def mean_ranks(scores, qid):
+    """Return the mean rank of each row in its query, by several models."""
+    return podium.blend_ranks(scores if len(scores) > 1 else [*scores, *scores], qid=qid)
+
+
 def blended(qid, cached):
-    """Return the sum of the standard scores, query by query, of the rankers that are best on the validation part."""
-    best = sorted(cached, key=lambda name: -cached[name]["valid_value"])[:BLENDED]
-    return sum(standardized(np.array(cached[name]["test"]), qid) for name in best)
-
-
-def standardized(scores, qid):
-    """Return scores with mean 0 and standard deviation 1 in each query."""
-    _, query = np.unique(qid, return_inverse=True)
-    sizes = np.bincount(query)
-    scores = scores - (np.bincount(query, scores) / sizes)[query]
-    return scores / np.maximum(np.sqrt(np.bincount(query, scores**2) / sizes), 1e-12)[query]
+    """Return the mean ranks by the rankers that are best on the validation part, each by its trials and fits kept."""
+    best = sorted(cached, key=lambda name: -cached[name]["trials"][0]["valid_value"])[:BLENDED]
+    models = ([one["test"] for one in cached[name]["trials"]] + cached[name]["parts"] for name in best)
+    return np.mean([mean_ranks(scores, qid) for scores in models], axis=0)
 
 
 CONTENDERS = {**{name: own(name) for name in OURS}, **PEERS}

@@ -9,6 +9,7 @@ rated, by what users with an even number thought of them, genres and year; five 
 
 import argparse
 import gzip
+import re
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,6 +28,15 @@ class Part(NamedTuple):
     def take(self, rows):
         """Return the rows of a mask."""
         return Part(self.X[rows], self.y[rows], self.qid[rows])
+
+
+def four_parts(train, valid):
+    """Yield all but one of four parts of the queries of both, and that one, for each of the four."""
+    both = Part(*(np.concatenate(columns) for columns in zip(train, valid, strict=True)))
+    ids, query = np.unique(both.qid, return_inverse=True)
+    place = (np.random.default_rng(0).permutation(len(ids)) % 4)[query]
+    for number in range(4):
+        yield both.take(place != number), both.take(place == number)
 
 
 def mq2008(folder, folds):
@@ -58,22 +68,34 @@ def example_part(folder, name):
     return Part(X, np.array([float(row[0]) for row in rows]), np.repeat(np.arange(len(sizes)), sizes))
 
 
-def movielens(folder, folds):
-    """Yield folds of the users with an odd number."""
-    users, items, ratings = np.loadtxt(folder / "movielens-100k" / "u.data.gz", int)[:, :3].T
-    rows = [line.split("|") for line in (folder / "movielens-100k" / "u.item").read_text("latin-1").splitlines()]
-    people = [line.split("|") for line in (folder / "movielens-100k" / "u.user").read_text().splitlines()]
+def movielens_columns(folder, unknown_year, n_supposed):
+    """Return columns, rating and user of each rating, and whether the user has an even number.
+
+    Columns are genres and year of the movie, age and sex of the user, and what users with an even number think of the
+    movie: how many rated it, and their mean with `n_supposed` ratings of 3.5 added, of all and of four kinds of them.
+    """
+    folder = folder / "movielens-100k"
+    users, items, ratings = np.loadtxt(folder / "u.data.gz", int)[:, :3].T
+    rows = [line.split("|") for line in (folder / "u.item").read_text("latin-1").splitlines()]
+    people = [line.split("|") for line in (folder / "u.user").read_text().splitlines()]
     genres = np.array([row[5:] for row in rows], float)
-    years = np.array([float(row[2][-4:] or 1995) for row in rows])
+    years = np.array([float(row[2][-4:] or unknown_year) for row in rows])
     ages = np.array([float(row[1]) for row in people])[users - 1]
     women, others = np.array([row[2] == "F" for row in people])[users - 1], users % 2 == 0
     columns = [genres[items - 1], years[items - 1], ages, women]
     for kind in (others, others & women, others & ~women, others & (ages < 25), others & (ages >= 40)):
         counts = np.bincount(items[kind], minlength=1683)[items]
         sums = np.bincount(items[kind], ratings[kind], 1683)[items]
-        columns += [counts, (sums + 3.5) / (counts + 1)]  # shrunk: not every ranker takes missing values
+        means = (sums + 3.5 * n_supposed) / np.maximum(counts + n_supposed, 1)
+        columns += [counts, np.where(counts + n_supposed > 0, means, np.nan)]
+    return np.column_stack(columns), ratings, users, others
+
+
+def movielens(folder, folds):
+    """Yield folds of the users with an odd number; nothing is missing, for not every ranker takes that."""
+    X, ratings, users, others = movielens_columns(folder, 1995, 1)
     order = np.flatnonzero(~others)[np.argsort(users[~others], kind="stable")]
-    whole = Part(np.column_stack(columns)[order], ratings[order] - 1.0, users[order])
+    whole = Part(X[order], ratings[order] - 1.0, users[order])
     ids, query = np.unique(whole.qid, return_inverse=True)
     place = (np.random.default_rng(0).permutation(len(ids)) % 5)[query]
     for fold in folds:
@@ -81,7 +103,18 @@ def movielens(folder, folds):
         yield fold, [whole.take(~test & ~valid), whole.take(valid), whole.take(test)]
 
 
+OFFICIAL = ("RankBoost", "RankSVM-Struct", "AdaRank-NDCG")
 TASKS = {"mq2008": mq2008, "lightgbm": lightgbm, "movielens": movielens}
+
+
+def official(folder):
+    """Return the test values of the official files."""
+    found = {}
+    for name in OFFICIAL:
+        text = (folder / "letor-baselines" / f"{name}.MQ2008.txt").read_text().split("validation set")[0]
+        gains, precisions = (list(map(float, line.split()[1:])) for line in re.findall(r"(?:average|Avg)\s.*", text))
+        found[name] = {**{f"ndcg@{k}": gains[k - 1] for k in range(1, 11)}, "map": precisions[-1]}
+    return found
 
 
 def main():

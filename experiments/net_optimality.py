@@ -19,7 +19,6 @@ from lambdamart import read_fold
 from sklearn.base import clone
 
 from podium import LambdaRank, RankNet, evaluate, local_optimality, make_search, weight_curves
-from podium.evaluation.optimality import random_direction
 
 TO_THE_END = [(LambdaRank, 600, 0.02, 0.99), (LambdaRank, 2000, 0.05, 0.997), (RankNet, 600, 0.02, 0.99)]
 """Nets of the optimality test: epochs, rate and its decay."""
@@ -56,8 +55,9 @@ def changes_of_queries(net, train, radii, n_directions=459):
         return own[~np.isnan(own)]
 
     base = values(weights)
-    directions = [random_direction(0, number, len(weights)) for number in range(n_directions)]
-    return np.array([[values(weights + length * r * unit) - base for r in radii] for unit in directions])
+    drawn = [np.random.default_rng([0, number]).standard_normal(len(weights)) for number in range(n_directions)]
+    units = [one / np.linalg.norm(one) for one in drawn]  # the directions of `local_optimality`
+    return np.array([[values(weights + length * r * unit) - base for r in radii] for unit in units])
 
 
 def beyond_chance(changes):

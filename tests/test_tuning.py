@@ -123,6 +123,21 @@ def test_the_best_ranker_reaches_the_best_value_again(data):
     assert evaluate(data.y[held_out], scores, qid=data.qid[held_out])["ndcg@10"] == result.best_value
 
 
+def test_rankers_of_the_best_trials_come_best_first_and_each_once():
+    def trial(number, value, rate, pruned=False):
+        return TuningTrial(number, {"learning_rate": rate}, value, pruned, 10 * number, 0.1)
+
+    trials = (trial(1, 0.5, 0.1), trial(2, 0.7, 0.2), trial(3, 0.7, 0.2), trial(4, 0.9, 0.3, True), trial(5, 0.6, 0.4))
+    result = Tuning("RankBoost", "ndcg@10", True, trials, 5, {"max_bins": 16})
+    found = [(one.learning_rate, one.n_estimators, one.max_bins) for one in result.best_rankers()]
+    assert found == [(0.2, 20, 16), (0.4, 50, 16), (0.1, 10, 16)]
+    assert [one.learning_rate for one in result.best_rankers(2)] == [0.2, 0.4]
+    only_pruned = Tuning("RankBoost", "ndcg@10", True, trials[3:4], 1, {})
+    assert only_pruned.best_ranker().learning_rate == 0.3
+    with pytest.raises(PodiumError, match="n_best"):
+        result.best_rankers(0)
+
+
 def test_a_settings_file_holds_ranker_and_parameters(data, tmp_path):
     result = search(data, RankBoost(12, max_bins=16))
     result.save(tmp_path / "best.toml")

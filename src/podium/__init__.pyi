@@ -6,6 +6,7 @@ from ._version import __version__ as __version__
 from .blending import Blend as Blend
 from .blending import blend as blend
 from .blending import blend_curve as blend_curve
+from .blending import blend_ranks as blend_ranks
 from .data.feedback import FeedbackSummary as FeedbackSummary
 from .data.feedback import Graded as Graded
 from .data.feedback import Pairs as Pairs

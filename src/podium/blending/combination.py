@@ -46,7 +46,7 @@ class Blend:
 
     def combine(self, scores: Sequence[ArrayLike]) -> Array:
         """Return the combination of other scores of the same rankers, one vector each, in the same order."""
-        return _weighted_sum(self.weights, _check_table(scores, len(self.weights)))
+        return _weighted_sum(self.weights, check_table(scores, len(self.weights)))
 
 
 def blend(
@@ -151,7 +151,7 @@ def _gate(
     options: dict[str, Any],
 ) -> tuple[LineObjective, Array]:
     """Check what the user gave; return the objective, and the scores of each ranker with rows grouped by query."""
-    table = _check_table(scores)
+    table = check_table(scores)
     n_rows = table.shape[1]
     labels, queries = check_labels(y, n_rows), group_rows(*check_queries(qid, group, n_rows))
     if qid is None and group is None:
@@ -160,7 +160,7 @@ def _gate(
     return objective, np.ascontiguousarray(table[:, queries.rows])
 
 
-def _check_table(scores: object, n_rankers: int | None = None) -> Array:
+def check_table(scores: object, n_rankers: int | None = None) -> Array:
     """Return one row of finite scores for each ranker."""
     given = list(scores) if isinstance(scores, Iterable) else []
     if len(given) < 2 if n_rankers is None else len(given) != n_rankers:

@@ -8,6 +8,7 @@ from typing import Any
 
 from rich.table import Table
 
+from podium._magnitudes import check_integer
 from podium._types import Frame, Json
 from podium.evaluation.result_frames import Columns, pandas_frame, polars_frame
 from podium.evaluation.results import plain_text, table_of
@@ -96,12 +97,30 @@ class Tuning:
     @property
     def best_parameters(self) -> dict[str, Any]:
         """Parameters of the best trial with what was given; ``n_estimators`` as early stopping found it."""
-        rounds = {} if self.best.rounds is None else {"n_estimators": self.best.rounds}
-        return {**self.given, **self.best.parameters, **rounds}
+        return self._parameters(self.best)
 
     def best_ranker(self) -> Estimator:
         """Return an unfitted ranker with the best parameters."""
-        return ranker_of(ranker_of(self.ranker), **self.best_parameters)
+        return self.best_rankers(1)[0]
+
+    def best_rankers(self, n_best: int = 5) -> list[Estimator]:
+        """Return unfitted rankers of the best trials, the best first; `podium.blend_ranks` makes one ranking of theirs.
+
+        The best of many trials owes a part of its lead to the queries that were held out; the mean of several does so
+        less. Parameters that were tried twice count once, pruned trials only where there is no other; there are fewer
+        than `n_best` where fewer were tried.
+        """
+        check_integer(n_best, "n_best", 1)
+        distinct: dict[str, TuningTrial] = {}
+        for one in [one for one in self.ordered if not one.pruned] or self.ordered:
+            distinct.setdefault(repr(one.parameters), one)
+        best = list(distinct.values())[:n_best]
+        return [ranker_of(ranker_of(self.ranker), **self._parameters(one)) for one in best]
+
+    def _parameters(self, trial: TuningTrial) -> dict[str, Any]:
+        """Parameters of a trial with what was given, its rounds as early stopping found them."""
+        rounds = {} if trial.rounds is None else {"n_estimators": trial.rounds}
+        return {**self.given, **trial.parameters, **rounds}
 
     def toml(self) -> str:
         """Return the best parameters as a settings file."""
