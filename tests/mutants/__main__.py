@@ -144,15 +144,14 @@ def run_phase(faults: list[Fault], workers: int, only: list[str], slow: bool) ->
 def try_in_memory(copy: Copy, fault: Fault, source: str, stages: list[list[str]], tests: TestMap) -> Outcome:
     """Put a fault into functions that are imported and run tests, stage by stage, until one notices.
 
-    Processes that tests start do not see the fault, nor does what was computed by an import; a run that never ended
-    may have waited for a thread that forks do not have. Only a failed test, or one that takes the processor for too
-    long, is a fault noticed. What survives is tried on disk too, in the compiled phase: its tests start processes.
+    Processes that tests start do not see the fault, nor does what was computed by an import: what survives is tried
+    on disk too, in the compiled phase, whose tests start processes.
     """
     changed, n_tests, code = fault.apply(source), 0, None
     for stage in filter(None, stages):
         code, killer = copy.run_with(fault.module, changed, stage, tests.seconds(stage))
         n_tests += len(stage)
-        if killer or code == -signal.SIGXCPU:
+        if killer or code in (None, -signal.SIGXCPU):
             return KILLED, killer, n_tests
         if code != 0:
             break
