@@ -25,9 +25,9 @@ PLAIN = os.environ.get("NUMBA_DISABLE_JIT") == "1"
 CPU_SECONDS = 10 if PLAIN else 120
 """Added to three times what the longest test took without the fault: one that takes more loops for ever."""
 FORK_WAIT_SECONDS = 60
-"""Added to ten times what tests took: those that take more wait for ever, or the machine is very busy."""
+"""Added to three times what tests took: those that take more wait for ever, or the machine is very busy."""
 WAIT_SECONDS = 60 if PLAIN else 300
-"""Likewise where kernels may have to be compiled."""
+"""Added to ten times what tests took where kernels may have to be compiled."""
 
 
 class Copy:
@@ -75,7 +75,7 @@ class Copy:
 
     def run_with(self, module: str, source: str, tests: list[str], seconds: list[float]) -> tuple[int | None, str]:
         """Run tests with another source of a module, in memory; return as `ForkedTests.ask` does."""
-        limits = math.ceil(CPU_SECONDS + 3 * max(seconds)), FORK_WAIT_SECONDS + 10 * sum(seconds)
+        limits = math.ceil(CPU_SECONDS + 3 * max(seconds)), FORK_WAIT_SECONDS + 3 * sum(seconds)
         return self.forked.ask(Request(tuple(tests), module=module, source=source, limits=limits))
 
     def run(self, tests: list[str], seconds: list[float]) -> int | None:
