@@ -168,6 +168,7 @@ def fit_trees(leaves, X, y, given, trees):
 
 def processor_seconds(train, used, trees):
     """Return the processor seconds of a tree, from fits of few and of three times as many; `used` reads the clock."""
+    train(1)  # kernels are loaded, or compiled, in the first fit of a process
     marks = [used()]
     for number in (trees, 3 * trees):
         train(number)
