@@ -4,8 +4,9 @@
     python benchmarks/dask_model.py network [--features 136] [--leaves 31] [--batches …] [--message-us …] [--times 3]
     python benchmarks/dask_model.py table   [--features 136] [--leaves 31] [--row-ns …] [--batches …] [--message-us …]
 
-`measure` prints what the model rests on: work a row, exchanges of a tree, the cost of a message; then the seconds of a
-tree that it expects of local worker processes beside those that they take. `network` (Linux, as root) exchanges what a
+`measure` prints what the model rests on, in processor time, which other programs of the machine hardly change: work a
+row, exchanges of a tree, the cost of a message; then the processor time of a tree that it expects of all local worker
+processes beside the one that they take. `network` (Linux, as root) exchanges what a
 tree takes between two processes in network namespaces whose lines have 1 and 10 Gbit/s and 0, 0.2 and 1 ms of delay,
 beside the formula, and says what the emulation itself can do (see `dask_network.py`). `table`
 prints seconds of a tree for 10⁸ and 10¹⁰ rows, 10 to 1,000 workers and four networks, by a formula and, in brackets, by
@@ -17,24 +18,25 @@ import argparse
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from multiprocessing import get_context
 from tempfile import TemporaryDirectory
 
 import dask_network
 import numpy as np
-from dask_training import chunked, cluster, made_rows, timed_steps
+from dask_training import chunked, cluster, made_rows
 
 from podium import LambdaMART
 from podium.distributed import fit
 from podium.distributed.socket_exchange import TOKEN_BYTES, Endpoint, SocketExchange, listen
-from podium.distributed.team_learning import TeamBoosting
-from podium.trees import TreeBoosting
 
 HISTOGRAM_BYTES = 2048
 """Of a feature and division."""
-SPLIT_BYTES, LEAF_BYTES = 200, 1088
+SPLIT_BYTES, LEAF_BYTES = 250, 1088
 """Of the best splits of a division, and of the exact sums of a leaf."""
+MEMORY_BYTES = 2e9
+"""Bytes a second that a processor sends and adds up where a line does not slow it."""
 
 
 @dataclass(frozen=True)
@@ -134,28 +136,49 @@ def table(args):
 
 def measure(args):
     rows = made_rows(args.rows, args.features)
-    options = {"n_estimators": args.trees, "max_leaves": args.leaves}
-    given = {"qid": rows[2], "sample_weight": rows[3]}
-    _, _, alone = timed_steps(TreeBoosting, lambda: LambdaMART(**options, n_jobs=1).fit(*rows[:2], **given))
-    per_tree, bytes_a_tree = counted_fit(rows, options)
-    row_ns = 1e9 * alone / len(rows[1])
+    given, leaves = {"qid": rows[2], "sample_weight": rows[3]}, args.leaves
+    alone = processor_seconds(
+        lambda trees: LambdaMART(trees, max_leaves=leaves, n_jobs=1).fit(*rows[:2], **given),
+        time.process_time,
+        args.trees,
+    )
+    per_tree, bytes_a_tree = counted_fit(rows, {"n_estimators": args.trees, "max_leaves": leaves})
+    row_ns = 1e9 * alone / len(rows[1]) * 136 / rows[0].shape[1]
     costs = Costs(row_ns, (per_tree - 1) / 2, 1e6 * message_seconds())
-    print(f"{row_ns:.0f} ns a row and tree on one thread; {per_tree:.1f} exchanges a tree, {costs.batches:.1f} batches")
-    print(f"{costs.message_us:.0f} microseconds for a message of 1 KB between two workers that are ready")
-    histograms = HISTOGRAM_BYTES * rows[0].shape[1] * args.leaves
+    print(f"{row_ns:.0f} ns of a processor a row of 136 features and tree; {per_tree:.1f} exchanges a tree")
+    print(f"{costs.message_us:.0f} microseconds of a processor for a message of 1 KB, sent and received")
+    histograms = HISTOGRAM_BYTES * rows[0].shape[1] * leaves
     print(f"{bytes_a_tree / 1e6:.2f} MB a tree between two workers, {bytes_a_tree / histograms:.2f} of its histograms")
-    near = Network(0.0, 2e9)
+    even = replace(costs, uneven=0.0)  # who waits for others uses no processor
     for workers in args.workers or (1, 2, 4):
         with cluster(workers) as (client, folder):
             X, y, qid, weight = chunked(rows, 4 * workers, folder)
-            ranker = LambdaMART(**options)
-            _, _, seconds = timed_steps(
-                TeamBoosting, lambda: fit(ranker, X, y, qid=qid, sample_weight=weight, client=client)  # noqa: B023
-            )  # fmt: skip
-        busy = max(1.0, workers / args.cores)
-        expected = busy * expected_seconds(costs, near, len(rows[1]), rows[0].shape[1], args.leaves, workers)
-        print(f"{workers} workers on {args.cores} cores: {1e3 * seconds:.0f} ms a tree, expected {1e3 * expected:.0f}")
+            given = {"qid": qid, "sample_weight": weight, "client": client}
+            train = partial(fit_trees, leaves, X, y, given)
+            seconds = processor_seconds(train, partial(used_by_workers, client), args.trees)
+        each = expected_seconds(even, Network(0.0, MEMORY_BYTES), len(rows[1]), rows[0].shape[1], leaves, workers)
+        print(f"{workers} workers: {1e3 * seconds:.0f} ms of processors a tree, expected {1e3 * workers * each:.0f}")
     return 0
+
+
+def fit_trees(leaves, X, y, given, trees):
+    """Fit so many trees on the workers."""
+    fit(LambdaMART(trees, max_leaves=leaves), X, y, **given)
+
+
+def processor_seconds(train, used, trees):
+    """Return the processor seconds of a tree, from fits of few and of three times as many; `used` reads the clock."""
+    train(1)  # kernels are loaded, or compiled, in the first fit of a process
+    marks = [used()]
+    for number in (trees, 3 * trees):
+        train(number)
+        marks.append(used())
+    return (marks[2] - marks[1] - (marks[1] - marks[0])) / (2 * trees)
+
+
+def used_by_workers(client):
+    """Return the processor seconds of all worker processes so far."""
+    return sum(client.run(time.process_time).values())
 
 
 def network(args):
@@ -182,22 +205,21 @@ def network(args):
     return 0
 
 
-def message_seconds(n_messages=300):
-    """Return the seconds of a message of 1 KB between two workers that are ready."""
+def message_seconds(n_messages=1000):
+    """Return the processor seconds of a message of 1 KB between two workers, sent and received."""
     servers = [listen("127.0.0.1") for _ in range(2)]
     ends = [Endpoint("127.0.0.1", server.getsockname()[1]) for server in servers]
 
     def talk(rank):
         exchange = SocketExchange(servers[rank], rank, ends, b"0" * TOKEN_BYTES)
-        start = time.perf_counter()
         for _ in range(n_messages):
             exchange.gather(np.zeros(128))
-        seconds = (time.perf_counter() - start) / n_messages
         exchange.close()
-        return seconds
 
+    start = time.process_time()
     with ThreadPoolExecutor(2) as pool:
-        return max(pool.map(talk, range(2)))
+        list(pool.map(talk, range(2)))
+    return (time.process_time() - start) / (2 * n_messages)
 
 
 def counted_fit(rows, options):
@@ -234,7 +256,6 @@ def main():
     parser.add_argument("--trees", type=int, default=6)
     parser.add_argument("--leaves", type=int, default=31)
     parser.add_argument("--workers", type=int, nargs="+", help="1 2 4, or 10 100 1000 for the table")
-    parser.add_argument("--cores", type=int, default=2)
     parser.add_argument("--times", type=int, default=3, help="turns of the network")
     parser.add_argument("--row-ns", type=float, default=Costs.row_ns)
     parser.add_argument("--batches", type=float, default=Costs.batches)

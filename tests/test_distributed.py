@@ -233,6 +233,9 @@ def test_split_queries_are_refused_also_where_one_worker_has_all_of_their_parts(
         ({"X": np.zeros((4, 2))}, "X must be a Dask array or dataframe"),
         ({"query_weight": [1.0]}, "query_weight must be a Dask collection"),
         ({"eval_qid": [None, None]}, "eval_qid must have one entry per eval_set: 0 expected, 2 given"),
+        ({"X": "no/such/*.parquet"}, r"X must name Parquet files with columns; there are none at 'no/such/\*.parquet'"),
+        ({"X": ["no/such.parquet"]}, "X names Parquet files that cannot be read"),
+        ({"X": []}, "X must be a Dask array or dataframe, or paths of Parquet files; got list"),
     ],
 )
 def test_what_cannot_be_trained_on_is_refused(client, rows, change, message):
@@ -251,6 +254,12 @@ def test_a_bad_label_is_named_by_part_and_row_and_other_rankers_are_refused(clie
     chunks = in_chunks(400, X, wrong, qid)
     with pytest.raises(PodiumError, match="Part 1: y must be finite; got nan in row 3"):
         fit(MART(1), *chunks[:2], qid=chunks[2], client=client)
+    good = in_chunks(400, X, y, qid)
+    given = {"eval_set": [tuple(chunks[:2])], "eval_qid": [chunks[2]]}
+    with pytest.raises(PodiumError, match=r"eval_set\[0\]: Part 1: y must be finite; got nan in row 3"):
+        fit(MART(1), *good[:2], qid=good[2], **given, client=client)
+    with pytest.raises(PodiumError, match=r"eval_set\[0\] must have the columns of X: 10 columns .* 4 columns"):
+        fit(MART(1), *good[:2], qid=good[2], eval_set=[(good[0][:, :4], good[1])], eval_qid=[good[2]], client=client)
     with pytest.raises(PodiumError, match="Only LambdaMART, MART"):
         fit(ORBoost(), *chunks[:2], qid=chunks[2], client=client)
 

@@ -180,6 +180,7 @@ def test_a_fit_goes_on_from_trees_with_categories_by_files_and_a_checkpoint(clie
         (MART(1), {"hidden": "shop"}, "Part 0: column 'shop' of X holds categories: .* categorical_features name the"),
         (MART(1, categorical_features=["city"]), {}, "names the column 'city', which X does not have"),
         (MART(1), {"lacking": "f1"}, r"All parts must have the same columns; part 1 has 5 columns \(f0, f2, "),
+        (MART(1), {"lacking": "query"}, "Part 1: qid names the column 'query', which this"),
         (MART(1), {"odd": True}, r"Part 1: Column 'town' of X has the category \(1, 2\); categories must be strings"),
     ],
 )

@@ -1,6 +1,7 @@
 """Whole fits by parts as a cluster's workers have them: any partitioning of the queries gives the local model."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 
@@ -142,6 +143,11 @@ def block(number=0, n=4, **given):
         ([block(), block(1, X=sp.csr_array((4, 2)))], "part 0 has float64, part 1 has sparse float64"),
         ([block(2, sample_weight=[1, 2, -1, 0])], "Part 2: sample_weight must be finite and not negative; got -1"),
         ([block(2, sample_weight=[1, 2])], "Part 2: sample_weight must"),
+        (
+            [block(2, qid=None, y=["a", "b", "a", "b"])],
+            "Part 2: y must hold numbers where AdaBoostOR is fitted on Dask",
+        ),
+        ([block(2, qid=None, y=pd.Series(pd.Categorical([1, 2, 1, 2])))], "Part 2: y must .* got CategoricalDtype"),
         ([block(2, query_weight={0: 1.0})], "Part 2: query_weight has no weight for query 1"),
     ],
 )

@@ -68,9 +68,9 @@ class Source:
                     f"each row of {name}, or the name of its column."
                 )
         if _is_paths(X):
-            X = _read_parquet(X)
-        named = {key: _named(X, one, key) for key, one in columns.items() if isinstance(one, str)}
+            X = _read_parquet(X, name)
         parts = _blocks(X, name)
+        named = {key: _named(X, one, key) for key, one in columns.items() if isinstance(one, str)}
         beside = {
             key: [one] * len(parts) if one is None or isinstance(one, Mapping) else _beside(X, one, key, parts)
             for key, one in columns.items()
@@ -133,11 +133,17 @@ def _is_paths(X: object) -> bool:
     )
 
 
-def _read_parquet(paths: object) -> Any:
+def _read_parquet(paths: object, name: str) -> Any:
     """Return Parquet files as a Dask dataframe."""
     dataframe = _import("dask.dataframe")
     names = [str(one) for one in paths] if isinstance(paths, Sequence) and not isinstance(paths, str) else str(paths)
-    return dataframe.read_parquet(names)
+    try:
+        found = dataframe.read_parquet(names)
+    except (OSError, ValueError) as error:
+        raise PodiumError(f"{name} names Parquet files that cannot be read: {error}.") from error
+    if not len(found.columns):
+        raise PodiumError(f"{name} must name Parquet files with columns; there are none at {names!r}.")
+    return found
 
 
 def _named(X: Any, column: str, key: str) -> str:
@@ -149,6 +155,9 @@ def _named(X: Any, column: str, key: str) -> str:
 
 def _make_block(number: int, part: Any, named: Mapping[str, str], beside: Mapping[str, Any]) -> Block:
     """Take the named columns out of a part of a dataframe."""
+    for key, column in named.items():
+        if column not in part.columns:
+            raise PodiumError(f"Part {number}: {key} names the column {column!r}, which this part does not have.")
     X = part.drop(columns=list(named.values())) if named else part
     return Block(number, X, **{key: part[column] for key, column in named.items()}, **beside)
 

@@ -20,10 +20,12 @@ from podium.rankers.score_start import InitModel, Start
 from podium.trees import TreeRound
 
 __all__ = [
+    "AdaBoostOR",
     "BeginReport",
     "DaskBoosting",
     "DaskRanker",
     "DaskRound",
+    "GradeStart",
     "OrdinalRound",
     "TreeRanker",
     "make_ready",

@@ -115,7 +115,10 @@ def load(name: str, place: int, host: str | None, blocks: Sequence[Block]) -> Lo
 
 def load_evaluation(name: str, place: int, number: int, blocks: Sequence[Block]) -> LoadReport:
     """Read the rows of an evaluation set."""
-    table = read_blocks(blocks)
+    try:
+        table = read_blocks(blocks)
+    except PodiumError as error:
+        raise PodiumError(f"eval_set[{number}]: {error}") from None
     if table is not None:
         held = _HELD[name, place] = _HELD.get((name, place)) or HeldPart(None, None)
         data = RankingData.from_arrays(table.features, table.labels, qid=table.qid)

@@ -81,16 +81,31 @@ def check_reports(reports: Sequence[LoadReport]) -> None:
                 f"All workers must have the same libraries and kind of processor; one has {reports[0].machine}, "
                 f"another {one.machine}."
             )
-    shapes = [(one.n_features, one.names, one.kind, min(one.ids_of_blocks)) for one in reports if one.n_rows]
-    for shape in shapes[1:]:
-        if shape[:3] != shapes[0][:3]:
+    given = [one for one in reports if one.n_rows]
+    for one in given[1:]:
+        if _shape(one) != _shape(given[0]):
+            first, part = (min(report.ids_of_blocks) for report in (given[0], one))
             raise PodiumError(
-                f"All parts must have the same columns; part {shapes[0][3]} has {_text(shapes[0])}, part {shape[3]} "
-                f"has {_text(shape)}."
+                f"All parts must have the same columns; part {first} has {_text(given[0])}, part {part} has "
+                f"{_text(one)}."
             )
 
 
-def _text(shape: tuple[int, tuple[str, ...] | None, str, int]) -> str:
+def check_evaluation_reports(train: Sequence[LoadReport], reports: Sequence[LoadReport], number: int) -> None:
+    """Refuse an evaluation set that has other columns than the training rows."""
+    known, given = ([one for one in side if one.n_rows] for side in (train, reports))
+    if known and given and _shape(known[0]) != _shape(given[0]):
+        raise PodiumError(
+            f"eval_set[{number}] must have the columns of X: {_text(known[0])} expected, {_text(given[0])} given."
+        )
+
+
+def _shape(report: LoadReport) -> tuple[int, tuple[str, ...] | None, str]:
+    """Return what must be alike in all parts."""
+    return report.n_features, report.names, report.kind
+
+
+def _text(report: LoadReport) -> str:
     """Say which columns a part has."""
-    names = "" if shape[1] is None else f" ({', '.join(shape[1][:5])}, …)"
-    return f"{shape[0]} columns of {shape[2]}{names}"
+    names = "" if report.names is None else f" ({', '.join(report.names[:5])}, …)"
+    return f"{report.n_features} columns of {report.kind}{names}"

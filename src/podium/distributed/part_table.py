@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from podium._exchange import Exchange
+from podium._frames import category_kind
 from podium._magnitudes import scaled_weights
 from podium._pair_gate import PairArrays
 from podium._sparse import is_sparse, stacked
@@ -127,6 +128,7 @@ def _read_block(block: Block) -> PartTable | None:
     try:
         _refuse_unsupported(block.X)
         features, names = check_features(block.X)
+        _refuse_grades(block)
         labels = None if block.y is None and block.pairs is not None else check_labels(block.y, n_rows)
         # Rows without queries, those of ordinal rankers, may lie in any part.
         qid = np.full(n_rows, block.number) if block.qid is None else block.qid
@@ -149,6 +151,13 @@ def _refuse_unsupported(X: MatrixLike) -> None:
             f"column {names[columns[0]]!r} of X holds categories: LambdaMART and MART take them, where the types of "
             "the collection or categorical_features name the column; make numbers of them for others."
         )
+
+
+def _refuse_grades(block: Block) -> None:
+    """Refuse labels of ordinal rankers that are no numbers: their order would have to be agreed on."""
+    kind = category_kind(block.y) or np.asarray(block.y).dtype
+    if block.qid is None and (isinstance(kind, str) or kind.kind not in "iubf"):
+        raise PodiumError(f"y must hold numbers where AdaBoostOR is fitted on Dask; got {kind}: number the grades.")
 
 
 def _weights(given: object, n_rows: int, name: str) -> Array:
@@ -213,9 +222,8 @@ def ranking_data(table: PartTable, exchange: Exchange) -> RankingData:
     per_query[codes] = scaled.queries[:-1]
     differs = np.flatnonzero(per_query[codes] != scaled.queries[:-1])
     if len(differs):
-        raise PodiumError(
-            f"query_weight must be the same for all rows of a query; those of query {ids[codes[differs[0]]]!r} differ."
-        )
+        query = ids[codes[differs[:1]]].tolist()[0]
+        raise PodiumError(f"query_weight must be the same for all rows of a query; those of query {query!r} differ.")
     data = RankingData.of_checked(
         table.features, table.names, table.labels, codes, ids, scaled.rows[:-1], per_query,
         None if pairs is None else pairs._replace(weight=scaled.pairs[:-1]), table.categories,

@@ -27,9 +27,8 @@ from podium._validation import Array, PodiumError
 from podium.distributed import held_part
 from podium.distributed.dask_blocks import Source, split_queries
 from podium.distributed.heartbeats import Heartbeats
-from podium.distributed.held_boosting import BeginReport, DaskRanker, DaskRound, TreeRanker
-from podium.distributed.held_grades import AdaBoostOR, GradeStart
-from podium.distributed.load_reports import LoadReport, check_model_columns, check_reports
+from podium.distributed.held_boosting import AdaBoostOR, BeginReport, DaskRanker, DaskRound, GradeStart, TreeRanker
+from podium.distributed.load_reports import LoadReport, check_evaluation_reports, check_model_columns, check_reports
 from podium.distributed.part_categories import Categories, shared_categories
 from podium.distributed.socket_exchange import TOKEN_BYTES
 from podium.distributed.start_clock import StartClock
@@ -121,7 +120,8 @@ class Team:
         self._code_categories()
         self._share_pairs()
         reports = [self._load(number) for number in range(len(self.sources))]  # 1
-        check_reports([one for of_set in reports for one in of_set])
+        for number, of_set in enumerate(reports[1:]):
+            check_evaluation_reports(reports[0], of_set, number)
         self._ranks = [place for place, one in enumerate(reports[0]) if one.n_rows]
         if not self._ranks:
             raise PodiumError("X must have at least one row; every part is empty.")
