@@ -8,7 +8,7 @@
 row, exchanges of a tree, the cost of a message; then the processor time of a tree that it expects of all local worker
 processes beside the one that they take. `network` (Linux, as root) exchanges what a
 tree takes between two processes in network namespaces whose lines have 1 and 10 Gbit/s and 0, 0.2 and 1 ms of delay,
-beside the formula, and says what the emulation itself can do (see `dask_network.py`). `table`
+beside the formula, and says what the emulation itself can do (see `network_lines.py`). `table`
 prints seconds of a tree for 10⁸ and 10¹⁰ rows, 10 to 1,000 workers and four networks, by a formula and, in brackets, by
 a simulation of every message: each worker sends to all others in turn through one line out, and receives through one
 line in; it waits for no barrier, only for what it needs.
@@ -23,9 +23,9 @@ from functools import partial
 from multiprocessing import get_context
 from tempfile import TemporaryDirectory
 
-import dask_network
 import numpy as np
 from dask_training import chunked, cluster, made_rows
+from emulation import network_lines
 
 from podium import LambdaMART
 from podium.distributed import fit
@@ -188,10 +188,10 @@ def network(args):
     lines = [(gigabits, delay) for gigabits in (1, 10) for delay in (0.0, 2e-4, 1e-3)]
     for gigabits, delay in [*lines, (1000, 0.0)]:
         near = gigabits <= 10 and delay == 0
-        joined = dask_network.line(gigabits) if near else dask_network.slow_line(gigabits, delay)
+        joined = network_lines.line(gigabits) if near else network_lines.slow_line(gigabits, delay)
         with joined, ProcessPoolExecutor(2, get_context("spawn")) as pool:
             took, small, bulk = (
-                max(pool.map(dask_network.exchange_arrays, range(2), [own] * 2, [n] * 2))
+                max(pool.map(network_lines.exchange_arrays, range(2), [own] * 2, [n] * 2))
                 for own, n in ((sizes, 10 * args.times), ([1024] * 20, 5 * args.times), ([2e7], args.times))
             )
         found = f"a message of 1 KB {1e3 * small / 20:.2f} ms, {2e7 / bulk / 1.25e8:.1f} Gbit/s in bulk"

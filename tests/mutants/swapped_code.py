@@ -30,7 +30,7 @@ class LiveFunctions:
         for one in found:
             if type(one) is FunctionType and one.__code__.co_filename.startswith(str(folder)):
                 self.functions[_place(one.__code__)].append(one)
-        self.kernels = {id(one.py_func) for one in found if isinstance(one, Dispatcher)}
+        self.kernels = {id(one.py_func) for one in found if issubclass(type(one), Dispatcher)}  # of no proxies
         gc.freeze()  # pages that hold no garbage to look for stay shared with forks
 
     def change(self, path: Path, source: str) -> bool:

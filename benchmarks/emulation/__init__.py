@@ -1,0 +1,1 @@
+"""Machines and networks that are not at hand."""
