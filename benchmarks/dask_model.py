@@ -3,12 +3,13 @@
     python benchmarks/dask_model.py measure [--rows 200000] [--features 136] [--trees 6] [--workers 1 2 4]
     python benchmarks/dask_model.py network [--features 136] [--leaves 31] [--batches …] [--message-us …] [--times 3]
     python benchmarks/dask_model.py table   [--features 136] [--leaves 31] [--row-ns …] [--batches …] [--message-us …]
+                                            [--exchange-us …]
 
 `measure` prints what the model rests on, in processor time, which other programs of the machine hardly change: work a
-row, exchanges of a tree, the cost of a message; then the processor time of a tree that it expects of all local worker
-processes beside the one that they take. `network` (Linux, as root) exchanges what a
-tree takes between two processes in network namespaces whose lines have 1 and 10 Gbit/s and 0, 0.2 and 1 ms of delay,
-beside the formula, and says what the emulation itself can do (see `network_lines.py`). `table`
+row, exchanges of a tree, the cost of a message, and from two workers that of an exchange; then the processor time of a
+tree that it expects of other numbers of local worker processes beside the one they take. `network` (Linux, as root)
+exchanges what a tree takes between two processes in network namespaces whose lines have 1 and 10 Gbit/s and 0, 0.2 and
+1 ms of delay, beside the formula, and says what the emulation itself can do (see `emulation/network_lines.py`). `table`
 prints seconds of a tree for 10⁸ and 10¹⁰ rows, 10 to 1,000 workers and four networks, by a formula and, in brackets, by
 a simulation of every message: each worker sends to all others in turn through one line out, and receives through one
 line in; it waits for no barrier, only for what it needs.
@@ -51,6 +52,9 @@ class Costs:
         Batches of divisions of a tree of 31 leaves; each is two exchanges.
     message_us : float
         Microseconds of a processor for a message, sent and received.
+    exchange_us : float
+        Microseconds of each worker's processor around an exchange, however many messages it has: Python, copies, sums
+        and Dask's threads; what two local workers take beyond their work and their messages.
     uneven : float
         Relative spread of the time that workers take for the same work.
     """
@@ -58,6 +62,7 @@ class Costs:
     row_ns: float = 450.0
     batches: float = 11.0
     message_us: float = 60.0
+    exchange_us: float = 500.0
     uneven: float = 0.03
 
 
@@ -84,7 +89,9 @@ def expected_seconds(costs, network, rows, features, leaves, workers):
         return work
     others = workers - 1
     sent = [
-        network.delay + others * max(size / network.bytes_per_second, costs.message_us * 1e-6)
+        network.delay
+        + costs.exchange_us * 1e-6
+        + others * max(size / network.bytes_per_second, costs.message_us * 1e-6)
         for size in exchanges(costs, features, leaves, workers)
     ]
     return work * spread + sum(sent)
@@ -99,7 +106,11 @@ def simulated_seconds(costs, network, rows, features, leaves, workers, seed=0):
     for number, size in enumerate(sizes):
         if number % 2 == 0 and number < len(sizes) - 1:
             ready = ready + work * (1 + costs.uneven * np.abs(rng.standard_normal(workers)))
-        ready = _exchanged(ready, max(size / network.bytes_per_second, costs.message_us * 1e-6), network.delay)
+        ready = _exchanged(
+            ready + costs.exchange_us * 1e-6,
+            max(size / network.bytes_per_second, costs.message_us * 1e-6),
+            network.delay,
+        )
     return float(ready.max())
 
 
@@ -118,7 +129,7 @@ def _exchanged(ready, seconds, delay):
 
 
 def table(args):
-    costs = Costs(args.row_ns, args.batches, args.message_us)
+    costs = Costs(args.row_ns, args.batches, args.message_us, args.exchange_us)
     networks = [Network(delay, bits / 8) for bits in (1e9, 1e10) for delay in (1e-3, 2e-4)]
     titles = [f"{bits} Gbit/s, {delay} ms" for bits in (1, 10) for delay in ("1", "0.2")]
     print("| rows | workers | work alone | " + " | ".join(titles) + " |\n" + "|---" * (3 + len(titles)) + "|")
@@ -144,7 +155,7 @@ def measure(args):
     )
     per_tree, bytes_a_tree = counted_fit(rows, {"n_estimators": args.trees, "max_leaves": leaves})
     row_ns = 1e9 * alone / len(rows[1]) * 136 / rows[0].shape[1]
-    costs = Costs(row_ns, (per_tree - 1) / 2, 1e6 * message_seconds())
+    costs = Costs(row_ns, (per_tree - 1) / 2, 1e6 * message_seconds(), 0.0)
     print(f"{row_ns:.0f} ns of a processor a row of 136 features and tree; {per_tree:.1f} exchanges a tree")
     print(f"{costs.message_us:.0f} microseconds of a processor for a message of 1 KB, sent and received")
     histograms = HISTOGRAM_BYTES * rows[0].shape[1] * leaves
@@ -157,6 +168,10 @@ def measure(args):
             train = partial(fit_trees, leaves, X, y, given)
             seconds = processor_seconds(train, partial(used_by_workers, client), args.trees)
         each = expected_seconds(even, Network(0.0, MEMORY_BYTES), len(rows[1]), rows[0].shape[1], leaves, workers)
+        if workers == 2:
+            even = replace(even, exchange_us=1e6 * (seconds / workers - each) / per_tree)
+            print(f"2 workers: {1e3 * seconds:.0f} ms of processors a tree, so {even.exchange_us:.0f} us an exchange")
+            continue
         print(f"{workers} workers: {1e3 * seconds:.0f} ms of processors a tree, expected {1e3 * workers * each:.0f}")
     return 0
 
@@ -182,7 +197,7 @@ def used_by_workers(client):
 
 
 def network(args):
-    costs = Costs(args.row_ns, args.batches, args.message_us)
+    costs = Costs(args.row_ns, args.batches, args.message_us, 0.0)  # no worker, but its messages alone
     sizes = exchanges(costs, args.features, args.leaves, 2)
     print(f"a tree: {len(sizes)} exchanges, {sum(sizes) / 1e6:.2f} MB each way; of {10 * args.times} turns the best")
     lines = [(gigabits, delay) for gigabits in (1, 10) for delay in (0.0, 2e-4, 1e-3)]
@@ -260,6 +275,7 @@ def main():
     parser.add_argument("--row-ns", type=float, default=Costs.row_ns)
     parser.add_argument("--batches", type=float, default=Costs.batches)
     parser.add_argument("--message-us", type=float, default=Costs.message_us)
+    parser.add_argument("--exchange-us", type=float, default=Costs.exchange_us)
     args = parser.parse_args()
     return {"measure": measure, "network": network, "table": table}[args.what](args)
 
