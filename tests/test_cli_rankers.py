@@ -12,7 +12,7 @@ from podium.cli.ranker_help import documented, parameters_of
 from podium.cli.ranker_table import TABLE, matching_rankers, ranker_name
 from podium.model_file import read_model, write_model
 from podium.rankers import RANKERS
-from podium.rankers.other_spellings import OURS, SPELLINGS
+from podium.rankers.other_spellings import OURS, SPELLINGS, check_parameter_names
 
 pytestmark = pytest.mark.plain
 
@@ -122,6 +122,12 @@ def test_no_name_of_ours_counts_as_a_spelling_where_a_ranker_has_it():
         own = [name for name in OURS if name in ranker._get_param_names()]
         given = {name: ranker().get_params(deep=False)[name] for name in own}
         assert isinstance(ranker(**given), ranker)
+
+
+def test_parameters_of_a_ranker_inside_another_are_left_to_it():
+    check_parameter_names("AdaBoostOR", ["estimator__max_depth"], ["estimator"])
+    with pytest.raises(PodiumError, match="'max_depth__estimator'"):
+        check_parameter_names("AdaBoostOR", ["max_depth__estimator"], ["estimator"])
 
 
 def test_a_toml_file_sets_ranker_and_parameters_and_options_go_first(command_line, search_files, tmp_path):

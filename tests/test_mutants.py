@@ -115,6 +115,8 @@ def test_tests_of_the_likeliest_files_come_first_and_none_is_left_out():
         "d.py::other": (0.1, {"n.py:g"}),
     }
     tests.sizes = Counter(map(file_of, tests.tests))
+    tests.texts = {"a.py": "from podium.room.constants import LIMIT", "b.py": "from podium import f"}
+    assert [test for _, test in tests.choose("room/constants.py", "")] == ["a.py::other", "a.py::wide"]
     found = tests.choose("m.py", "f")
     assert found == sorted((took, test) for test, (took, names) in tests.tests.items() if "m.py:f" in names)
     assert tests.stages(found, Counter()) == [["b.py::own"], ["a.py::wide", "d.py::noticed"], ["c.py::slow"]]

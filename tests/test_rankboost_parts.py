@@ -123,6 +123,17 @@ def test_pairs_within_queries_give_the_local_rounds(rows, options, labelled, mon
             assert found == expected
 
 
+def test_a_part_without_pairs_goes_along_with_the_others(rows):
+    X, _, qid, *_, pairs = rows
+    ids, unit = np.unique(qid), np.ones(len(qid))
+    own = np.isin(qid[pairs.better], ids[:1])
+    few = PairArrays(*(column[own] for column in pairs))
+    ranker = RankBoost(2, max_bins=10)
+    expected = ranker.fit(X, qid=qid, pairs=tuple(few)).rounds_
+    blocks = blocks_of([ids[:1], ids[1:]], X, None, qid, unit, unit, few)
+    assert run_parts(lambda block, own: train(ranker, block, own), blocks) == [expected, expected]
+
+
 @pytest.mark.parametrize("paired", [False, True])
 @pytest.mark.parametrize("options", [{"max_bins": 12}, {"criterion": "z", "pair_weight": "differences"}])
 def test_sparse_parts_give_the_rounds_of_the_local_fit_on_the_sparse_matrix(rows, options, paired, monkeypatch):
@@ -204,6 +215,15 @@ def test_runs_of_pairs_end_where_no_pair_joins_two_rows(monkeypatch):
         ([11, 12], 1),
     ]
     assert PairOrder.of(PairArrays(better[:0], worse[:0], np.ones(0)), 16).runs(16) == []
+
+
+def test_a_single_pair_joins_the_rows_that_it_crosses(monkeypatch):
+    monkeypatch.setattr("podium.pairs.explicit_part.PAIRS_PER_CHUNK", 1)
+    pairs = PairArrays(np.array([0, 1, 4]), np.array([2, 3, 5]), np.ones(3))
+    order = PairOrder.of(pairs=pairs, n_rows=6)
+    first_layer = [order.better[first:last].tolist() for first, last, layer in order.runs(6) if layer == 0]
+    assert [4] in first_layer
+    assert [0] not in first_layer or [1] not in first_layer, "two threads would add to row 2"
 
 
 def test_pairs_go_with_their_better_rows_and_must_lie_within_queries():

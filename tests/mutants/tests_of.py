@@ -54,6 +54,7 @@ class TestMap:
         records = [read_record(self._target(file)) for file in files]
         self.tests = {test: record[test] for record in records for test in record}
         self.sizes = Counter(map(file_of, self.tests))
+        self.texts = {str(file): (PROJECT / file).read_text("utf-8") for file in files}
 
     def _target(self, file: Path) -> Path:
         return record_path(self.folder, str(file), (PROJECT / file).read_bytes())
@@ -68,15 +69,19 @@ class TestMap:
     def choose(self, module: str, function: str) -> list[tuple[float, str]]:
         """Return seconds and names of the tests that run a function, quick ones first.
 
-        Compiled kernels leave no trace: then those that run any function of the module, or else of its folder.
+        Compiled kernels leave no trace: then those that run any function of the module, or else of its folder. A fault
+        outside of functions concerns the files that import from the module, too.
         """
         folder = "".join(module.rpartition("/")[:2])
+        imports = f"from podium.{module.removesuffix('.py').replace('/', '.')} import"
+        importing = set() if function else {file for file, text in self.texts.items() if imports in text}
         for wanted in (f"{module}:{function}", f"{module}:", folder):
             exact = wanted.endswith(f":{function}") and bool(function)
             found = [
                 (took, test)
                 for test, (took, functions) in self.tests.items()
                 if (wanted in functions if exact else any(one.startswith(wanted) for one in functions))
+                or file_of(test) in importing
             ]
             if found:
                 return sorted(found)
