@@ -31,7 +31,7 @@ GENERATED = (
 Outcome = tuple[str, str, int]
 """Whether a fault was noticed, by which test, and how many were run."""
 PHASES: tuple[tuple[str, list[str]], ...] = (("1", []), ("0", []), ("1", ["--slow"]), ("0", ["--slow"]))
-"""Kernels as plain Python or compiled: quick tests of both, and where none has noticed a fault slow ones of both."""
+"""Kernels as plain Python or compiled: quick tests of both, and where none has noticed a fault all of both."""
 NOTICED = {1, 2, 3, None}
 """Exit codes of pytest: a test failed, the run broke off, an internal error; None is a run that never ended.
 
@@ -102,7 +102,7 @@ def run_phase(faults: list[Fault], workers: int, only: list[str], slow: bool) ->
     only : list of str
         Names of test files to look into beside those that were looked into before; none for all.
     slow : bool
-        Whether to run the slow tests, or the quick ones.
+        Whether to run all tests in new processes, or the quick ones in memory where that is possible.
     """
     phase = f"{KIND} slow" if slow else KIND
     copies = [Copy(number) for number in range(workers)]
@@ -126,10 +126,13 @@ def run_phase(faults: list[Fault], workers: int, only: list[str], slow: bool) ->
             return
         with lock:
             stages = tests.stages(found, results.killers(fault, KIND))
-        tried = stages[:1] if fault.equivalent else stages[2:] if slow else stages[:2]
-        outcome, killer, n_tests = try_in_memory(copy, fault, source, tried, tests)
-        if outcome == NO_TESTS or (outcome == SURVIVED and KIND == "compiled"):
-            outcome, killer, n_tests = try_on_disk(copy, fault, source, tried, tests)
+        if slow:
+            outcome, killer, n_tests = try_on_disk(copy, fault, source, stages, tests)
+        else:
+            tried = stages[: 1 if fault.equivalent else 2]
+            outcome, killer, n_tests = try_in_memory(copy, fault, source, tried, tests)
+            if outcome == NO_TESTS or (outcome == SURVIVED and KIND == "compiled"):
+                outcome, killer, n_tests = try_on_disk(copy, fault, source, tried, tests)
         with lock:
             results.save(
                 fault, {phase: outcome, f"{phase} stamp": stamp, f"{phase} tests": n_tests, f"{phase} killer": killer}
@@ -144,8 +147,8 @@ def run_phase(faults: list[Fault], workers: int, only: list[str], slow: bool) ->
 def try_in_memory(copy: Copy, fault: Fault, source: str, stages: list[list[str]], tests: TestMap) -> Outcome:
     """Put a fault into functions that are imported and run tests, stage by stage, until one notices.
 
-    Processes that tests start do not see the fault, nor does what was computed by an import: what survives is tried
-    on disk too, in the compiled phase, whose tests start processes.
+    Processes that tests start do not see the fault, nor does what was computed by an import: what survives both kinds
+    of quick tests is tried on disk.
     """
     changed, n_tests, code = fault.apply(source), 0, None
     for stage in filter(None, stages):
