@@ -212,3 +212,10 @@ def test_halves_of_a_query_with_as_many_rows_are_a_cut():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         ranking_scorer("map")(model, X[4:], [1, 0, -0.0, 1], qid=qid[4:])
+
+
+@pytest.mark.parametrize("ranker", [LambdaMART(), RankBoost()])
+def test_queries_reach_fit_and_score_unasked(ranker):
+    requests = ranker.get_metadata_routing()
+    assert requests.fit.requests["qid"] is True
+    assert requests.score.requests["qid"] is True

@@ -44,8 +44,8 @@ def test_onnx_runtime_scores_alike(table, scale, hidden, tmp_path):
     (theirs,) = session.run(None, {"X": far})
     ours = model.predict(far)
     np.testing.assert_allclose(theirs[:, 0], ours, rtol=2e-4, atol=2e-4)
-    report = export_report(model, X, "onnx", qid=table[2])
-    assert report.largest_difference < 1e-3
+    report = export_report(model, far, "onnx", qid=np.zeros(len(far)))
+    assert report.largest_difference < 1e-3, "the report scores as ONNX does, beyond the training rows too"
 
 
 def solr_scores(text, X):

@@ -101,6 +101,14 @@ class TestEstimators:
         new = frame.assign(town=pandas.Categorical(["z"] * 200))
         assert np.isfinite(model.predict(new)).all()
 
+    def test_a_net_that_goes_on_keeps_the_categories_it_has(self):
+        pandas = peer("pandas")
+        towns = [pandas.DataFrame({"town": pandas.Categorical(list(names) * 5)}) for names in ("abcd", "bcdb")]
+        y, group = [0, 3, 1, 2] * 5, [4] * 5
+        first = RankNet(1, hidden=(3,)).fit(towns[0], y, group=group)
+        more = RankNet(2, hidden=(3,)).fit(towns[1], y, group=group, init_model=first)
+        assert more.categories_["town"].tolist() == list("abcd")
+
     def test_divergence_ends_the_fit_with_advice_and_keeps_the_best_epoch(self):
         d = make_search(10, 8, 3, random_state=3)
         wild = RankNet(200, hidden=(8, 8), optimizer="sgd", learning_rate=3e4, scale="standard")

@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from peers import peer
-from podium import PodiumError, PreferenceRegression, blend, evaluate, local_optimality
+from podium import PodiumError, PreferenceRegression, RankNet, blend, evaluate, local_optimality
 from podium.evaluation.optimality import directions_needed, rise_bound
 from podium.evaluation.weight_space import _Linear
 
@@ -168,6 +168,15 @@ def test_a_linear_ranker_equals_its_function(make):
     by_function = local_optimality(lambda w: X @ w, None, y, qid=qid, weights=ranker.coef_, n_directions=20)
     np.testing.assert_allclose(by_ranker.values, by_function.values, atol=1e-12)
     assert by_ranker.value == evaluate(y, ranker.predict(X), qid=qid, measures="ndcg@10")["ndcg@10"]
+
+
+def test_a_net_is_tested_at_its_own_weights():
+    X, y, qid = data()
+    net = RankNet(3, hidden=(4,)).fit(X, y, qid=qid)
+    found = local_optimality(net, X, y, qid=qid, n_directions=5)
+    assert found.value == evaluate(y, net.predict(X), qid=qid, measures="ndcg@10")["ndcg@10"]
+    flat = local_optimality(net.weight_function(X), None, y, qid=qid, weights=0 * net.weights_, n_directions=5)
+    assert found.value != flat.value
 
 
 @pytest.mark.plain

@@ -76,6 +76,17 @@ def test_rounds_are_measured_on_held_out_pairs(ranker):
     assert again.evals_result_ == model.evals_result_
 
 
+def test_held_out_pairs_of_labelled_training_rows_are_all_that_is_measured():
+    X, pairs, items = drawn()
+    y, valid = np.arange(len(X)) % 3, part(pairs, slice(100))
+    with pytest.raises(PodiumError, match="set eval_metric to one of them"):
+        RankBoost(3, eval_metric="ndcg@5").fit(X, y, group=[len(X)], eval_pairs=[valid])
+    expected = RankBoost(3).fit(X, y, group=[len(X)], eval_pairs=[valid]).evals_result_
+    named = [(items[b], items[w], weight) for b, w, weight in zip(*valid, strict=True)]
+    model = RankBoost(3).fit(X, y, group=[len(X)], items=items, eval_pairs=[named])
+    assert model.evals_result_ == expected, "ids serve held-out pairs alone"
+
+
 def test_evaluation_sets_may_have_pairs_of_their_own_rows():
     X, pairs, _ = drawn()
     other, own, items = drawn(1, n_items=30, n_pairs=80)

@@ -166,6 +166,6 @@ def _means(data: RankingData, measures: Sequence[Measure], n_threads: int) -> Ca
         if labels is not None and of_labels:
             values = measure_many(of_labels, labels, grouped, queries.offsets, n_jobs=n_threads)
             found.update({name: one.mean for name, one in values.items()})
-        return {one.name: found[one.name] for one in measures}
+        return found
 
     return measure
