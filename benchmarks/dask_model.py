@@ -1,6 +1,6 @@
 """A model of the time of training on Dask, from measured work and messages, for more rows and workers than are at hand.
 
-    python benchmarks/dask_model.py measure [--rows 200000] [--features 136] [--trees 6] [--workers 1 2 4]
+    python benchmarks/dask_model.py measure [--rows 200000] [--features 136] [--trees 30] [--workers 1 2 4]
     python benchmarks/dask_model.py network [--features 136] [--leaves 31] [--batches …] [--message-us …] [--times 3]
     python benchmarks/dask_model.py table   [--features 136] [--leaves 31] [--row-ns …] [--batches …] [--message-us …]
                                             [--exchange-us …]
@@ -59,10 +59,10 @@ class Costs:
         Relative spread of the time that workers take for the same work.
     """
 
-    row_ns: float = 450.0
+    row_ns: float = 274.0
     batches: float = 11.0
-    message_us: float = 60.0
-    exchange_us: float = 500.0
+    message_us: float = 62.0
+    exchange_us: float = 305.0
     uneven: float = 0.03
 
 
@@ -268,7 +268,7 @@ def main():
     parser.add_argument("what", choices=["measure", "network", "table"])
     parser.add_argument("--rows", type=int, default=200_000)
     parser.add_argument("--features", type=int, default=136)
-    parser.add_argument("--trees", type=int, default=6)
+    parser.add_argument("--trees", type=int, default=30)
     parser.add_argument("--leaves", type=int, default=31)
     parser.add_argument("--workers", type=int, nargs="+", help="1 2 4, or 10 100 1000 for the table")
     parser.add_argument("--times", type=int, default=3, help="turns of the network")
