@@ -25,6 +25,18 @@ import pytest
 from mutants.recorder import Recorder
 from mutants.swapped_code import LiveFunctions
 
+PRELOADED = ("pytest", "hypothesis", "numba", "scipy.stats", "scipy.sparse", "sklearn.utils.estimator_checks", "pandas")
+QUIET = (
+    "-q",
+    "-p",
+    "no:cacheprovider",
+    "-p",
+    "no:xdist",
+    "--tb=line",
+    "-W",
+    "ignore::pytest.PytestAssertRewriteWarning",
+)
+"""Options of pytest; it warns of what was imported before."""
 MEMORY_BYTES = 12 * 2**30
 """What the tests of one fault may take: some ask for all there is."""
 UNSUITED = 70
@@ -76,13 +88,20 @@ class ForkedTests:
     def ask(self, request: Request) -> tuple[int | None, str]:
         """Return the exit code of the fork, None if it took too long, and the test that failed."""
         if self.channel is None:
-            context = multiprocessing.get_context("forkserver")
+            context = fork_server()
             self.channel, theirs = context.Pipe()
             context.Process(target=_serve, args=(self.folder, self.log, theirs), daemon=True).start()
             theirs.close()
         self.channel.send(request)
         code, failed = self.channel.recv()
         return code, failed
+
+
+def fork_server() -> Any:
+    """Return a way to start processes in which all but the project is imported."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(list(PRELOADED))  # counts until the first process is started
+    return context
 
 
 def settle_in(folder: Path, log: Path) -> None:
@@ -115,8 +134,7 @@ def _serve(folder: Path, log: Path, channel: Connection) -> None:
     """Collect all tests of a copy and answer requests until nobody asks any more."""
     settle_in(folder, log)
     temporary = folder.with_name(f"temporary-{folder.name}")
-    options = ("-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--tb=line", "--basetemp", str(temporary))
-    os._exit(int(pytest.main(["tests", *options], plugins=[_Server(folder, channel)])))
+    os._exit(int(pytest.main(["tests", *QUIET, "--basetemp", str(temporary)], plugins=[_Server(folder, channel)])))
 
 
 class _Server:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-import multiprocessing
 import os
 import shutil
 import signal
@@ -13,14 +12,12 @@ from importlib.util import cache_from_source
 from pathlib import Path
 from typing import Any
 
-from mutants.forked_tests import ForkedTests, ProcessorLimit, Request, settle_in
+from mutants.forked_tests import QUIET, ForkedTests, ProcessorLimit, Request, fork_server, settle_in
 
 PROJECT = Path(__file__).parents[2]
 WORK = PROJECT / ".mutants"
 FILES = ("pyproject.toml", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "Makefile", "constraints.txt", "LICENSE")
 COPIED = ("src", "tests", "examples", "docs", "benchmarks", "experiments", *FILES)
-PRELOADED = ("pytest", "hypothesis", "numba", "scipy.stats", "scipy.sparse", "sklearn.utils.estimator_checks", "pandas")
-IMPORTED_BEFORE = "ignore::pytest.PytestAssertRewriteWarning"
 PLAIN = os.environ.get("NUMBA_DISABLE_JIT") == "1"
 CPU_SECONDS = 10 if PLAIN else 120
 """Added to three times what the longest test took without the fault: one that takes more loops for ever."""
@@ -80,11 +77,9 @@ class Copy:
 
     def run(self, tests: list[str], seconds: list[float]) -> int | None:
         """Run tests, given what each takes; return pytest's exit code, or None if they took too long."""
-        context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload(list(PRELOADED))
         timeout = WAIT_SECONDS + 10 * max(seconds)
         limit = math.ceil(CPU_SECONDS + 3 * max(seconds))
-        child = context.Process(target=_run_tests, args=(self.folder, self.log, tests, limit, timeout))
+        child = fork_server().Process(target=_run_tests, args=(self.folder, self.log, tests, limit, timeout))
         child.start()
         child.join(5 * WAIT_SECONDS + 10 * sum(seconds))
         late = child.is_alive()
@@ -119,6 +114,5 @@ def _run_tests(folder: Path, log: Path, tests: list[str], limit: int, timeout: f
     import pytest
 
     settle_in(folder, log)
-    options = ("-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--tb=line", "-W", IMPORTED_BEFORE)
-    code: Any = pytest.main([*tests, *options, "--timeout", str(timeout)], plugins=[ProcessorLimit(limit)])
+    code: Any = pytest.main([*tests, "-x", *QUIET, "--timeout", str(timeout)], plugins=[ProcessorLimit(limit)])
     os._exit(int(code))
