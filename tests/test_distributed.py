@@ -1,18 +1,13 @@
-"""Fits on Dask: the local model, bit for bit; what is refused; what happens when a worker is killed."""
-
-import asyncio
-import os
-import signal
-import time
+"""Fits on Dask: the local model, bit for bit, and what is refused."""
 
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from parts import in_chunks
+from parts import assert_same, in_chunks, mixed_rows
 from podium import MART, AdaBoostOR, LambdaMART, PodiumError, RankBoost, RankSVM, evaluate, make_search
-from podium.distributed import fit, heartbeats, predict, team
+from podium.distributed import fit, predict, team
 from podium.distributed.held_part import _HELD
 from podium.distributed.team_learning import TeamBoosting
 
@@ -25,21 +20,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def rows():
-    given = make_search(n_queries=30, random_state=3)
-    X, y, qid = np.array(given.X)[:, :10], np.asarray(given.y), np.asarray(given.qid)
-    X[::7, 2] = np.nan
-    order = np.random.default_rng(0).permutation(len(y))
-    return X[order], y[order], qid[order], np.random.default_rng(1).random(len(y)) + 0.1
-
-
-def assert_same(found, expected, X):
-    np.testing.assert_array_equal(found.predict(X), expected.predict(X))
-    assert found.content()["learned"].keys() == expected.content()["learned"].keys()
-    assert found.training_summary_ == expected.training_summary_
-    assert found.evals_result_ == expected.evals_result_
-    assert found.best_iteration_ == expected.best_iteration_
-    assert found.stop_reason_ == expected.stop_reason_
-    assert found.seed_ == expected.seed_
+    return mixed_rows()
 
 
 @pytest.mark.parametrize("size", [10_000, 400, 90])
@@ -286,103 +267,3 @@ def test_what_keeps_the_first_tree_from_growing_is_said_of_all_rows(client, rows
     order = np.argsort(qid, kind="stable")
     parts = in_chunks(800, X[order], (kinds + y / 10 * (qid == 29))[order], qid[order])
     fit(MART(1, loss="logistic"), *parts[:2], qid=parts[2], client=client)
-
-
-FROZEN = []
-"""The worker that has frozen."""
-
-
-class FrozenRows(np.ndarray):
-    """Rows of which the first block freezes the worker that reads it: no heartbeat, and nobody gets what it has."""
-
-    def __getitem__(self, place):
-        from distributed import get_worker
-
-        worker = get_worker()
-        if not FROZEN:
-            FROZEN.append(worker.address)
-            worker.loop.add_callback(worker.periodic_callbacks["heartbeat"].stop)
-            worker.handlers["get_data"] = lambda **_: asyncio.Event().wait()
-        return np.asarray(self)[place]
-
-
-@pytest.mark.filterwarnings("ignore::ResourceWarning")  # of Dask, which leaves sockets of the lost worker open
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_a_worker_that_freezes_with_blocks_is_given_up_and_no_bit_changes(rows, monkeypatch):
-    import dask
-    from distributed import Client, LocalCluster
-
-    X, y, qid, weight = rows
-    monkeypatch.setattr(heartbeats, "HEARTBEATS_PER_SILENCE", 2)
-    FROZEN.clear()
-    options = {"n_workers": 2, "threads_per_worker": 1, "processes": False, "dashboard_address": None}
-    with (
-        dask.config.set({"podium.worker-silence": "1500ms"}),
-        LocalCluster(**options) as cluster,
-        Client(cluster) as client,
-    ):
-        chunks = in_chunks(300, X.view(FrozenRows), y, qid, weight)
-        found = fit(LambdaMART(2), *chunks[:2], qid=chunks[2], sample_weight=chunks[3], client=client)
-        assert FROZEN[0] not in client.scheduler_info()["workers"]
-    assert_same(found, LambdaMART(2).fit(X, y, qid=qid, sample_weight=weight), X)
-
-
-def test_what_a_lost_attempt_has_asked_for_is_wanted_no_more(client, rows, monkeypatch):
-    wait_for, errors = team.Team._wait_for, []
-
-    def fail_once(self, futures):
-        if not errors:
-            errors.append(team.WorkerLost("gone"))  # which keeps the futures
-            raise errors[0]
-        return wait_for(self, futures)
-
-    monkeypatch.setattr(team.Team, "_wait_for", fail_once)
-    chunks = in_chunks(500, *rows[:3])
-    found = fit(LambdaMART(2), *chunks[:2], qid=chunks[2], client=client)
-    assert_same(found, LambdaMART(2).fit(*rows[:2], qid=rows[2]), rows[0])
-    end = time.monotonic() + 10
-    while client.futures and time.monotonic() < end:
-        time.sleep(0.01)
-    assert errors
-    assert not client.futures
-
-
-def test_silence_counts_only_while_it_is_looked_for(client, monkeypatch):
-    watch = heartbeats.Heartbeats(client)
-    known = {"a": {"last_seen": 5.0}, "b": {"last_seen": 5.0}}
-    monkeypatch.setattr(watch, "_workers", lambda: known)
-    clock = [100.0]
-    monkeypatch.setattr(heartbeats.time, "monotonic", lambda: clock[0])
-    for clock[0] in (100.0, 104.0, 108.0):
-        known["b"]["last_seen"] += 1
-        ages = watch.ages()
-    assert ages == {"a": 8.0, "b": 0.0}
-    clock[0] = 200.0  # this process was stopped
-    assert watch.ages() == {"a": 0.0, "b": 0.0}
-
-
-@pytest.mark.filterwarnings("ignore::ResourceWarning")  # of Dask, which leaves sockets of the killed process open
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_a_killed_worker_is_replaced_and_no_bit_changes(rows, monkeypatch):
-    from distributed import Client, LocalCluster
-
-    X, y, qid, weight = rows
-    local = LambdaMART(30).fit(X, y, qid=qid, sample_weight=weight, eval_set=[(X, y)], eval_qid=[qid])
-    step, killed = TeamBoosting.step, []  # of 30 rounds some are still to come when the third is asked for
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
-
-        def kill_once(self, number):
-            if number == 3 and not killed:
-                pids = client.run(os.getpid)
-                killed.append(min(pids.values()))
-                os.kill(killed[0], signal.SIGKILL)
-            return step(self, number)
-
-        monkeypatch.setattr(TeamBoosting, "step", kill_once)
-        chunks = in_chunks(300, X, y, qid, weight)
-        found = fit(
-            LambdaMART(30), *chunks[:2], qid=chunks[2], sample_weight=chunks[3], eval_set=[tuple(chunks[:2])],
-            eval_qid=[chunks[2]], client=client,
-        )  # fmt: skip
-    assert killed
-    assert_same(found, local, X)

@@ -71,3 +71,17 @@ def test_newcomers_are_taken_in_where_that_saves_more_than_a_start_takes(monkeyp
     assert not clock.is_due()
     for saved, n_estimators, repays in ((0.5, 19, True), (0.5, 18, False), (0.0, 10_000, False)):  # two seconds a round
         assert clock.repays(saved, n_rounds=8, n_estimators=n_estimators) is repays
+
+
+def test_silence_counts_only_while_it_is_looked_for(monkeypatch):
+    watch = Heartbeats(None)
+    known = {"a": {"last_seen": 5.0}, "b": {"last_seen": 5.0}}
+    monkeypatch.setattr(watch, "_workers", lambda: known)
+    clock = [100.0]
+    monkeypatch.setattr(heartbeats.time, "monotonic", lambda: clock[0])
+    for clock[0] in (100.0, 104.0, 108.0):
+        known["b"]["last_seen"] += 1
+        ages = watch.ages()
+    assert ages == {"a": 8.0, "b": 0.0}
+    clock[0] = 200.0  # this process was stopped
+    assert watch.ages() == {"a": 0.0, "b": 0.0}

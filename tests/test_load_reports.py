@@ -8,6 +8,7 @@ import pytest
 from podium import PodiumError
 from podium.distributed import team
 from podium.distributed.load_reports import LoadReport, check_reports, machine
+from podium.distributed.task_results import WorkerLost
 from podium.distributed.team import Team
 
 REPORT = LoadReport(5, 2, ("a", "b"), "float64", {0: np.array([1])}, None, machine())
@@ -53,8 +54,36 @@ def test_a_client_without_workers_is_refused_at_once_and_after_a_loss_later(monk
     assert own._present() == ["tcp://10.0.0.1:1"]
     monkeypatch.setattr(team, "NEW_WORKER_SECONDS", 0.0)
     own._heartbeats = MadeHeartbeats(100)
-    with pytest.raises(PodiumError, match="The client has no workers; start some"):
+    with pytest.raises(PodiumError, match="All workers were lost or are silent, and none has come for 0 s"):
         own._present()
+
+
+def test_a_worker_that_has_gone_or_is_silent_is_waited_for_no_longer():
+    own = Team(None, None, [], None, None, True, [])
+    own._workers, own._ever_asked = ["a", "b"], {"a", "b"}
+    own._heartbeats = SimpleNamespace(present=lambda: {"a", "b", "c"}, restart_silent=lambda workers: set())
+    own._check_workers()
+    own._heartbeats.restart_silent = {"b"}.intersection
+    with pytest.raises(WorkerLost, match="worker b has gone or is silent"):
+        own._check_workers()
+    own._heartbeats = SimpleNamespace(present=lambda: {"b", "c"}, restart_silent=lambda workers: set())
+    with pytest.raises(WorkerLost, match="worker a has gone or is silent"):
+        own._check_workers()
+
+
+class AskedClient:
+    """A client that says where blocks may be read."""
+
+    def compute(self, lazy, **where):
+        return where
+
+
+def test_blocks_prefer_the_workers_of_the_team_only_where_there_are_others():
+    own = Team(AskedClient(), None, [], None, None, True, [])
+    own._workers, own._heartbeats = ["a"], SimpleNamespace(ages=lambda: {"a": 0.0})
+    assert own._compute([]) == {}
+    own._heartbeats = SimpleNamespace(ages=lambda: {"a": 0.0, "b": 30.0})
+    assert own._compute([]) == {"workers": ["a"], "allow_other_workers": True}
 
 
 @pytest.mark.parametrize(

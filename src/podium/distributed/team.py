@@ -9,13 +9,11 @@ where that saves more time than it takes.
 
 from __future__ import annotations
 
-import asyncio
-import concurrent.futures
 import contextlib
 import secrets
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
@@ -32,11 +30,9 @@ from podium.distributed.load_reports import LoadReport, check_evaluation_reports
 from podium.distributed.part_categories import Categories, shared_categories
 from podium.distributed.socket_exchange import TOKEN_BYTES
 from podium.distributed.start_clock import StartClock
-from podium.distributed.task_failures import WorkerLost, failure_of, release
+from podium.distributed.task_results import POLL_SECONDS, TaskResults, WorkerLost, release
 from podium.rankers.score_start import InitModel, Start
 
-POLL_SECONDS = 0.5
-"""How often the driver looks whether the workers that it waits for are still there."""
 HEARD_SECONDS = 5.0
 """How long a worker may be silent before a new attempt leaves it out."""
 NEW_WORKER_SECONDS = 60.0
@@ -92,6 +88,7 @@ class Team:
         self._name, self._workers, self._ranks = "", [""], [0]
         self._ever_asked: set[str] = set()
         self._heartbeats, self._clock = Heartbeats(client), StartClock()
+        self._tasks = TaskResults(client, self._check_workers)
         self._holders: list[list[int]] = []
         self._by_rpc = False
         self._ahead: deque[tuple[int, list[Any]]] = deque()
@@ -164,7 +161,7 @@ class Team:
         if number not in self._reported:
             self._ask_ahead(number)
             first, futures = self._ahead.popleft()
-            reports = self._wait(futures, n_results=1)[0]
+            reports = self._tasks.results(futures, n_results=1)[0]
             self._clock.note(len(reports))
             self._reported = {first + place: one for place, one in enumerate(reports)}
         return [self._reported.pop(number)]
@@ -222,7 +219,9 @@ class Team:
 
     def close(self) -> None:
         """Let workers forget the fit, and give up what they are at; those that are silent are not waited for."""
-        self._ahead.clear()  # Dask forgets what nobody wants
+        for _, futures in self._ahead:
+            release(futures)
+        self._ahead.clear()
         self._reported.clear()
         name, self._name = self._name, ""
         with contextlib.suppress(Exception):
@@ -235,13 +234,13 @@ class Team:
         if self.categories is None and isinstance(self.ranker, TreeRanker):
             given = self.sources[0]
             known = self.ranker, given.layout, self.init_model
-            found = shared_categories(*known, lambda j: self._wait(self._compute(given.category_counts(j))))
+            found = shared_categories(*known, lambda j: self._tasks.results(self._compute(given.category_counts(j))))
             self.categories, self.sources = found, [one.coded(found) for one in self.sources]
 
     def _share_pairs(self) -> None:
         """Give each block the pairs of its better rows, for which the rows of all blocks are counted."""
         if self.pairs is not None:
-            lengths = self._wait(self._compute(self.sources[0].lengths()))
+            lengths = self._tasks.results(self._compute(self.sources[0].lengths()))
             self.sources[0], self.pairs = self.sources[0].with_pairs(self.pairs, lengths), None
 
     def _load(self, number: int) -> list[LoadReport]:
@@ -273,13 +272,18 @@ class Team:
             function = held_part.load if number == 0 else held_part.load_evaluation
             futures.append(self._submit(function, worker, *known, [blocks[one] for one in own]))
         try:
-            return self._wait(futures)
+            return self._tasks.results(futures)
         finally:
             release(blocks)
 
     def _compute(self, lazy: Sequence[Any]) -> list[Any]:
-        """Compute on workers of the team, or on others once these are gone: other fits may need the same blocks."""
-        found: list[Any] = self.client.compute(list(lazy), workers=self._workers, allow_other_workers=True)
+        """Compute on workers of the team, or on others once these are gone: other fits may need the same blocks.
+
+        Where the team is all that there are, any may: Dask lets a worker that comes begin no task that prefers others.
+        """
+        preferred = {"workers": self._workers, "allow_other_workers": True}
+        left_out = self._heartbeats.ages().keys() - set(self._workers)
+        found: list[Any] = self.client.compute(list(lazy), **preferred if left_out else {})
         return found
 
     def _begin(self, reports: Sequence[LoadReport]) -> BeginReport:
@@ -299,7 +303,7 @@ class Team:
 
     def _ask(self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> list[Any]:
         """Call a function on workers, all at once; each call begins with the worker's place."""
-        return self._wait(self._asked(function, calls))
+        return self._tasks.results(self._asked(function, calls))
 
     def _asked(self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]], priority: int = 0) -> list[Any]:
         """Submit such calls; of those that a worker has not begun, it does the ones of higher priority first."""
@@ -311,79 +315,32 @@ class Team:
         options = {"workers": [worker], "allow_other_workers": False, "pure": False, "priority": priority}
         return self.client.submit(function, *arguments, key=key, **options)
 
-    def _wait(self, futures: Sequence[Any], n_results: int | None = None) -> list[Any]:
-        """Return the results of tasks that run together, or of the first; leave where one fails or its worker goes."""
-        try:
-            self._wait_for(futures)
-            return [self._result(one) for one in futures[:n_results]]
-        except BaseException:
-            release(futures)
-            raise
-
-    def _wait_for(self, futures: Sequence[Any]) -> None:
-        """Wait until tasks have ended; raise where one fails or its worker goes."""
-        pending = set(futures)
-        while pending:
-            pending = {one for one in pending if one.status == "pending"}
-            failed = [one for one in futures if one.status not in ("pending", "finished")]
-            if failed:
-                raise failure_of(list(self._errors(futures)))
-            if pending:
-                self._pause(pending)
-
-    def _result(self, future: Any) -> Any:
-        """Return the result of a task that has ended; it is lost with its worker, and would be waited for for ever."""
-        result = asyncio.run_coroutine_threadsafe(future._result(), self.client.loop.asyncio_loop)
-        try:
-            while not concurrent.futures.wait([result], POLL_SECONDS).done:
-                self._check_workers()
-            return result.result()
-        except Exception as error:
-            raise failure_of([error]) from error
-        finally:
-            result.cancel()
-
-    def _pause(self, pending: set[Any]) -> None:
-        """Wait until a task ends or for a moment; raise where a worker has gone."""
-        from distributed import wait
-        from distributed.client import CancelledError
-
-        try:
-            wait(pending, timeout=POLL_SECONDS, return_when="FIRST_COMPLETED")
-        except TimeoutError:
-            pass
-        except CancelledError as error:  # what a task needs went with its worker
-            raise WorkerLost(str(error)) from error
-        if any(one.status == "pending" for one in pending):
-            self._check_workers()
-
     def _check_workers(self) -> None:
         """Raise where a worker of the team has gone, or is silent; restart silent ones, which may have blocks."""
         silent = self._heartbeats.restart_silent(self._ever_asked)
         if gone := set(self._workers) - (self._heartbeats.present() - silent):
             raise WorkerLost(f"worker {min(gone)} has gone or is silent")
 
-    def _errors(self, futures: Sequence[Any]) -> Iterator[BaseException]:
-        """Yield the errors of tasks, after a moment in which the others end too: the first is not always the cause."""
-        end = time.monotonic() + 2.0
-        while time.monotonic() < end and any(one.status == "pending" for one in futures):
-            time.sleep(0.02)
-        for one in futures:
-            if one.status == "error":
-                yield one.exception()
-            elif one.status != "finished":
-                yield WorkerLost(f"a task was {one.status}")
-
     def _present(self) -> list[str]:
-        """Return the workers that there are; after a loss those that are heard of, where none is, after a while."""
+        """Return the workers that there are; after a loss those that are heard of, for which it waits a while."""
         end = time.monotonic() + (NEW_WORKER_SECONDS if self.n_losses else 0.0)
         while True:
             found = self._heartbeats.heard(HEARD_SECONDS) if self.n_losses else sorted(self._heartbeats.ages())
             if found:
                 return found
             if time.monotonic() > end:
-                raise PodiumError("The client has no workers; start some, such as by dask.distributed.LocalCluster.")
+                raise PodiumError(_nobody(self.n_losses > 0))
             time.sleep(POLL_SECONDS)
+
+
+def _nobody(after_loss: bool) -> str:
+    """Say that there is no worker to fit on."""
+    if not after_loss:
+        return "The client has no workers; start some, such as by dask.distributed.LocalCluster."
+    return (
+        f"All workers were lost or are silent, and none has come for {NEW_WORKER_SECONDS:g} s; start some and fit "
+        "again, which with a checkpoint goes on from it."
+    )
 
 
 def _host(worker: str) -> str | None:
