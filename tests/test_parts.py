@@ -10,7 +10,7 @@ from parts import run_parts
 from podium._exact import DIGITS, rounded
 from podium._exchange import ALONE
 from podium._sparse import take_rows
-from podium.binning import bin_blocks, bin_features, cuts, shared_bins
+from podium.binning import BinRows, bin_blocks, bin_features, cuts, shared_bins, shared_sparse_bins
 from podium.data import Queries
 from podium.trees import grower, shared_growth
 from podium.trees.grower import TreeGrower
@@ -151,19 +151,26 @@ def test_bins_of_many_rows_are_the_same_for_any_partitioning(monkeypatch, weight
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_sparse_features_have_the_bins_of_dense_ones_for_any_partitioning(monkeypatch, weighted):
+@pytest.mark.parametrize(("most_merged", "n_features", "n_entries"), [(4096, 4096, 2**20), (40, 3, 350), (4096, 8, 1)])
+def test_sparse_features_have_the_bins_of_dense_ones_for_any_partitioning(
+    monkeypatch, weighted, most_merged, n_features, n_entries
+):
     monkeypatch.setattr(cuts, "MAX_ROWS_SORTED", 200)
     monkeypatch.setattr(cuts, "SAMPLE_ROWS", 100)
+    monkeypatch.setattr(shared_bins, "MOST_MERGED", most_merged)
+    monkeypatch.setattr(shared_sparse_bins, "MOST_FEATURES", n_features)
+    monkeypatch.setattr(shared_sparse_bins, "MOST_ENTRIES", n_entries)
     X, _, _, weights, keys = table(7)
     X[:, 6] = np.where(np.arange(400) % 50 == 0, np.arange(400), np.nan)
+    X[:, 7] = np.where(np.arange(400) % 4 == 0, np.arange(400) // 8, 0.0)  # more values than are merged, or fewer
     X[:3, 1], X[:, 2], X[5, 3] = [-np.inf, 0.0, np.inf], np.nan, -0.0
     weights = weights if weighted else np.ones(400)
     known = np.full(X.shape[1], -1)
 
     def own(features, rows, exchange):
         order = np.arange(len(rows))[::-1]
-        given = weights[rows][order], 10, 1, known, keys[rows][order], exchange
-        return bin_blocks(take_rows(features, rows), order, *given)
+        given = BinRows(order, weights[rows][order], 10, 1, known, keys[rows][order], exchange)
+        return bin_blocks(take_rows(features, rows), given)
 
     dense, keep = own(X, np.arange(400), ALONE), ~np.isnan(X)
     sparse = sp.csc_array((X[keep], np.nonzero(keep)), X.shape)
@@ -172,6 +179,27 @@ def test_sparse_features_have_the_bins_of_dense_ones_for_any_partitioning(monkey
         np.testing.assert_array_equal(found.codes, dense.codes[:, ::-1][:, rows][:, ::-1])
         for name in ("thresholds", "offsets", "first", "has_missing"):
             np.testing.assert_array_equal(getattr(found.cuts, name), getattr(dense.cuts, name))
+
+
+def test_messages_of_sparse_bins_do_not_grow_with_the_features():
+    keys, rng = np.arange(90, dtype=np.uint64), np.random.default_rng(0)
+    X = sp.csc_array(np.where(rng.random((90, 600)) < 0.1, rng.integers(1, 5, (90, 600)), 0.0))
+
+    def n_messages(n_features):
+        def own(rows, exchange):
+            messages, gather = [], exchange.gather
+            exchange.gather = lambda array: (messages.append(array.shape), gather(array))[1]
+            bin_features(X[rows][:, :n_features], None, keys[rows] + 1.5, 10, 1, None, None, keys[rows], exchange)
+            return len(messages)
+
+        return run_parts(own, partition(90, 3, 8))
+
+    assert n_messages(30) == n_messages(600)
+
+
+@pytest.mark.parametrize(("sizes", "runs"), [([], []), ([3, 2, 5, 9, 1], [(0, 2), (2, 3), (3, 4), (4, 5)])])
+def test_runs_have_at_most_so_much_or_one_that_has_more(sizes, runs):
+    assert list(shared_sparse_bins._runs_within(np.array(sizes, np.int64), 5)) == runs
 
 
 @pytest.mark.parametrize("share", [0.01, 0.3, 0.99, 1.0])

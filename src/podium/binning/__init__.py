@@ -22,20 +22,21 @@ from podium.binning.monotone import check_monotone
 from podium.binning.radix_sort import MIN_ROWS_BY_BITS
 from podium.binning.shared_bins import (
     MOST_MERGED,
+    BinRows,
     BinSample,
-    bin_sparse_together,
     bin_together,
     distinct_runs,
     rounded_shares,
     sampled_uppers,
-    sparse_columns_together,
 )
+from podium.binning.shared_sparse_bins import bin_sparse_together, sparse_columns_together
 from podium.binning.thresholds import candidate_thresholds
 
 __all__ = [
     "BLOCK",
     "MIN_ROWS_BY_BITS",
     "MOST_MERGED",
+    "BinRows",
     "BinSample",
     "Bins",
     "BlockBins",
@@ -106,27 +107,18 @@ def bin_features(
     order = np.arange(X.shape[0], dtype=ROW) if rows is None else rows
     shares = None if weight is None or np.all(weight == weight[0]) else weight
     if max_bins is not None and thresholds is None and keys is not None and weight is not None:
-        all_parts = order, weight, int(max_bins), n_threads, known, keys, exchange
-        return bin_together(X, *all_parts) if isinstance(X, np.ndarray) else sparse_columns_together(X, *all_parts)
+        part = BinRows(order, weight, int(max_bins), n_threads, known, keys, exchange)
+        return bin_together(X, part) if isinstance(X, np.ndarray) else sparse_columns_together(X, part)
     if max_bins is None or not isinstance(X, np.ndarray):
         return column_bins(X, order, shares, max_bins, n_threads, known, given)
     return block_bins(X, order, shares, int(max_bins), n_threads, known, given)
 
 
-def bin_blocks(
-    X: Features,
-    rows: Array,
-    weight: Array,
-    max_bins: int,
-    n_threads: int,
-    n_categories: Array,
-    keys: Array,
-    exchange: Exchange = ALONE,
-) -> BlockBins:
+def bin_blocks(X: Features, part: BinRows) -> BlockBins:
     """Bin dense or sparse features alike, one byte for every cell; see `bin_features` and `bin_together`."""
-    _check_max_bins(max_bins)
-    known = rows, weight, int(max_bins), n_threads, n_categories, keys, exchange
-    return bin_together(X, *known) if isinstance(X, np.ndarray) else bin_sparse_together(X, *known)
+    _check_max_bins(part.max_bins)
+    part = part._replace(max_bins=int(part.max_bins))
+    return bin_together(X, part) if isinstance(X, np.ndarray) else bin_sparse_together(X, part)
 
 
 def _check_max_bins(max_bins: int | None) -> None:

@@ -2,8 +2,7 @@
 
 Weights are rounded to multiples of a unit, so that their sums are exact in any order. Up to `MAX_ROWS_SORTED` rows,
 bins come from all of them. Beyond, they come from the `SAMPLE_ROWS` rows with the smallest keys; a feature of few
-values in this sample has those of all rows, unless they are more than `MOST_MERGED`: then the sample's will do. A
-sparse matrix has the bins of the dense one that has NaN where it has no entry.
+values in this sample has those of all rows, unless they are more than `MOST_MERGED`: then the sample's will do.
 """
 
 from __future__ import annotations
@@ -15,14 +14,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from podium._compiled import CODE, ROW, run_threads
+from podium._compiled import CODE, run_threads
 from podium._exact import fixed_scale
 from podium._exchange import Exchange
-from podium._types import SparseMatrix
 from podium._validation import Array
 from podium.binning import cuts
 from podium.binning.blocks import BLOCK, BlockBins, Matrix, encode_block
-from podium.binning.columns import ColumnBins, SparseReader
 from podium.binning.cuts import Cuts
 from podium.binning.radix_sort import sort_values
 
@@ -32,149 +29,33 @@ SHARE_ROOM = 2.0**10
 """By how much the sum of all rounded weights is below 2⁶²: a float holds it exactly."""
 
 
-def bin_together(
-    X: Array,
-    rows: Array,
-    weight: Array,
-    max_bins: int,
-    n_threads: int,
-    n_categories: Array,
-    keys: Array,
-    exchange: Exchange,
-) -> BlockBins:
-    """Bin a dense matrix; row i of the codes is ``X[rows[i]]``.
-
-    Parameters
-    ----------
-    X : ndarray of float32 or float64
-    rows, weight, max_bins, n_threads, n_categories, keys, exchange
-        As for `bin_features`.
-    """
-    matrix, sample = Matrix.of(X), BinSample.draw(weight, keys, exchange)
-    codes = np.zeros((-(-matrix.n_features // BLOCK), len(rows), BLOCK), CODE)
-    calls = [(matrix, rows, max_bins, n_categories, sample, exchange, b, codes[b]) for b in range(len(codes))]
-    results = run_threads(_bin_block, calls, n_threads if exchange.size == 1 else 1)  # parts must speak in turn
-    uppers = [upper for block in results for upper in block[0]]
-    lowest, missing = exchange.largest(np.concatenate([block[1] for block in results], axis=1))
-    return BlockBins(codes, Cuts.join(uppers, lowest, missing))
-
-
-def bin_sparse_together(
-    X: SparseMatrix,
-    rows: Array,
-    weight: Array,
-    max_bins: int,
-    n_threads: int,
-    n_categories: Array,
-    keys: Array,
-    exchange: Exchange,
-) -> BlockBins:
-    """Bin a sparse matrix by columns; row i of the codes is row ``rows[i]`` of X, and what is absent is missing."""
-    codes, nothing = np.zeros((-(-X.shape[1] // BLOCK), len(rows), BLOCK), CODE), np.empty(0, np.uint32)
-
-    def keep(feature: int, found: CutEntries) -> CutEntries:
-        """Write the codes of a feature, after which its entries are no longer needed."""
-        codes[feature // BLOCK, found.places, feature % BLOCK] = found.codes
-        return found._replace(places=nothing, codes=nothing)
-
-    _, cuts_of_all = _cut_entries(X, rows, weight, max_bins, n_threads, n_categories, keys, exchange, keep)
-    return BlockBins(codes, cuts_of_all)
-
-
-def sparse_columns_together(
-    X: SparseMatrix,
-    rows: Array,
-    weight: Array,
-    max_bins: int,
-    n_threads: int,
-    n_categories: Array,
-    keys: Array,
-    exchange: Exchange,
-) -> ColumnBins:
-    """Bin a sparse matrix as `bin_sparse_together` does, but keep what is stored alone, in the order of codes."""
-
-    def keep(feature: int, found: CutEntries) -> CutEntries:
-        """Sort the entries of a feature by their codes."""
-        order = np.argsort(found.codes, kind="stable")
-        return found._replace(places=found.places[order], codes=found.codes[order])
-
-    known = X, rows, weight, max_bins, n_threads, n_categories, keys, exchange
-    results, cuts_of_all = _cut_entries(*known, keep)
-    return ColumnBins(
-        np.concatenate([found.places for found in results]),
-        np.concatenate([found.codes for found in results]),
-        np.concatenate([[0], np.cumsum([found.n_ranked for found in results])]).astype(ROW),
-        cuts_of_all,
-        len(rows),
-    )
-
-
-class CutEntries(NamedTuple):
-    """The stored entries of a sparse feature.
+class BinRows(NamedTuple):
+    """The rows of this part, and how all parts bin theirs.
 
     Attributes
     ----------
-    places, codes : ndarray of uint32
-        Row and code of each.
-    n_ranked : int
-        How many there are.
-    uppers : ndarray
-        Uppermost values of the feature's bins.
-    has_lowest : bool
-        Whether one is -inf.
+    rows, weight, max_bins, n_threads, n_categories, keys, exchange
+        As for `bin_features`.
     """
 
-    places: Array
-    codes: Array
-    n_ranked: int
-    uppers: Array
-    has_lowest: bool
+    rows: Array
+    weight: Array
+    max_bins: int
+    n_threads: int
+    n_categories: Array
+    keys: Array
+    exchange: Exchange
 
 
-def _cut_entries(
-    X: SparseMatrix,
-    rows: Array,
-    weight: Array,
-    max_bins: int,
-    n_threads: int,
-    n_categories: Array,
-    keys: Array,
-    exchange: Exchange,
-    keep: Callable[[int, CutEntries], CutEntries],
-) -> tuple[list[CutEntries], Cuts]:
-    """Cut all features of a sparse matrix; `keep` is called with each, and returns what is needed of it."""
-    reader, sample = SparseReader.of(X, rows), BinSample.draw(weight, keys, exchange)
-    drawn = np.ones(len(rows), np.bool_) if sample.rows is None else np.isin(np.arange(len(rows)), sample.rows)
-    known = reader, drawn, sample, max_bins, exchange, keep
-    calls = [(*known, feature, size) for feature, size in enumerate(n_categories.tolist())]
-    results = run_threads(_cut_feature, calls, n_threads if exchange.size == 1 else 1)  # parts must speak in turn
-    facts = np.array([(found.has_lowest, found.n_ranked < len(rows)) for found in results])
-    return results, Cuts.join([found.uppers for found in results], *exchange.largest(facts.T))
-
-
-def _cut_feature(
-    reader: SparseReader,
-    drawn: Array,
-    sample: BinSample,
-    max_bins: int,
-    exchange: Exchange,
-    keep: Callable[[int, CutEntries], CutEntries],
-    feature: int,
-    n_categories: int,
-) -> CutEntries:
-    """Cut one sparse feature."""
-    places, values = reader.entries(feature)
-    shares, chosen = None if sample.own_shares is None else sample.own_shares[places], drawn[places]
-    if n_categories < 0:
-        of_chosen = None if shares is None else exchange.gather_rows(shares[chosen])
-        uppers = sampled_uppers(
-            exchange.gather_rows(values[chosen]), BinSample(sample.rows, of_chosen, None), max_bins,
-            partial(_merged_runs, values, shares, exchange),
-        )  # fmt: skip
-    else:
-        uppers = np.arange(n_categories, dtype=values.dtype)
-    codes = (1 + np.searchsorted(uppers[:-1], values)).astype(np.uint32)
-    return keep(feature, CutEntries(places, codes, len(codes), uppers, bool((values == -np.inf).any())))
+def bin_together(X: Array, part: BinRows) -> BlockBins:
+    """Bin a dense matrix of float32 or float64; row i of the codes is ``X[rows[i]]``."""
+    exchange, matrix, sample = part.exchange, Matrix.of(X), BinSample.draw(part.weight, part.keys, part.exchange)
+    codes = np.zeros((-(-matrix.n_features // BLOCK), len(part.rows), BLOCK), CODE)
+    calls = [(matrix, part, sample, b, codes[b]) for b in range(len(codes))]
+    results = run_threads(_bin_block, calls, part.n_threads if exchange.size == 1 else 1)  # parts must speak in turn
+    uppers = [upper for block in results for upper in block[0]]
+    lowest, missing = exchange.largest(np.concatenate([block[1] for block in results], axis=1))
+    return BlockBins(codes, Cuts.join(uppers, lowest, missing))
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,29 +97,22 @@ def rounded_shares(weight: Array, n_rows: int, exchange: Exchange) -> Array | No
 
 
 def _bin_block(
-    matrix: Matrix,
-    rows: Array,
-    max_bins: int,
-    n_categories: Array,
-    sample: BinSample,
-    exchange: Exchange,
-    block: int,
-    codes_out: Array,
+    matrix: Matrix, part: BinRows, sample: BinSample, block: int, codes_out: Array
 ) -> tuple[list[Array], Array]:
     """Cut the features of one block and write their codes, as `blocks` has it."""
-    first, last = block * BLOCK, min((block + 1) * BLOCK, matrix.n_features)
-    values = matrix.columns(rows, first, last)
+    first, last, exchange = block * BLOCK, min((block + 1) * BLOCK, matrix.n_features), part.exchange
+    values = matrix.columns(part.rows, first, last)
     chosen = exchange.gather_rows(values.T if sample.rows is None else values[:, sample.rows].T)
     uppers = [
         sampled_uppers(
             np.ascontiguousarray(chosen[:, j]),
             sample,
-            max_bins,
+            part.max_bins,
             partial(_merged_runs, values[j], sample.own_shares, exchange),
         )
         if known < 0
         else np.arange(known, dtype=values.dtype)
-        for j, known in enumerate(n_categories[first:last].tolist())
+        for j, known in enumerate(part.n_categories[first:last].tolist())
     ]
     return uppers, encode_block(values, uppers, codes_out)
 
@@ -259,9 +133,11 @@ def sampled_uppers(
     """
     uppers, exact = cuts.sorted_uppers(chosen, sample.shares, max_bins)
     runs = all_runs() if sample.rows is not None and exact else None
-    if runs is None:
-        return uppers
-    values, shares = runs
+    return uppers if runs is None else uppers_of_runs(*runs, max_bins)
+
+
+def uppers_of_runs(values: Array, shares: Array, max_bins: int) -> Array:
+    """Return the uppermost values of the bins of all distinct values, ascending, which weigh so much."""
     return values if len(values) <= max_bins else cuts.quantiles(values, shares, max_bins)
 
 

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from podium._compiled import ROW, thread_count
 from podium._exchange import ALONE, Exchange
 from podium._validation import Array, Features, MatrixLike, PodiumError, QueryWeight, Seed, check_seed
-from podium.binning import BlockBins, bin_blocks, check_monotone
+from podium.binning import BinRows, BlockBins, bin_blocks, check_monotone
 from podium.data import Categories, RankingData, warn_of_one_query
 from podium.export import TreeSum
 from podium.losses import Loss
@@ -134,9 +134,8 @@ class TreeRanker(CategoricalRanker, Boosted[TreeRound]):
         known = np.full(n_features, -1) if data.categories is None else data.categories.n_categories(n_features)
         keys = data.queries.place_keys()
         if bins is None:
-            bins = bin_blocks(
-                data.features, data.queries.rows, data.weights, self.max_bins, threads, known, keys, exchange
-            )
+            part = BinRows(data.queries.rows, data.weights, self.max_bins, threads, known, keys, exchange)
+            bins = bin_blocks(data.features, part)
         splits = CategorySplits(known, self.cat_smooth, threads) if known.max() >= 0 else None
         return TreeGrower(
             bins, limits, self.max_leaves, self.max_depth, monotone, not self.quantized, threads, splits,
