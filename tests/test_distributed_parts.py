@@ -145,7 +145,7 @@ def block(number=0, n=4, **given):
         ([block(2, sample_weight=[1, 2])], "Part 2: sample_weight must"),
         (
             [block(2, qid=None, y=["a", "b", "a", "b"])],
-            "Part 2: y must hold numbers where AdaBoostOR is fitted on Dask",
+            "Part 2: y must hold numbers, as the type of its collection says; got <U1",
         ),
         ([block(2, qid=None, y=pd.Series(pd.Categorical([1, 2, 1, 2])))], "Part 2: y must .* got CategoricalDtype"),
         ([block(2, query_weight={0: 1.0})], "Part 2: query_weight has no weight for query 1"),

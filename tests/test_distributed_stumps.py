@@ -1,7 +1,9 @@
 """RankBoost and AdaBoost.OR on Dask: the local model, bit for bit, and what is refused."""
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.base import clone
 
 from parts import in_chunks
 from podium import AdaBoostOR, LambdaMART, ORBoost, PodiumError, PRank, RankBoost, make_search
@@ -92,6 +94,47 @@ def test_votes_of_stumps_are_those_of_the_local_fit(client, rows, tmp_path):
         {name: value for name, value in one.content()["learned"].items() if name != "rankers"} for one in (found, local)
     ]
     np.testing.assert_equal(*kept)
+
+
+def assert_same_votes(found, local, X):
+    np.testing.assert_array_equal(found.predict(X), local.predict(X))
+    np.testing.assert_array_equal(found.train_costs_, local.train_costs_)
+    assert found.classes_.dtype == local.classes_.dtype
+    assert found.classes_.tolist() == local.classes_.tolist()
+    assert found.evals_result_ == local.evals_result_
+    assert found.training_summary_ == local.training_summary_
+
+
+def test_grades_that_are_texts_or_ordered_categories_are_those_of_the_local_fit(client, rows):
+    import dask.dataframe as dd
+
+    X, y, _, weight = rows
+    texts, ranker = np.array(["very good", "bad", "good", "fair", "fine"])[y.astype(int)], AdaBoostOR(n_estimators=4)
+    local = clone(ranker).fit(X, texts, sample_weight=weight, eval_set=[(X, texts)])
+    features, labels, weights = in_chunks(170, X, texts, weight)
+    found = fit(clone(ranker), features, labels, sample_weight=weights, eval_set=[(features, labels)], client=client)
+    assert_same_votes(found, local, X)
+    frame = pd.DataFrame(X, columns=[f"f{i}" for i in range(X.shape[1])])
+    order = ["worst", *np.unique(texts).tolist()[::-1]]  # without rows, but a grade
+    graded = frame.assign(grade=pd.Categorical(texts, order, ordered=True))
+    found = fit(clone(ranker), dd.from_pandas(graded, npartitions=5), "grade", client=client)
+    assert_same_votes(found, clone(ranker).fit(frame, graded.grade), frame)
+
+
+@pytest.mark.parametrize(
+    ("train", "valid", "message"),
+    [
+        ("ab", "abc", r"eval_set\[0\]: Part \d: y must hold grades of the fit \('a', 'b'\); row 2 has 'c'"),
+        ("aa", "ab", "y must have at least two grades; got one class, 'a', in all rows"),
+        (["a", None], "ab", r"Part \d: y must have a grade in every row; row 1 has None"),
+        (["a", 1], "ab", r"Part \d: y must be of one kind that can be ordered; got int and str"),
+    ],
+)
+def test_grades_that_are_no_numbers_are_refused_by_part_and_row(client, train, valid, message):
+    kinds = [(list(one), object if isinstance(one, list) else str) for one in (train, valid)]
+    X, y, valid_y = in_chunks(6, np.arange(12.0)[:, None], *(np.resize(np.array(*one), 12) for one in kinds))
+    with pytest.raises(PodiumError, match=message):
+        fit(AdaBoostOR(n_estimators=1), X, y, eval_set=[(X, valid_y)], client=client)
 
 
 @pytest.mark.parametrize(

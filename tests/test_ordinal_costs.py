@@ -9,7 +9,7 @@ from sklearn.exceptions import DataConversionWarning
 from peers import peer
 from podium import AdaBoostOR, ORStump, PodiumError
 from podium.ordinal.costs import cost_matrix, costs_are_convex
-from podium.ordinal.grades import _own_order, check_grades
+from podium.ordinal.grades import OwnLabels, _own_order, check_grades, merged_labels
 from podium.rankers.ordinal_ranker import OrdinalData
 from tables import graded_table
 
@@ -278,3 +278,23 @@ def test_the_largest_cost_is_taken_and_the_first_above_it_named():
     costs[0, 2] = costs[2, 0] = 2e100
     with pytest.raises(PodiumError, match=r"must be at most 1e\+100; row 0 \(of grade 'a'\) has 2e\+100 for .* 'c'"):
         ORStump().fit(X, y, sample_cost=costs)
+
+
+def test_labels_of_parts_are_merged_to_those_of_all_rows():
+    texts = np.array(["fair", "good", "bad", "excellent", "good", "fair"])
+    parts = [OwnLabels.of(own, len(own)) for own in (texts[:2], texts[2:4], texts[4:])]
+    merged, expected = merged_labels(parts), check_grades(texts, 6)[1]
+    np.testing.assert_array_equal(merged, expected)
+    assert merged.dtype == expected.dtype
+    with pytest.raises(PodiumError, match="y must have at least two grades; got one class, 'good', in all rows"):
+        merged_labels([OwnLabels(np.array(["good"]), None)] * 2)
+
+
+def test_ordered_categories_must_be_alike_in_all_parts():
+    pandas = peer("pandas")
+    one, other = (pandas.Series(pandas.Categorical(["b", "a"], list(order), ordered=True)) for order in ("cba", "abc"))
+    own = OwnLabels.of(one, 2)
+    assert merged_labels([own, own]).tolist() == ["c", "b", "a"]
+    for different in (OwnLabels.of(other, 2), OwnLabels.of(["a", "b"], 2)):
+        with pytest.raises(PodiumError, match=r"same categories, in one order, .*; one has \['c', 'b', 'a'\]"):
+            merged_labels([own, different])

@@ -15,8 +15,11 @@ from podium._types import MatrixLike, PairsLike
 from podium._validation import Array, PodiumError
 from podium.data import names_of_columns
 from podium.distributed.part_categories import Categories, coded_block, count_block
+from podium.distributed.part_grades import graded_block, labels_of_block, merged_labels
 from podium.distributed.part_pairs import PairArrays, joined_pairs, pairs_of_blocks, take_pairs
 from podium.distributed.part_table import BY_ROW, Block
+
+__all__ = ["INSTALL", "Source", "as_sets", "merged_labels", "split_queries"]
 
 Lazy: TypeAlias = Any
 """A delayed object of Dask, which has no types."""
@@ -32,10 +35,13 @@ class Source:
     blocks : tuple
     layout : array or frame
         The features without rows: how many there are, and for frames their names and types.
+    numeric : bool
+        Whether labels are numbers, by their type.
     """
 
     blocks: tuple[Lazy, ...]
     layout: MatrixLike
+    numeric: bool = True
 
     @classmethod
     def of(
@@ -79,7 +85,7 @@ class Source:
         numbered = enumerate(parts)
         make = _delayed(_make_block)
         blocks = tuple(make(i, part, named, {key: beside[key][i] for key in beside}) for i, part in numbered)
-        return cls(blocks, _layout(X, list(named.values())))
+        return cls(blocks, _layout(X, list(named.values())), _is_numeric(X, y))
 
     def lengths(self) -> list[Lazy]:
         """Return the delayed number of rows of each block."""
@@ -102,6 +108,14 @@ class Source:
         if not categories.values:
             return self
         return replace(self, blocks=tuple(_delayed(coded_block)(block, categories) for block in self.blocks))
+
+    def labels(self) -> list[Lazy]:
+        """Return the delayed labels of each block."""
+        return [_delayed(labels_of_block)(block) for block in self.blocks]
+
+    def graded(self, classes: Array, name: str = "") -> Source:
+        """Return the blocks with numbers of grades for labels; `name` begins what is said of one that is no grade."""
+        return replace(self, blocks=tuple(_delayed(graded_block)(block, classes, name) for block in self.blocks))
 
     def regrouped(self, n_blocks: int) -> Source:
         """Return blocks of whole queries: a shuffle by the hash of the query."""
@@ -180,6 +194,12 @@ def _layout(X: Any, named: list[str]) -> MatrixLike:
     if hasattr(X, "columns"):
         return X._meta.drop(columns=named)  # type: ignore[no-any-return]
     return np.empty((0, int(np.nan_to_num(X.shape[1])) if X.ndim == 2 else 0))
+
+
+def _is_numeric(X: Any, y: object) -> bool:
+    """Say whether labels, given or in a column of X, are numbers by their type."""
+    kind = getattr(X._meta[y] if isinstance(y, str) else y, "dtype", None)
+    return getattr(kind, "kind", "f") in "iubf"
 
 
 def _beside(X: Any, column: Any, key: str, parts: Sequence[Lazy]) -> list[Lazy]:

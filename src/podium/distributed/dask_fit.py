@@ -54,7 +54,7 @@ def fit(
         Features; NaN means that a feature is missing.
     y, qid : Dask array or series, or str
         Label and query of each row; a string names a column of X, which is then no feature. AdaBoostOR takes labels
-        that are numbers, and no queries.
+        of any kind that its own fit takes, and no queries.
     pairs : tuple, list or frame, optional
         For RankBoost: what should stand above what, in memory, as its own fit takes them; rows are numbered through
         all parts of X, in their order. Both rows of a pair must be of one query. Labels may then be left out.

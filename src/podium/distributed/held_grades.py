@@ -56,7 +56,8 @@ def grades_ready(ranker: AdaBoostOR, table: PartTable, threads: int, exchange: E
     if table.labels is None:
         raise PodiumError("AdaBoostOR learns from labels.")
     own = table.features, table.names, _own_kind(table, exchange)
-    shared = share_rows(*own, table.weight, ranker.cost, exchange)
+    classes = None if table.n_grades is None else np.arange(table.n_grades)
+    shared = share_rows(*own, table.weight, ranker.cost, exchange, classes)
     data = shared.data
     base = ORStump() if ranker.estimator is None else ranker.estimator
     if not isinstance(base, ORStump):

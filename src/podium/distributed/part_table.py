@@ -38,6 +38,8 @@ class Block(NamedTuple):
         Pairs of better rows that lie in the block, by these numbers.
     categories : Categories or None
         Of the columns of X that hold their codes, for rankers of trees.
+    n_grades : int or None
+        Grades that y has numbers of, from 0, where labels are no numbers themselves.
     """
 
     number: int
@@ -49,6 +51,7 @@ class Block(NamedTuple):
     row: Array | None = None
     pairs: PairArrays | None = None
     categories: Categories | None = None
+    n_grades: int | None = None
 
 
 BY_ROW = ("X", "y", "qid", "sample_weight", "query_weight", "row")
@@ -67,7 +70,7 @@ class PartTable(NamedTuple):
     qid : ndarray
     ids_of_blocks : dict of int to ndarray
         The different queries of each block.
-    row, pairs, categories
+    row, pairs, categories, n_grades
         As the blocks have them.
     whole_labels : bool
         Whether labels were given as integers.
@@ -84,6 +87,7 @@ class PartTable(NamedTuple):
     pairs: PairArrays | None
     whole_labels: bool
     categories: Categories | None = None
+    n_grades: int | None = None
 
     @property
     def kind(self) -> str:
@@ -111,6 +115,7 @@ def read_blocks(blocks: Sequence[Block]) -> PartTable | None:
         joined_pairs([table.pairs for table in tables]),
         all(table.whole_labels for table in tables),
         first.categories,
+        first.n_grades,
     )
 
 
@@ -140,6 +145,7 @@ def _read_block(block: Block) -> PartTable | None:
     return PartTable(
         features, names, labels, ids[codes], weight, per_query, {block.number: ids}, block.row, block.pairs,
         np.asarray(block.y).dtype.kind in "iub", block.categories,
+        block.n_grades,
     )  # fmt: skip
 
 
@@ -154,10 +160,10 @@ def _refuse_unsupported(X: MatrixLike) -> None:
 
 
 def _refuse_grades(block: Block) -> None:
-    """Refuse labels of ordinal rankers that are no numbers: their order would have to be agreed on."""
+    """Refuse labels of ordinal rankers that are no numbers, where the type of the collection says that they are."""
     kind = category_kind(block.y) or np.asarray(block.y).dtype
     if block.qid is None and (isinstance(kind, str) or kind.kind not in "iubf"):
-        raise PodiumError(f"y must hold numbers where AdaBoostOR is fitted on Dask; got {kind}: number the grades.")
+        raise PodiumError(f"y must hold numbers, as the type of its collection says; got {kind}: give it its own type.")
 
 
 def _weights(given: object, n_rows: int, name: str) -> Array:

@@ -23,7 +23,7 @@ import numpy as np
 from podium._types import PairsLike
 from podium._validation import Array, PodiumError
 from podium.distributed import held_part
-from podium.distributed.dask_blocks import Source, split_queries
+from podium.distributed.dask_blocks import Source, merged_labels, split_queries
 from podium.distributed.heartbeats import Heartbeats
 from podium.distributed.held_boosting import AdaBoostOR, BeginReport, DaskRanker, DaskRound, GradeStart, TreeRanker
 from podium.distributed.load_reports import LoadReport, check_evaluation_reports, check_model_columns, check_reports
@@ -43,6 +43,7 @@ TASKS_AHEAD = 2
 """Tasks that are asked for before the last one is done, so that workers wait neither for the driver nor for Dask."""
 ATTEMPTS_BY_SOCKETS = 3
 """Attempts after which workers exchange sums by Dask's own connections: they may not reach each other otherwise."""
+NO_ROWS = "X must have at least one row; every part is empty."
 MOST_ATTEMPTS = 5
 """Attempts without a new round after which a fit is given up."""
 
@@ -85,6 +86,7 @@ class Team:
         self.n_losses = 0
         self.begun: BeginReport | None = None
         self.categories: Categories | None = None
+        self.grades: Array | None = None
         self._name, self._workers, self._ranks = "", [""], [0]
         self._ever_asked: set[str] = set()
         self._heartbeats, self._clock = Heartbeats(client), StartClock()
@@ -115,13 +117,14 @@ class Team:
         self._ever_asked.update(self._workers)
         self._by_rpc |= any(_host(worker) is None for worker in self._workers)
         self._code_categories()
+        self._number_grades()
         self._share_pairs()
         reports = [self._load(number) for number in range(len(self.sources))]  # 1
         for number, of_set in enumerate(reports[1:]):
             check_evaluation_reports(reports[0], of_set, number)
         self._ranks = [place for place, one in enumerate(reports[0]) if one.n_rows]
         if not self._ranks:
-            raise PodiumError("X must have at least one row; every part is empty.")
+            raise PodiumError(NO_ROWS)
         self.n_features, self.names = reports[0][self._ranks[0]].n_features, reports[0][self._ranks[0]].names
         check_model_columns(reports[0][self._ranks[0]], self.init_model)
         self._holders = [[place for place, one in enumerate(of_set) if one.n_rows] for of_set in reports]
@@ -236,6 +239,17 @@ class Team:
             known = self.ranker, given.layout, self.init_model
             found = shared_categories(*known, lambda j: self._tasks.results(self._compute(given.category_counts(j))))
             self.categories, self.sources = found, [one.coded(found) for one in self.sources]
+
+    def _number_grades(self) -> None:
+        """Give all blocks numbers of grades, where labels are no numbers; those of all training rows are read first."""
+        if self.grades is None and isinstance(self.ranker, AdaBoostOR) and not self.sources[0].numeric:
+            found = [one for one in self._tasks.results(self._compute(self.sources[0].labels())) if one is not None]
+            if not found:
+                raise PodiumError(NO_ROWS)
+            self.grades = merged_labels(found)
+            names = ["", *(f"eval_set[{number}]: " for number in range(len(self.sources) - 1))]
+            graded = zip(self.sources, names, strict=True)
+            self.sources = [source.graded(self.grades, name) for source, name in graded]
 
     def _share_pairs(self) -> None:
         """Give each block the pairs of its better rows, for which the rows of all blocks are counted."""

@@ -34,8 +34,8 @@ class RemoteGrades(OrdinalData):
     @classmethod
     def of(cls, team: Team, begun: BeginReport) -> RemoteGrades:
         """Return what workers have told."""
-        nothing = np.empty(0)
-        data = cls(np.empty((0, team.n_features)), team.names, nothing, nothing, begun.labels, True, nothing, nothing)
+        nothing, classes = np.empty(0), begun.labels if team.grades is None else team.grades
+        data = cls(np.empty((0, team.n_features)), team.names, nothing, nothing, classes, True, nothing, nothing)
         object.__setattr__(data, "digest", begun.digest)
         return data
 

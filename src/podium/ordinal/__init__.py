@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from podium.ordinal.bounds import generalization_gaps, margin_bounds, stump_dimension
 from podium.ordinal.costs import COSTS, cost_matrix, cost_steps, costs_are_convex, costs_of_steps, row_costs
-from podium.ordinal.grades import NUMBER_KINDS, grades_of
+from podium.ordinal.grades import NUMBER_KINDS, OwnLabels, grades_of, merged_labels, require_two_labels
 from podium.ordinal.margin_boosting import MarginBoosting, StagedGrades, ThresholdRound, margin_weights
 from podium.ordinal.margins import Margins
 from podium.ordinal.mean_cost import MeanCost, mean_cost
@@ -30,6 +30,7 @@ __all__ = [
     "OrdinalRound",
     "OrdinalStump",
     "OrdinalStumpLearner",
+    "OwnLabels",
     "StagedGrades",
     "StagedMedians",
     "StepWeights",
@@ -46,6 +47,8 @@ __all__ = [
     "margin_bounds",
     "margin_weights",
     "mean_cost",
+    "merged_labels",
+    "require_two_labels",
     "row_costs",
     "stump_dimension",
     "vote_of_stumps",

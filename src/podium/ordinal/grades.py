@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -46,6 +48,47 @@ def grades_of(y: ArrayLike, n_rows: int, classes: Array) -> Array:
     labels = _label_column(y, n_rows, SCORE_LEVEL)
     grades = _numbers_of(labels, classes)
     return grades.astype(ROW)
+
+
+class OwnLabels(NamedTuple):
+    """The different labels of the rows of a part.
+
+    Attributes
+    ----------
+    labels : ndarray
+    order : ndarray or None
+        All labels that there may be, lowest first, where the type of the labels says it.
+    """
+
+    labels: Array
+    order: Array | None
+
+    @classmethod
+    def of(cls, y: ArrayLike, n_rows: int) -> OwnLabels:
+        """Read the labels of a part."""
+        labels = _label_column(y, n_rows, FIT_LEVEL)
+        return cls(_sorted_grades(labels)[0], _own_order(y))
+
+
+def merged_labels(parts: Sequence[OwnLabels]) -> Array:
+    """Return the label of each grade, lowest first: those that `check_grades` finds in the rows of all parts."""
+    orders = [None if part.order is None else part.order.tolist() for part in parts]
+    if other := [order for order in orders if order != orders[0]]:
+        raise PodiumError(
+            f"y must have the same categories, in one order, in all parts; one has {orders[0]}, another {other[0]}."
+        )
+    classes, _ = _sorted_grades(np.concatenate([part.labels for part in parts]))
+    require_two_labels(classes)
+    return classes if parts[0].order is None else parts[0].order
+
+
+def require_two_labels(classes: Array) -> None:
+    """Refuse rows of several parts that all have one label."""
+    if len(classes) < 2:
+        raise PodiumError(
+            f"y must have at least two grades; got one class, {classes.tolist()[0]!r}, in all rows: there is nothing "
+            "to tell apart."
+        )
 
 
 def _own_order(y: ArrayLike) -> Array | None:

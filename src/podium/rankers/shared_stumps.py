@@ -32,6 +32,7 @@ from podium.ordinal import (
     cost_matrix,
     cost_steps,
     costs_are_convex,
+    require_two_labels,
 )
 from podium.rankers.base_rankers import fitted_stump
 from podium.rankers.orstump import ORStump
@@ -71,14 +72,15 @@ def share_rows(
     weight: Array,
     cost: str | ArrayLike,
     exchange: Exchange,
+    classes: Array | None = None,
 ) -> SharedRows:
     """Put the rows of all parts into the canonical order and share out the columns.
 
-    1. Number the grades of all parts, and scale weights by the largest.
+    1. Number the grades of all parts, unless their labels are known, and scale weights by the largest.
     2. Order the rows by their keys, as `OrdinalData` does.
     3. Gather the columns, each part its share.
     """
-    classes = _classes(labels, exchange)  # 1
+    classes = _classes(labels, exchange) if classes is None else classes  # 1
     scaled = scaled_weight(np.append(weight, exchange.peak(weight)))[:-1]
     kept = scaled > 0
     own = take_rows(features, np.flatnonzero(kept))
@@ -102,11 +104,7 @@ def share_rows(
 def _classes(labels: Array, exchange: Exchange) -> Array:
     """Return the different labels of all parts, lowest first."""
     classes: Array = np.unique(exchange.gather_rows(np.unique(labels)))
-    if len(classes) < 2:
-        raise PodiumError(
-            f"y must have at least two grades; got one class, {classes.tolist()[0]!r}, in all rows: there is nothing "
-            "to tell apart."
-        )
+    require_two_labels(classes)
     return classes
 
 
