@@ -7,6 +7,7 @@ import scipy.sparse as sp
 from parts import run_parts
 from podium import AdaBoostOR, ORStump, PodiumError
 from podium._exchange import ALONE
+from podium.binning import shared_sparse_bins
 from podium.rankers.shared_stumps import share_rows, shared_boosting
 
 N_ROUNDS = 8
@@ -70,7 +71,9 @@ def test_any_partitioning_of_the_rows_gives_the_local_rounds(rows, cost):
             np.testing.assert_allclose(share, share[0], rtol=1e-14)
 
 
-def test_sparse_rows_in_parts_give_the_local_rounds(rows):
+@pytest.mark.parametrize("features_a_message", [2, 4096])
+def test_sparse_rows_in_parts_give_the_local_rounds(rows, monkeypatch, features_a_message):
+    monkeypatch.setattr(shared_sparse_bins, "MOST_FEATURES", features_a_message)
     X, y, weight = rows
     stored = ~np.isnan(X) & (np.random.default_rng(4).random(X.shape) < 0.6)
     stored[:, 5] = False  # a feature that no row has

@@ -29,7 +29,12 @@ from podium.binning.shared_bins import (
     rounded_shares,
     sampled_uppers,
 )
-from podium.binning.shared_sparse_bins import bin_sparse_together, sparse_columns_together
+from podium.binning.shared_sparse_bins import (
+    bin_sparse_together,
+    feature_batches,
+    gather_each,
+    sparse_columns_together,
+)
 from podium.binning.thresholds import candidate_thresholds
 
 __all__ = [
@@ -52,6 +57,8 @@ __all__ = [
     "check_monotone",
     "distinct_runs",
     "encode_block",
+    "feature_batches",
+    "gather_each",
     "rounded_shares",
     "sampled_uppers",
 ]

@@ -117,19 +117,28 @@ def _cut_entries(
         each = zip(features, entries, uppers, strict=True)
         return [keep(feature, own.coded(upper)) for feature, own, upper in each]
 
-    calls = [(features,) for features in _batches(np.diff(X.indptr).astype(ROW), exchange)]
+    calls = [(features,) for features in feature_batches(X, exchange, cuts.MAX_ROWS_SORTED)]
     batches = run_threads(cut, calls, part.n_threads if exchange.size == 1 else 1)  # parts must speak in turn
     results = [found for batch in batches for found in batch]
     facts = np.array([(found.has_lowest, found.n_ranked < n_rows) for found in results])
     return results, Cuts.join([found.uppers for found in results], *exchange.largest(facts.T))
 
 
-def _batches(n_entries: Array, exchange: Exchange) -> Iterator[range]:
-    """Yield the features in runs, the same in every part, from how many entries this one has of each."""
-    most = MOST_ENTRIES if exchange.size > 1 else MOST_ENTRIES_ALONE
+def feature_batches(X: SparseMatrix, exchange: Exchange, most_gathered: float = np.inf) -> Iterator[range]:
+    """Yield the features of a sparse matrix by columns in runs, the same in every part.
+
+    Parameters
+    ----------
+    X : sparse matrix
+        The rows of this part.
+    exchange : Exchange
+    most_gathered : float
+        How many entries of a feature are gathered from all parts at most.
+    """
+    n_entries, most = np.diff(X.indptr).astype(ROW), MOST_ENTRIES if exchange.size > 1 else MOST_ENTRIES_ALONE
     for first in range(0, len(n_entries), MOST_FEATURES):
         counts = exchange.gather(n_entries[first : first + MOST_FEATURES])
-        gathered = np.minimum(counts.sum(axis=0), cuts.MAX_ROWS_SORTED)  # no sample has more
+        gathered = np.minimum(counts.sum(axis=0), most_gathered)
         for start, stop in _runs_within(np.maximum(counts.max(axis=0), gathered), most):
             yield range(first + start, first + stop)
 

@@ -21,6 +21,7 @@ from podium._magnitudes import scaled_weight
 from podium._sparse import is_sparse, take_rows
 from podium._types import Features, Learner, SparseMatrix
 from podium._validation import Array, PodiumError
+from podium.binning import feature_batches, gather_each
 from podium.data import hash_features, row_keys
 from podium.model_file.training_summary import count_missing
 from podium.ordinal import (
@@ -125,19 +126,20 @@ def _gather_entries(own: SparseMatrix, order: Array, first: int, last: int, exch
     place, counts = np.argsort(order), exchange.gather(np.array([own.shape[0]]))[:, 0]
     start = int(counts[: exchange.rank].sum())
     rows, values, ends = [], [], [0]
-    for feature in range(own.shape[1]):
-        entries = slice(own.indptr[feature], own.indptr[feature + 1])
-        every = exchange.gather_rows(own.indices[entries].astype(np.int64) + start)
-        numbers = exchange.gather_rows(own.data[entries])
-        if first <= feature < last:
-            by_row = np.argsort(place[every])
-            rows.append(place[every][by_row])
-            values.append(numbers[by_row])
-            ends.append(ends[-1] + len(every))
+    for features in feature_batches(own, exchange):
+        stored = [slice(*own.indptr[feature : feature + 2]) for feature in features]
+        every = gather_each([own.indices[entries].astype(ROW) + start for entries in stored], exchange)
+        numbers = gather_each([own.data[entries] for entries in stored], exchange)
+        for j in range(max(first, features.start) - features.start, min(last, features.stop) - features.start):
+            places = place[every[j]]
+            by_row = np.argsort(places)
+            rows.append(places[by_row])
+            values.append(numbers[j][by_row])
+            ends.append(ends[-1] + len(places))
     shape = len(order), last - first
     nothing = [np.empty(0, own.dtype)], [np.empty(0, ROW)]
-    stored = np.concatenate(values or nothing[0]), np.concatenate(rows or nothing[1]), ends
-    columns: SparseMatrix = sp.csc_array(stored, shape)
+    found = np.concatenate(values or nothing[0]), np.concatenate(rows or nothing[1]), ends
+    columns: SparseMatrix = sp.csc_array(found, shape)
     return columns
 
 
