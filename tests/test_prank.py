@@ -5,7 +5,7 @@ import pytest
 from sklearn.utils import get_tags
 
 from podium import SVOR, AdaBoostOR, ORBoost, ORStump, PRank
-from podium.ordinal.perceptron import pocket_perceptron
+from podium.ordinal.perceptron import _first_places, _place, pocket_perceptron
 from podium.rankers.ordinal_ranker import OrdinalData
 from reference.ordinal_peers import ranking_perceptron
 
@@ -26,15 +26,25 @@ def drawn_places(costs, n_draws, seed):
 
 @pytest.mark.plain
 @pytest.mark.parametrize("single", [False, True])
-@pytest.mark.parametrize("seed", range(4))
-def test_the_perceptron_equals_its_plain_form(single, seed):
-    rows, grades, costs = sample(seed)
+@pytest.mark.parametrize(("seed", "n_rows"), [(0, 30), (1, 30), (2, 30), (3, 30), (4, 64), (5, 150)])
+def test_the_perceptron_equals_its_plain_form(single, seed, n_rows):
+    rows, grades, costs = sample(seed, n_rows)
     found = pocket_perceptron(rows, grades, costs, single, 8, seed)
     places = drawn_places(costs, 8 * len(rows), seed).tolist()
     weights, thresholds, cost = ranking_perceptron(rows.tolist(), grades.tolist(), costs.tolist(), places, single)
     assert found.weights.tolist() == weights
     assert found.thresholds.tolist() == thresholds
     assert found.cost == cost
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("dear", [[1.0, 1, 1], [0, 0, 1, 0, 3, 0, 0.5], [1e-9] * 40 + [1e9], [0.1] * 70])
+def test_a_row_is_drawn_by_its_share_of_the_largest_costs(dear):
+    limits = np.cumsum(np.array(dear))
+    draws = np.r_[0, limits[:-1] / limits[-1], np.random.default_rng(0).random(200), np.nextafter(1, 0)]
+    expected = np.minimum(np.searchsorted(limits, draws * limits[-1], side="right"), len(limits) - 1)
+    place = getattr(_place, "py_func", _place)  # a part that Python cannot call once it is compiled
+    assert [place(draw, limits, _first_places(limits)) for draw in draws] == expected.tolist()
 
 
 @pytest.mark.plain
