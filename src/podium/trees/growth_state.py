@@ -154,8 +154,7 @@ class GrowingTree(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Buffers of one thread: the largest gains of the two children so far, and those of histograms and searches."""
+    """Buffers of one thread: the largest gains of the two children so far, and codes that were fetched."""
 
     gains: Array
     fetched: Array
-    sums: Array

@@ -60,8 +60,6 @@ class SumLayout(NamedTuple):
         Lowest bit of each.
     curvature_mask, count_mask : int
         Bits of each, after the shift.
-    gradient_top : int
-        Highest bit of the gradient, its sign.
     gradient_unit, curvature_unit : float
         What 1 of the integers stands for.
     """
@@ -70,7 +68,6 @@ class SumLayout(NamedTuple):
     curvature_shift: int
     curvature_mask: int
     count_mask: int
-    gradient_top: int
     gradient_unit: float
     curvature_unit: float
 
@@ -130,7 +127,7 @@ def pack_gradients(
     curvature_bits = min(62 - count_bits, 51) if two else (64 - count_bits) * 8 // 17
     gradient_bits = 51 if two else 64 - count_bits - curvature_bits
     shift = 0 if two else count_bits + curvature_bits
-    bits = shift, count_bits, 2**curvature_bits - 1, 2**count_bits - 1, shift + gradient_bits - 1
+    bits = shift, count_bits, 2**curvature_bits - 1, 2**count_bits - 1
     planes = np.empty((1 + two, len(gradient)), np.int64)
     largest = np.array([2.0 ** (gradient_bits - 1) - 1, 2.0**curvature_bits - 1])
     sums = exchange.sizes([gradient, curvature], n)
