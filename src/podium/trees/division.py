@@ -218,15 +218,15 @@ def _fill_and_search(
     for plane in range(len(data.planes)):
         if alone or not searches:
             fill_histograms(  # 1
-                data.words, data.used, rows, buffers.values[plane, task.start : task.stop], part.word_start,
-                part.word_stop, len(data.gradient), scratch.fetched, smaller[plane],
+                data.words, data.used, rows, buffers.values[plane, task.start : task.stop], part.half_start,
+                part.half_stop, len(data.gradient), scratch.fetched, smaller[plane],
             )  # fmt: skip
         if searches and n_children > 0:
             take_running_sums(
                 data.features, part.feature_start, part.feature_stop, context.columns, smaller[plane]
             )  # 2
         if searches and n_children == 2:
-            subtract_histograms(smaller[plane], data.used, part.word_start, part.word_stop, larger[plane])  # 3
+            subtract_histograms(smaller[plane], data.used, part.half_start, part.half_stop, larger[plane])  # 3
     for child in range(n_children if searches else 0):  # 4
         leaf, split = leaves[at_smaller if child == 0 else at_larger], shared.found[item, child]
         split.gain, split.feature = scratch.gains[child], -1
