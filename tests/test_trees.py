@@ -130,11 +130,11 @@ def test_histograms_equal_the_twin_and_differences_are_the_other_child(n_feature
     parts = [np.sort(part).astype(np.uint32) for part in np.split(rng.permutation(40), [15])]
     found, scratch = [np.full((len(used), 8, 256), -7) for _ in range(3)], np.empty(FETCH_SHAPE, np.uint64)
     for rows, out in zip((*parts, np.arange(40, dtype=np.uint32)), found, strict=True):
-        for first, last in pairwise(sorted({0, min(6, len(used)), len(used)})):
+        for first, last in pairwise(sorted({0, min(13, 2 * len(used)), 2 * len(used)})):
             fill(words, used, rows, packed.planes[0][rows], first, last, 40, scratch, out)
         expected = twin.histogram(codes, rows, packed.planes[0])
         np.testing.assert_array_equal(out.reshape(-1, 256)[:n_features], expected)
-    subtract(found[0], used, 0, len(used), found[2])
+    subtract(found[0], used, 0, 2 * len(used), found[2])
     np.testing.assert_array_equal(found[2], found[1])
 
 

@@ -125,7 +125,7 @@ def test_histograms_of_more_rows_than_are_fetched_together_equal_the_twin(n_feat
     n_words = -(-n_features // 8)
     found, scratch = np.full((n_words, 8, 256), -7), np.empty(FETCH_SHAPE, np.uint64)
     every = np.ones(n_words, bool)
-    fill(as_lines(bins), every, rows, packed.planes[0][rows], 0, n_words, 40, scratch, found)
+    fill(as_lines(bins), every, rows, packed.planes[0][rows], 0, 2 * n_words, 40, scratch, found)
     codes = np.concatenate(list(bins.codes), axis=1)[:, :n_features]
     expected = np.zeros((n_features, 256), np.int64)
     for feature in range(n_features):
@@ -133,23 +133,22 @@ def test_histograms_of_more_rows_than_are_fetched_together_equal_the_twin(n_feat
     np.testing.assert_array_equal(found.reshape(-1, 256)[:n_features], expected)
 
 
-@pytest.mark.parametrize(("first", "last"), [(0, 19), (3, 12), (9, 19), (16, 19)])
+@pytest.mark.parametrize(("first", "last"), [(0, 38), (6, 24), (18, 38), (32, 38), (5, 38), (6, 23), (7, 8), (31, 33)])
 def test_only_histograms_of_used_words_in_the_range_are_filled_and_subtracted(first, last):
     X, gradient, curvature = table(4, 30, 150)
     bins, packed = bin_features(X), pack_gradients(gradient, curvature, keys_of(30), 0)
     rows, used = np.arange(0, 30, 2, dtype=np.uint32), np.random.default_rng(6).random(19) < 0.5
+    used[[3, 15, 16]] = True  # of which some ranges have a half
     found, scratch = np.full((19, 8, 256), -7), np.empty(FETCH_SHAPE, np.uint64)
     fill(as_lines(bins), used, rows, packed.planes[0][rows], first, last, 30, scratch, found)
     codes = np.concatenate(list(bins.codes), axis=1)
     codes = np.pad(codes, ((0, 0), (0, 152 - codes.shape[1]))) if codes.shape[1] < 152 else codes[:, :152]
-    expected = twin.histogram(codes, rows, packed.planes[0]).reshape(19, 8, 256)
-    for word in range(19):
-        filled = used[word] and first <= word < last
-        np.testing.assert_array_equal(found[word], expected[word] if filled else np.full((8, 256), -7))
+    expected = twin.histogram(codes, rows, packed.planes[0]).reshape(38, 4, 256)
+    chosen = np.repeat(used, 2) & (np.arange(38) >= first) & (np.arange(38) < last)
+    np.testing.assert_array_equal(found.reshape(38, 4, 256), np.where(chosen[:, None, None], expected, -7))
     node = np.full((19, 8, 256), 1000)
     subtract(found, used, first, last, node)
-    chosen = used & (np.arange(19) >= first) & (np.arange(19) < last)
-    np.testing.assert_array_equal(node, np.where(chosen[:, None, None], 1000 - found, 1000))
+    np.testing.assert_array_equal(node, np.where(chosen[:, None, None], 1000 - expected, 1000).reshape(19, 8, 256))
 
 
 @pytest.fixture

@@ -72,7 +72,7 @@ from podium.trees.growth_state import (
 )
 from podium.trees.histogram import BINS, FETCH_SHAPE, fill_histograms, subtract_histograms
 from podium.trees.row_partition import chunk, join_chunks, partition_rows
-from podium.trees.split import Record, Records, SplitContext, fill_child_bounds, search_splits
+from podium.trees.split import Record, Records, SplitContext, fill_child_bounds, search_splits, take_running_sums
 
 POLLS_PER_YIELD = 256
 """Polls after which a helper yields: on a busy machine it would use up its time by polling, and be stopped amid an
@@ -104,7 +104,7 @@ def _grow_together(
     """Lead or help, as drawn above: one kernel, since both do items, which is what takes long to compile."""
     work, task, number = shared.work, shared.task, np.int64(-1)
     n_items: Int = np.int64(1)
-    scratch = Scratch(np.empty(2), np.empty(FETCH_SHAPE, np.uint64), np.empty((2, BINS), np.uint64))
+    scratch = Scratch(np.empty(2), np.empty(FETCH_SHAPE, np.uint64))
     while n_items > 0:
         if leads:
             n_items = _next_task(buffers.rows, buffers.spare_rows, data.ranges, context, shared, tree)  # 1
@@ -196,13 +196,14 @@ def _fill_and_search(
     leaves: Records,
     scratch: Scratch,
 ) -> None:
-    """Do one range of features: one part alone does all with SEARCH; of several, each does 1 with FILL, 2 and 3 later.
+    """Do one range of features: one part alone does all with SEARCH; of several, each does 1 with FILL, the rest later.
 
     With SEARCH, an item is then one leaf of the batch.
 
     1. Fill the histograms of the smaller child.
-    2. Take them from the larger child's, which are still those of their parent.
-    3. Search both for splits better than the best that this thread has found in lower features.
+    2. Turn them into running sums.
+    3. Take these from the larger child's, which are still those of their parent.
+    4. Search both for splits better than the best that this thread has found in lower features.
     """
     task, alone = shared.task, shared.growth.together == 0
     rows, searches = buffers.rows[task.start : task.stop], task.kind == SEARCH
@@ -217,18 +218,22 @@ def _fill_and_search(
     for plane in range(len(data.planes)):
         if alone or not searches:
             fill_histograms(  # 1
-                data.words, data.used, rows, buffers.values[plane, task.start : task.stop], part.word_start,
-                part.word_stop, len(data.gradient), scratch.fetched, smaller[plane],
+                data.words, data.used, rows, buffers.values[plane, task.start : task.stop], part.half_start,
+                part.half_stop, len(data.gradient), scratch.fetched, smaller[plane],
             )  # fmt: skip
-        if n_children == 2 and searches:
-            subtract_histograms(smaller[plane], data.used, part.word_start, part.word_stop, larger[plane])  # 2
-    for child in range(n_children if searches else 0):  # 3
+        if searches and n_children > 0:
+            take_running_sums(
+                data.features, part.feature_start, part.feature_stop, context.columns, smaller[plane]
+            )  # 2
+        if searches and n_children == 2:
+            subtract_histograms(smaller[plane], data.used, part.half_start, part.half_stop, larger[plane])  # 3
+    for child in range(n_children if searches else 0):  # 4
         leaf, split = leaves[at_smaller if child == 0 else at_larger], shared.found[item, child]
         split.gain, split.feature = scratch.gains[child], -1
         if leaf.count >= shared.growth.min_rows:
             search_splits(
                 smaller if child == 0 else larger, data.features, part.feature_start, part.feature_stop,
-                context, leaf.lowest, leaf.highest, scratch.sums, split,
+                context, leaf.lowest, leaf.highest, split,
             )  # fmt: skip
             scratch.gains[child] = split.gain
 

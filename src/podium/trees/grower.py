@@ -30,7 +30,15 @@ from podium.trees.growth_state import (
     Shared,
     TreeData,
 )
-from podium.trees.histogram import BINS, FEATURES_PER_WORD, WORDS_PER_LINE, Packed, as_lines, pack_gradients
+from podium.trees.histogram import (
+    BINS,
+    FEATURES_PER_HALF,
+    FEATURES_PER_WORD,
+    WORDS_PER_LINE,
+    Packed,
+    as_lines,
+    pack_gradients,
+)
 from podium.trees.leaf_values import leaf_sums, newton_values, no_sums
 from podium.trees.regression_tree import RegressionTree
 from podium.trees.shared_growth import SharedGrowth, nodes_at_most
@@ -232,20 +240,19 @@ class Growing:
         For one thread it is one, of all words; else a line, or a part of one if threads could not share lines out
         evenly.
         """
-        n_words, n_threads = len(used), self.n_helpers + 1
-        ends = _item_ends(n_words, n_threads)
-        first = np.searchsorted(numeric // FEATURES_PER_WORD, ends)
+        ends = _item_ends(len(used), self.n_helpers + 1)
+        first = np.searchsorted(numeric // FEATURES_PER_HALF, ends)
         ranges = np.recarray(len(ends) - 1, RANGE)
-        ranges.word_start, ranges.word_stop, ranges.feature_start, ranges.feature_stop = (
+        ranges.half_start, ranges.half_stop, ranges.feature_start, ranges.feature_stop = (
             ends[:-1], ends[1:], first[:-1], first[1:]
         )  # fmt: skip
-        return ranges[[bool(used[a:b].any()) for a, b in pairwise(ends)]]
+        return ranges[[bool(used[a // 2 : (b + 1) // 2].any()) for a, b in pairwise(ends)]]
 
     def _own_range(self, numeric: Array) -> Records:
         """Return the one item of a search where several parts share out the features."""
-        words = self.shares[self.grower.exchange.rank]
+        halves = [2 * word for word in self.shares[self.grower.exchange.rank]]
         own = np.recarray(1, RANGE)
-        own[0] = (*words, *np.searchsorted(numeric // FEATURES_PER_WORD, words).tolist())
+        own[0] = (*halves, *np.searchsorted(numeric // FEATURES_PER_HALF, halves).tolist())
         return own
 
     def run(self) -> None:
@@ -350,20 +357,22 @@ def _help_or_end(work: Record, *known: Any) -> None:
 
 @lru_cache(maxsize=64)
 def _item_ends(n_words: int, n_threads: int) -> Array:
-    """Return the ends of the items of a search, of which no thread may have many more words than another."""
+    """Return the ends of the items of a search, in halves of words: no thread may have many more than another."""
     if n_threads == 1:
-        return np.array([0, n_words])
+        return np.array([0, 2 * n_words])
     widths = [WORDS_PER_LINE, WORDS_PER_LINE // 2, WORDS_PER_LINE // 4, 1]
     return min((_ends(n_words, width) for width in widths), key=lambda ends: _longest_share(ends, n_threads))
 
 
 def _ends(n_words: int, width: int) -> Array:
-    """Return the ends of parts of so many words, the last part what is left."""
-    return np.append(np.arange(0, n_words, width), n_words)
+    """Return the ends of parts of so many words, then of two parts that have what is left: in halves of words."""
+    ends = 2 * np.append(np.arange(0, n_words, width), n_words)
+    left = n_words % width
+    return np.insert(ends, -1, ends[-1] - left) if left else ends
 
 
 def _longest_share(ends: Array, n_threads: int) -> int:
-    """Return how many words one thread has at most, if each takes the next part when it is done with one."""
+    """Return how many halves of words one thread has at most, if each takes the next part when it is done with one."""
     shares = [0] * n_threads
     for size in np.diff(ends).tolist():
         shares[shares.index(min(shares))] += size

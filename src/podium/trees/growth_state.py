@@ -45,8 +45,8 @@ LEAF = np.dtype(
 )
 """A leaf: its rows here; its first row and its rows in all parts; place of its histograms, depth, the split above and
 whether it is on its left; bounds of its value, or of the values of what is below."""
-RANGE = np.dtype([(name, ROW) for name in ("word_start", "word_stop", "feature_start", "feature_stop")])
-"""What one item of a search is: a range of words, and of the numeric features in them."""
+RANGE = np.dtype([(name, ROW) for name in ("half_start", "half_stop", "feature_start", "feature_stop")])
+"""What one item of a search is: a range of halves of words, and of the numeric features in them."""
 
 
 class TreeData(NamedTuple):
@@ -154,8 +154,7 @@ class GrowingTree(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Buffers of one thread: the largest gains of the two children so far, and those of histograms and searches."""
+    """Buffers of one thread: the largest gains of the two children so far, and codes that were fetched."""
 
     gains: Array
     fetched: Array
-    sums: Array

@@ -33,6 +33,8 @@ BINS = 256
 """Cells of a feature: codes 0 (missing) to 255."""
 FEATURES_PER_WORD = 8
 """Features in a word of codes: their cells fill half of the first-level cache."""
+FEATURES_PER_HALF = 4
+"""Features in half a word, the least that a thread fills: with 17 words of features, two threads have 8.5 each."""
 ROWS_PER_FETCH = 512
 """Rows whose codes are fetched together: one pass over memory serves all words of a line."""
 WORDS_PER_LINE = 8
@@ -60,8 +62,6 @@ class SumLayout(NamedTuple):
         Lowest bit of each.
     curvature_mask, count_mask : int
         Bits of each, after the shift.
-    gradient_top : int
-        Highest bit of the gradient, its sign.
     gradient_unit, curvature_unit : float
         What 1 of the integers stands for.
     """
@@ -70,7 +70,6 @@ class SumLayout(NamedTuple):
     curvature_shift: int
     curvature_mask: int
     count_mask: int
-    gradient_top: int
     gradient_unit: float
     curvature_unit: float
 
@@ -130,7 +129,7 @@ def pack_gradients(
     curvature_bits = min(62 - count_bits, 51) if two else (64 - count_bits) * 8 // 17
     gradient_bits = 51 if two else 64 - count_bits - curvature_bits
     shift = 0 if two else count_bits + curvature_bits
-    bits = shift, count_bits, 2**curvature_bits - 1, 2**count_bits - 1, shift + gradient_bits - 1
+    bits = shift, count_bits, 2**curvature_bits - 1, 2**count_bits - 1
     planes = np.empty((1 + two, len(gradient)), np.int64)
     largest = np.array([2.0 ** (gradient_bits - 1) - 1, 2.0**curvature_bits - 1])
     sums = exchange.sizes([gradient, curvature], n)
@@ -235,7 +234,7 @@ def fill_histograms(
     fetched: Array,
     histogram_out: Array,
 ) -> None:
-    """Do ``histogram[f // 8, f % 8, code[row, f]] += value of row`` over the rows, for some words of a row.
+    """Do ``histogram[f // 8, f % 8, code[row, f]] += value of row`` over the rows, for some features of a row.
 
     0.4 ns a cell. Eight features at a time keep their cells in half of the first-level cache; the rows of a
     node lie scattered, so that the codes of the row 32 ahead are asked for in advance (without: 3 to 7 ns in
@@ -251,19 +250,20 @@ def fill_histograms(
     values : int64[m]
         Packed gradients and curvatures of these rows.
     first, last : int
-        Only words from the first up to, not including, the last are filled.
+        Only halves of words from the first up to, not including, the last are filled.
     n_rows : int
     fetched : uint64[FETCH_SHAPE]
         Scratch.
     histogram_out : int64[n_words, 8, 256]
     """
-    for line in range(first // WORDS_PER_LINE, (last + WORDS_PER_LINE - 1) // WORDS_PER_LINE):
-        low, high = max(first - WORDS_PER_LINE * line, 0), min(last - WORDS_PER_LINE * line, WORDS_PER_LINE)
+    for line in range(first // (2 * WORDS_PER_LINE), (last + 2 * WORDS_PER_LINE - 1) // (2 * WORDS_PER_LINE)):
+        low = max(first // 2 - WORDS_PER_LINE * line, 0)
+        high = min((last + 1) // 2 - WORDS_PER_LINE * line, WORDS_PER_LINE)
         width, any_used = min(WORDS_PER_LINE, len(words) // n_rows - WORDS_PER_LINE * line), False
         for word in range(low, high):
             if used[WORDS_PER_LINE * line + word]:
                 any_used = True
-                _clear_word(histogram_out, WORDS_PER_LINE * line + word)
+                _clear_word(histogram_out, WORDS_PER_LINE * line + word, first, last)
         for start in range(0, len(rows) if any_used else 0, ROWS_PER_FETCH):
             size = min(ROWS_PER_FETCH, len(rows) - start)
             if width == WORDS_PER_LINE and high - low > WORDS_PER_LINE // 2:
@@ -273,13 +273,25 @@ def fill_histograms(
                     _fetch_word(words, WORDS_PER_LINE * line * n_rows + word, width, rows, start, size, fetched, word)
             for word in range(low, high):
                 if used[WORDS_PER_LINE * line + word]:
-                    _add_word(fetched, word, values, start, size, histogram_out, WORDS_PER_LINE * line + word)
+                    place = WORDS_PER_LINE * line + word
+                    if first <= 2 * place and 2 * place + 2 <= last:
+                        _add_word(fetched, word, values, start, size, histogram_out, place)
+                    else:
+                        _add_half(fetched, word, values, start, size, INDEX(first > 2 * place), histogram_out, place)
 
 
 @linked_part
-def _clear_word(histogram_out: Array, place: int) -> None:
-    """Do ``histogram_out[place] = 0``, without the text of an error about shapes, which takes long to compile."""
-    for feature in range(FEATURES_PER_WORD):
+def _own_features(word: int, first: int, last: int) -> tuple[int, int]:
+    """Return which of the eight features of a word are in a range of halves: the first, and past the last."""
+    before = FEATURES_PER_WORD * word
+    return max(FEATURES_PER_HALF * first - before, 0), min(FEATURES_PER_HALF * last - before, FEATURES_PER_WORD)
+
+
+@linked_part
+def _clear_word(histogram_out: Array, place: int, first: int, last: int) -> None:
+    """Do ``histogram_out[place, own] = 0``, without the text of an error about shapes, which takes long to compile."""
+    start, stop = _own_features(place, first, last)
+    for feature in range(start, stop):
         for code in range(BINS):
             histogram_out[place, feature, code] = 0
 
@@ -327,10 +339,26 @@ def _add_word(
 
 
 @linked_part
+def _add_half(
+    fetched: Array, word: int, values: Array, start: int, size: int, half: np.uint64, histogram_out: Array, place: int
+) -> None:
+    """Do what `_add_word` does for four bytes, the lower ones or the upper ones."""
+    byte, first = np.uint64(255), INDEX(start)
+    shift, feature = np.uint64(32) * half, INDEX(FEATURES_PER_HALF) * half
+    for i in range(size):
+        value, codes = values[first + INDEX(i)], fetched[word, i] >> shift
+        histogram_out[place, feature, codes & byte] += value
+        histogram_out[place, feature + INDEX(1), (codes >> np.uint64(8)) & byte] += value
+        histogram_out[place, feature + INDEX(2), (codes >> np.uint64(16)) & byte] += value
+        histogram_out[place, feature + INDEX(3), (codes >> np.uint64(24)) & byte] += value
+
+
+@linked_part
 def subtract_histograms(smaller: Array, used: Array, first: int, last: int, node_out: Array) -> None:
     """Turn some of a node's histograms into those of its larger child: ``node_out[used] -= smaller[used]``."""
-    for word in range(first, last):
+    for word in range(first // 2, (last + 1) // 2):
         if used[word]:
-            for feature in range(FEATURES_PER_WORD):
+            start, stop = _own_features(word, first, last)
+            for feature in range(start, stop):
                 for code in range(BINS):
                     node_out[word, feature, code] -= smaller[word, feature, code]
