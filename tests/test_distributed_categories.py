@@ -1,5 +1,6 @@
 """Categories on Dask: the local model, bit for bit, from categories counted part by part."""
 
+import dataclasses
 import warnings
 from functools import partial
 
@@ -104,6 +105,15 @@ def test_any_partitioning_gives_the_local_trees(form, columns):
         coded = [coded_block(one, found) for one in blocks]
         for trees in run_parts(lambda block, exchange: train(ranker, block, exchange), coded):
             assert [round_bytes(TreeRound(tree)) for tree in trees] == expected
+
+
+@pytest.mark.filterwarnings("ignore:Column .* of X has .* categories")
+def test_trees_that_differ_in_a_set_alone_are_different_rounds():
+    frame, y, qid, _ = ROWS
+    tree = LambdaMART(1, categorical_features=[0]).fit(FORMS["float32"](frame), y, qid=qid).trees_[0]
+    assert tree.sets.any()
+    other = dataclasses.replace(tree, sets=~tree.sets)
+    assert round_bytes(TreeRound(other)) != round_bytes(TreeRound(tree))
 
 
 @pytest.fixture(scope="module")

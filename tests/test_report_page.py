@@ -1,6 +1,7 @@
 """What a page on a model holds: the numbers of the tables, queries that fit, nothing that depends on the row order."""
 
 import base64
+import html
 import json
 import re
 import sys
@@ -24,7 +25,7 @@ from podium import (
     make_search,
 )
 from podium.model_file import PROTOCOL
-from podium.report import model_facts, query_sample, shipped_model
+from podium.report import model_facts, query_details, query_sample, shipped_model
 from podium.report.model_facts import MAX_ROUNDS, parameters
 from podium.report.quality_facts import extremes, histogram
 from podium.report.query_sample import LOWER_DOCUMENTS, MAX_DOCUMENTS, choose_documents, choose_queries
@@ -280,6 +281,29 @@ def test_a_page_is_one_file_that_names_no_other(content, model, tables):
     assert "default-src 'none'" in text
     without_names = re.sub(r"http://www\.w3\.org/2000/svg", "", text)
     assert "http" not in without_names.replace("http-equiv", "")
+
+
+def test_markup_in_a_title_is_text(model, tables):
+    test = tables[1]
+    title = '</title><img src="x"> & é'
+    text = podium.report(model, test.X, test.y, qid=test.qid, title=title).html()
+    (found,) = re.findall("<title>(.*?)</title>", text)
+    assert not re.search("[<>]|[^\\x00-\\x7f]", found)
+    assert html.unescape(found) == title
+
+
+def test_features_that_the_page_does_not_hold_add_what_is_left(monkeypatch, model, tables):
+    monkeypatch.setattr(query_details, "MAX_FEATURES", 2)
+    test = tables[1]
+    found = podium.report(model, test.X, test.y, qid=test.qid).content["queries"]
+    assert len(found["features"]) == 2
+    parts = numbers(found["contributions"], "<f4").reshape(-1, 3)
+    assert np.any(parts[:, 2] != 0)
+    first = 0
+    for query in found["queries"]:
+        own = parts[first : first + len(query["scores"])].sum(axis=1)
+        np.testing.assert_allclose(own - own[0], np.subtract(query["scores"], query["scores"][0]), atol=1e-5)
+        first += len(own)
 
 
 def test_the_room_can_be_called_by_its_name():

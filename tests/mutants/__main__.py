@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import fcntl
+import json
 import os
 import signal
 import subprocess
 import sys
 import threading
 from collections import Counter
+from dataclasses import asdict
 from functools import cache
 from hashlib import sha256
 from queue import Empty, Queue
@@ -21,6 +23,8 @@ from mutants.runner import PROJECT, WORK, Copy
 from mutants.tests_of import KIND, TestMap, file_of
 
 RESULTS = WORK / "results.jsonl"
+CHOSEN = WORK / "chosen.json"
+"""The faults of a run, for its phases: making them takes a minute."""
 ORDINAL = ("adaboost_or", "bagging", "base_rankers", "boosted_ordinal", "extended_binary", "orboost", "ordinal")
 """Beginnings of names of estimators that give grades."""
 GENERATED = (
@@ -43,9 +47,9 @@ def main() -> int:
     """Run both phases and print the table."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # the phase ends with this process
     given = _arguments()
-    faults = _chosen(given)
     WORK.mkdir(exist_ok=True)
     if given.phase:
+        faults = [Fault(**row) for row in json.loads(CHOSEN.read_text("utf-8"))]
         run_phase(faults, given.workers, given.tests, given.slow)
         return 0
     lock = (WORK / "lock").open("w")
@@ -54,6 +58,8 @@ def main() -> int:
     except BlockingIOError:
         print("Another run puts faults into the same copies: wait for it, or use another clone.")
         return 2
+    faults = _chosen(given)
+    CHOSEN.write_text(json.dumps([asdict(fault) for fault in faults]), "utf-8")
     misfits = [fault for fault in faults if (SOURCE / fault.module).read_text("utf-8").count(fault.before) != 1]
     if misfits:
         print("\n".join(f"{fault.module} has this text not once: {fault.before}" for fault in misfits))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import re
 import time
 from bisect import bisect_right
 from collections import Counter
@@ -11,6 +13,7 @@ from hashlib import sha256
 from itertools import accumulate
 from pathlib import Path
 
+from mutants.faults import SOURCE
 from mutants.forked_tests import Request
 from mutants.runner import PLAIN, PROJECT, WORK, Copy
 
@@ -70,11 +73,10 @@ class TestMap:
         """Return seconds and names of the tests that run a function, quick ones first.
 
         Compiled kernels leave no trace: then those that run any function of the module, or else of its folder. A fault
-        outside of functions concerns the files that import from the module, too.
+        outside of functions concerns the files that import from the module or name a class of it, too.
         """
         folder = "".join(module.rpartition("/")[:2])
-        imports = f"from podium.{module.removesuffix('.py').replace('/', '.')} import"
-        importing = set() if function else {file for file, text in self.texts.items() if imports in text}
+        importing = set() if function else self._naming(module)
         for wanted in (f"{module}:{function}", f"{module}:", folder):
             exact = wanted.endswith(f":{function}") and bool(function)
             found = [
@@ -86,6 +88,14 @@ class TestMap:
             if found:
                 return sorted(found)
         return []
+
+    def _naming(self, module: str) -> set[str]:
+        """Return the test files that import from a module, or name one of its public classes."""
+        tree = ast.parse((SOURCE / module).read_text("utf-8"))
+        classes = [one.name for one in tree.body if isinstance(one, ast.ClassDef) and not one.name.startswith("_")]
+        imported = re.escape(f"from podium.{module.removesuffix('.py').replace('/', '.')} import")
+        wanted = re.compile("|".join([imported, *(rf"\b{name}\b" for name in classes)]))
+        return {file for file, text in self.texts.items() if wanted.search(text)}
 
     def stages(self, found: list[tuple[float, str]], killers: Counter[str]) -> list[list[str]]:
         """Return the tests to run one after the other, each stage where those before it have not noticed a fault.
