@@ -9,6 +9,7 @@ from textwrap import dedent
 
 import pytest
 
+from mutants import tests_of
 from mutants.faults import SOURCE, Fault, function_names, read_faults
 from mutants.results import KILLED, NO_TESTS, SURVIVED, Results
 from mutants.runner import Copy
@@ -104,7 +105,9 @@ def test_records_come_back_by_content(tmp_path):
     assert read_record(path) == {"t": (0.5, {"a.py:g"})}
 
 
-def test_tests_of_the_likeliest_files_come_first_and_none_is_left_out():
+def test_tests_of_the_likeliest_files_come_first_and_none_is_left_out(tmp_path, monkeypatch):
+    monkeypatch.setattr(tests_of, "SOURCE", tmp_path)
+    (tmp_path / "constants.py").write_text("LIMIT = 3\n\n\nclass Bound:\n    pass\n\n\nclass _Own:\n    pass\n")
     tests = object.__new__(TestMap)
     tests.tests = {
         "a.py::wide": (0.1, {"m.py:f"}),
@@ -115,8 +118,13 @@ def test_tests_of_the_likeliest_files_come_first_and_none_is_left_out():
         "d.py::other": (0.1, {"n.py:g"}),
     }
     tests.sizes = Counter(map(file_of, tests.tests))
-    tests.texts = {"a.py": "from podium.room.constants import LIMIT", "b.py": "from podium import f"}
-    assert [test for _, test in tests.choose("room/constants.py", "")] == ["a.py::other", "a.py::wide"]
+    tests.texts = {
+        "a.py": "from podium.constants import LIMIT",
+        "b.py": "from podium import Bounds, _Own",
+        "d.py": "Bound()",
+    }
+    concerned = ["a.py::other", "a.py::wide", "d.py::noticed", "d.py::other"]
+    assert sorted(test for _, test in tests.choose("constants.py", "")) == concerned
     found = tests.choose("m.py", "f")
     assert found == sorted((took, test) for test, (took, names) in tests.tests.items() if "m.py:f" in names)
     assert tests.stages(found, Counter()) == [["b.py::own"], ["a.py::wide", "d.py::noticed"], ["c.py::slow"]]
