@@ -31,6 +31,16 @@ def test_bad_probabilities_are_refused(pairs, message):
         RankNet(1).fit(np.eye(3), pairs=pairs)
 
 
+@pytest.mark.parametrize("optimizer", ["adam", "sgd"])
+def test_rates_up_to_the_largest_are_taken_and_larger_ones_refused(optimizer):
+    rows = np.eye(3), [0.0, 1.0, 2.0]
+    largest = {"learning_rate": 1e9, "weight_decay": 1e9}
+    assert np.all(np.isfinite(RankNet(2, optimizer=optimizer, **largest).fit(*rows).predict(rows[0])))
+    for name in largest:
+        with pytest.raises(PodiumError, match=rf"{name}.* 1000000000.0\]"):
+            RankNet(2, **{name: 1.1e9}).fit(*rows)
+
+
 def test_a_net_of_judged_pairs_learns_the_probability():
     """One feature, one pair asked of four judges: the score difference is the logit of 3/4."""
     model = RankNet(200, hidden=(), learning_rate=0.1, learning_rate_decay=0.97, scale="standard")

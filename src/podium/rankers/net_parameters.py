@@ -13,6 +13,8 @@ from podium.neural import NUMBER_SCALES, UPDATE_RULES
 
 MOST_UNITS = 65536
 """Units of a hidden layer, which a slip of the keyboard may otherwise take all memory for."""
+LARGEST_RATE = 1e9
+"""Of learning and of decay: their product must be a number of single precision."""
 CONSTRAINTS: dict[str, list[object]] = {
     "n_estimators": [Interval(Integral, 1, None, closed="left")],
     "hidden": [tuple, list],
@@ -20,9 +22,9 @@ CONSTRAINTS: dict[str, list[object]] = {
     "pair_weight": [StrOptions({"pairs", "queries"})],
     "contradictions": [StrOptions(set(CONTRADICTIONS))],
     "optimizer": [StrOptions(set(UPDATE_RULES))],
-    "learning_rate": [Interval(Real, 0, None, closed="neither")],
+    "learning_rate": [Interval(Real, 0, LARGEST_RATE, closed="right")],
     "learning_rate_decay": [Interval(Real, 0, 1, closed="right")],
-    "weight_decay": [Interval(Real, 0, None, closed="left")],
+    "weight_decay": [Interval(Real, 0, LARGEST_RATE, closed="both")],
     "dropout": [Interval(Real, 0, 1, closed="left")],
     "batch_size": [Interval(Integral, 1, None, closed="left")],
     "scale": [StrOptions(set(NUMBER_SCALES))],
@@ -45,11 +47,11 @@ SHARED = """\
     optimizer : {"adam", "sgd"}
         How weights follow the gradient: Adam (Kingma and Ba 2015), or stochastic gradient descent as LM has it.
     learning_rate : float
-        η: size of the updates of the first epoch.
+        η: size of the updates of the first epoch, at most 1e9.
     learning_rate_decay : float
         Factor on η after each epoch; 1 keeps it.
     weight_decay : float
-        Share, times η, by which weights shrink at each update.
+        Share, times η, by which weights shrink at each update, at most 1e9.
     dropout : float
         Probability that a hidden unit is left out of an update.
     batch_size : int
