@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 import time
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -142,23 +142,22 @@ def test_a_killed_worker_is_replaced_and_no_bit_changes(rows, monkeypatch, n_wor
 
 
 class DeadlyQueries:
-    """Queries of a block; the first use of any by each of some functions kills the worker."""
+    """Queries of a block; the first use of any by one function after the other kills the worker."""
 
-    FUNCTIONS = ("load", "_split", "load_evaluation")
-
-    def __init__(self, values, folder):
-        self.values, self.folder, self.shape, self.dtype, self.ndim = values, folder, values.shape, values.dtype, 1
+    def __init__(self, values, folder, functions):
+        self.values, self.folder, self.functions = values, folder, functions
+        self.shape, self.dtype, self.ndim = values.shape, values.dtype, 1
 
     def __len__(self):
         return len(self.values)
 
     def __array__(self, dtype=None, copy=None):
+        due = next((name for name in self.functions if not (self.folder / name).exists()), None)
         frame = sys._getframe()
-        while frame is not None and frame.f_code.co_name not in self.FUNCTIONS:
+        while frame is not None and frame.f_code.co_name != due:
             frame = frame.f_back
-        used = self.folder / (frame.f_code.co_name if frame is not None else "other")
-        if frame is not None and not used.exists():
-            used.touch()
+        if frame is not None:
+            (self.folder / due).touch()
             os.kill(os.getpid(), signal.SIGKILL)
         return np.asarray(self.values, dtype)
 
@@ -172,14 +171,14 @@ def test_workers_are_killed_as_they_read_regroup_and_read_evaluation_rows_and_no
     X, y, qid, _ = rows
     local = LambdaMART(2).fit(X, y, qid=qid, eval_set=[(X, y)], eval_qid=[qid])
     X_lazy, y_lazy = in_chunks(-(-len(y) // 4), X, y)
-    ends = np.cumsum([0, *y_lazy.chunks[0]])
-    queries = [dask.delayed(DeadlyQueries)(qid[a:b], Path(tmp_path)) for a, b in pairwise(ends)]
-    lazy = da.concatenate(
-        [da.from_delayed(one, (b - a,), qid.dtype) for one, (a, b) in zip(queries, pairwise(ends), strict=True)]
-    )
-    sets = {"eval_set": [(X_lazy, y_lazy)], "eval_qid": [lazy]}
+    ends = list(pairwise(np.cumsum([0, *y_lazy.chunks[0]])))
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    deaths = ("_split", "load_evaluation"), ("load",)  # while both workers are there, they have a query to regroup
     with LocalCluster(**options) as cluster, Client(cluster) as client:
-        found = fit(LambdaMART(2), X_lazy, y_lazy, qid=lazy, client=client, **sets)
-    assert {one.name for one in tmp_path.iterdir()} == set(DeadlyQueries.FUNCTIONS)
-    assert_same(found, local, X)
+        for functions in deaths:
+            queries = [dask.delayed(DeadlyQueries)(qid[a:b], Path(tmp_path), functions) for a, b in ends]
+            blocks = [da.from_delayed(one, (b - a,), qid.dtype) for one, (a, b) in zip(queries, ends, strict=True)]
+            lazy = da.concatenate(blocks)
+            sets = {"eval_set": [(X_lazy, y_lazy)], "eval_qid": [lazy]}
+            assert_same(fit(LambdaMART(2), X_lazy, y_lazy, qid=lazy, client=client, **sets), local, X)
+    assert {one.name for one in tmp_path.iterdir()} == set(chain(*deaths))

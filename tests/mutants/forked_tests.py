@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import math
 import multiprocessing
@@ -90,7 +91,9 @@ class ForkedTests:
         if self.channel is None:
             context = fork_server()
             self.channel, theirs = context.Pipe()
-            context.Process(target=_serve, args=(self.folder, self.log, theirs), daemon=True).start()
+            process = context.Process(target=_serve, args=(self.folder, self.log, theirs))
+            process.start()
+            atexit.register(process.terminate)  # a daemon would end too, but tests could start no processes there
             theirs.close()
         self.channel.send(request)
         code, failed = self.channel.recv()

@@ -39,9 +39,11 @@ class Recorder:
         self.coverage.switch_context("setup")
 
     def pytest_runtest_logreport(self, report: Any) -> None:
-        """Note the time of a test that passed."""
+        """Note the time of a test that passed, and print why one failed: the log is read by who wonders."""
         if report.when == "call" and report.passed:
             self.seconds[report.nodeid] = report.duration
+        if report.failed:
+            print(report.longreprtext, flush=True)
 
     def __exit__(self, *_: object) -> None:
         """Write what was recorded."""
