@@ -11,7 +11,7 @@ from podium.distributed.load_reports import LoadReport, check_reports, machine
 from podium.distributed.task_results import WorkerLost
 from podium.distributed.team import Team
 
-REPORT = LoadReport(5, 2, ("a", "b"), "float64", {0: np.array([1])}, None, machine())
+REPORT = LoadReport(5, 2, ("a", "b"), "float64", {0: np.array([1])}, 1.0, None, machine())
 
 
 @pytest.mark.parametrize(

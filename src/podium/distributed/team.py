@@ -134,7 +134,8 @@ class Team:
             ranker = self.ranker
             graded = GradeStart(begun.labels, ranker.cost) if isinstance(ranker, AdaBoostOR) else None
             start = graded or self._start(begun)
-            self._ask(held_part.start_evaluation, [(place, start) for place in holders])
+            highest = [max(0.0, *(one.highest_label for one in of_set)) for of_set in reports[1:]]
+            self._ask(held_part.start_evaluation, [(place, start, highest) for place in holders])
         if self.rounds:  # 3
             self._ask(held_part.catch_up, [(place, self.rounds) for place in holders])
         self._clock.begin(len(self.rounds))
