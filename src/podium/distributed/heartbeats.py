@@ -80,8 +80,8 @@ class Heartbeats:
         late = [one for one in workers if time.monotonic() - self._paused.get(one, np.inf) > PAUSED_SECONDS]
         if late:
             raise PodiumError(
-                f"Dask has paused worker {late[0]} for {PAUSED_SECONDS:g} s, since its memory is nearly full: give workers "
-                "more memory, or add workers."
+                f"Dask has paused worker {late[0]} for {PAUSED_SECONDS:g} s, since its memory is nearly full: give "
+                "workers more memory, or add workers."
             )
 
     def heard(self, seconds: float) -> list[str]:

@@ -331,7 +331,7 @@ class Team:
         return self.client.submit(function, *arguments, key=key, **options)
 
     def _check_workers(self) -> None:
-        """Raise where a worker of the team has gone, is silent or paused; restart silent ones, which may have blocks."""
+        """Raise where a worker has gone, is silent or paused; restart silent ones, which may have blocks."""
         silent = self._heartbeats.restart_silent(self._ever_asked)
         if gone := set(self._workers) - (self._heartbeats.present() - silent):
             raise WorkerLost(f"worker {min(gone)} has gone or is silent")
