@@ -1,13 +1,14 @@
 """A model of the time of training on Dask, from measured work and messages, for more rows and workers than are at hand.
 
-    python benchmarks/dask_model.py measure [--rows 200000] [--features 136] [--trees 30] [--workers 1 2 4]
+    python benchmarks/dask_model.py measure [--rows 200000] [--features 136] [--trees 30] [--workers 1 2 4] [--times 3]
     python benchmarks/dask_model.py network [--features 136] [--leaves 31] [--batches …] [--message-us …] [--times 3]
     python benchmarks/dask_model.py table   [--features 136] [--leaves 31] [--row-ns …] [--batches …] [--message-us …]
-                                            [--exchange-us …]
+                                            [--byte-ns …] [--tree-ms …]
 
-`measure` prints what the model rests on, in processor time, which other programs of the machine hardly change: work a
-row, exchanges of a tree, the cost of a message, and from two workers that of an exchange; then the processor time of a
-tree that it expects of other numbers of local worker processes beside the one they take. `network` (Linux, as root)
+`measure` prints what the model rests on, in processor time, which other programs of the machine change least: work a
+row, exchanges of a tree, the cost of a message and of a byte between processes, and from two workers what a tree costs
+each worker besides; then the processor time of a tree that it expects of other numbers of local worker processes beside
+the one they take, of several turns the median and the extremes. `network` (Linux, as root)
 exchanges what a tree takes between two processes in network namespaces whose lines have 1 and 10 Gbit/s and 0, 0.2 and
 1 ms of delay, beside the formula, and says what the emulation itself can do (see `emulation/network_lines.py`). `table`
 prints seconds of a tree for 10⁸ and 10¹⁰ rows, 10 to 1,000 workers and four networks, by a formula and, in brackets, by
@@ -18,7 +19,7 @@ line in; it waits for no barrier, only for what it needs.
 import argparse
 import sys
 import time
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from multiprocessing import get_context
@@ -34,10 +35,10 @@ from podium.distributed.socket_exchange import TOKEN_BYTES, Endpoint, SocketExch
 
 HISTOGRAM_BYTES = 2048
 """Of a feature and division."""
+LARGE_BYTES = 400_000
+"""Of a message by which the cost of a byte is measured."""
 SPLIT_BYTES, LEAF_BYTES = 250, 1088
 """Of the best splits of a division, and of the exact sums of a leaf."""
-MEMORY_BYTES = 2e9
-"""Bytes a second that a processor sends and adds up where a line does not slow it."""
 
 
 @dataclass(frozen=True)
@@ -50,19 +51,22 @@ class Costs:
         Nanoseconds of one thread for a row of 136 features and a tree.
     batches : float
         Batches of divisions of a tree of 31 leaves; each is two exchanges.
-    message_us : float
-        Microseconds of a processor for a message, sent and received.
-    exchange_us : float
-        Microseconds of each worker's processor around an exchange, however many messages it has: Python, copies, sums
-        and Dask's threads; what two local workers take beyond their work and their messages.
+    message_us, byte_ns : float
+        Microseconds of a processor for a message to another worker and the one from there, and nanoseconds for each
+        byte of one: what an exchange of more workers, and of more bytes, takes more.
+    tree_ms : float
+        Milliseconds of each worker's processor for a tree besides its rows and its messages, however many workers there
+        are: histograms, whose size is that of the features, Python and Dask; what two local workers take beyond the
+        rest.
     uneven : float
         Relative spread of the time that workers take for the same work.
     """
 
     row_ns: float = 274.0
     batches: float = 11.0
-    message_us: float = 62.0
-    exchange_us: float = 305.0
+    message_us: float = 20.0
+    byte_ns: float = 0.2
+    tree_ms: float = 7.0
     uneven: float = 0.03
 
 
@@ -82,35 +86,34 @@ def exchanges(costs, features, leaves, workers):
 
 
 def expected_seconds(costs, network, rows, features, leaves, workers):
-    """Return the seconds of a tree by the formula: work, and for each exchange the delay, the line and the messages."""
+    """Return the seconds of a tree by the formula: work, and for each exchange the delay and the messages."""
     work = rows / workers * costs.row_ns * 1e-9 * features / 136
     spread = 1 + costs.uneven * np.sqrt(2 * np.log(workers)) if workers > 1 else 1.0
     if workers == 1:
         return work
     others = workers - 1
     sent = [
-        network.delay
-        + costs.exchange_us * 1e-6
-        + others * max(size / network.bytes_per_second, costs.message_us * 1e-6)
+        network.delay + others * seconds_of_message(costs, network, size)
         for size in exchanges(costs, features, leaves, workers)
     ]
-    return work * spread + sum(sent)
+    return work * spread + costs.tree_ms * 1e-3 + sum(sent)
+
+
+def seconds_of_message(costs, network, size):
+    """Return the seconds until a worker can send the next message: its processor's, or the line's if it has more."""
+    return max(size / network.bytes_per_second, costs.message_us * 1e-6 + size * costs.byte_ns * 1e-9)
 
 
 def simulated_seconds(costs, network, rows, features, leaves, workers, seed=0):
     """Return the seconds of a tree in which every message waits for its lines and every worker for its messages."""
     rng = np.random.default_rng(seed)
     sizes = exchanges(costs, features, leaves, workers)
-    work = rows / workers * costs.row_ns * 1e-9 * features / 136 / (len(sizes) // 2)
-    ready = np.zeros(workers)
+    of_tree = rows / workers * costs.row_ns * 1e-9 * features / 136 + (costs.tree_ms * 1e-3 if workers > 1 else 0.0)
+    work, ready = of_tree / (len(sizes) // 2), np.zeros(workers)
     for number, size in enumerate(sizes):
         if number % 2 == 0 and number < len(sizes) - 1:
             ready = ready + work * (1 + costs.uneven * np.abs(rng.standard_normal(workers)))
-        ready = _exchanged(
-            ready + costs.exchange_us * 1e-6,
-            max(size / network.bytes_per_second, costs.message_us * 1e-6),
-            network.delay,
-        )
+        ready = _exchanged(ready, seconds_of_message(costs, network, size), network.delay)
     return float(ready.max())
 
 
@@ -129,7 +132,7 @@ def _exchanged(ready, seconds, delay):
 
 
 def table(args):
-    costs = Costs(args.row_ns, args.batches, args.message_us, args.exchange_us)
+    costs = Costs(args.row_ns, args.batches, args.message_us, args.byte_ns, args.tree_ms)
     networks = [Network(delay, bits / 8) for bits in (1e9, 1e10) for delay in (1e-3, 2e-4)]
     titles = [f"{bits} Gbit/s, {delay} ms" for bits in (1, 10) for delay in ("1", "0.2")]
     print("| rows | workers | work alone | " + " | ".join(titles) + " |\n" + "|---" * (3 + len(titles)) + "|")
@@ -155,9 +158,10 @@ def measure(args):
     )
     per_tree, bytes_a_tree = counted_fit(rows, {"n_estimators": args.trees, "max_leaves": leaves})
     row_ns = 1e9 * alone / len(rows[1]) * 136 / rows[0].shape[1]
-    costs = Costs(row_ns, (per_tree - 1) / 2, 1e6 * message_seconds(), 0.0)
+    small, many, large = (exchange_seconds(*one) for one in ((2, 1024), (4, 1024), (2, LARGE_BYTES)))
+    costs = Costs(row_ns, (per_tree - 1) / 2, 1e6 * (many - small) / 2, 1e9 * (large - small) / LARGE_BYTES, 0.0)
     print(f"{row_ns:.0f} ns of a processor a row of 136 features and tree; {per_tree:.1f} exchanges a tree")
-    print(f"{costs.message_us:.0f} microseconds of a processor for a message of 1 KB, sent and received")
+    print(f"{costs.message_us:.0f} us of a processor for a message each way, {costs.byte_ns:.2f} ns for a byte of it")
     histograms = HISTOGRAM_BYTES * rows[0].shape[1] * leaves
     print(f"{bytes_a_tree / 1e6:.2f} MB a tree between two workers, {bytes_a_tree / histograms:.2f} of its histograms")
     even = replace(costs, uneven=0.0)  # who waits for others uses no processor
@@ -165,14 +169,16 @@ def measure(args):
         with cluster(workers) as (client, folder):
             X, y, qid, weight = chunked(rows, 4 * workers, folder)
             given = {"qid": qid, "sample_weight": weight, "client": client}
-            train = partial(fit_trees, leaves, X, y, given)
-            seconds = processor_seconds(train, partial(used_by_workers, client), args.trees)
-        each = expected_seconds(even, Network(0.0, MEMORY_BYTES), len(rows[1]), rows[0].shape[1], leaves, workers)
+            train, used = partial(fit_trees, leaves, X, y, given), partial(used_by_workers, client)
+            turns = sorted(processor_seconds(train, used, args.trees) for _ in range(args.times))
+        seconds = turns[len(turns) // 2]
+        each = expected_seconds(even, Network(0.0, np.inf), len(rows[1]), rows[0].shape[1], leaves, workers)
+        took = f"{1e3 * seconds:.0f} ms of processors a tree ({1e3 * turns[0]:.0f} to {1e3 * turns[-1]:.0f})"
         if workers == 2:
-            even = replace(even, exchange_us=1e6 * (seconds / workers - each) / per_tree)
-            print(f"2 workers: {1e3 * seconds:.0f} ms of processors a tree, so {even.exchange_us:.0f} us an exchange")
+            even = replace(even, tree_ms=1e3 * (seconds / workers - each))
+            print(f"2 workers: {took}, so {even.tree_ms:.1f} ms of each for a tree besides", flush=True)
             continue
-        print(f"{workers} workers: {1e3 * seconds:.0f} ms of processors a tree, expected {1e3 * workers * each:.0f}")
+        print(f"{workers} workers: {took}, expected {1e3 * workers * each:.0f}", flush=True)
     return 0
 
 
@@ -197,21 +203,19 @@ def used_by_workers(client):
 
 
 def network(args):
-    costs = Costs(args.row_ns, args.batches, args.message_us, 0.0)  # no worker, but its messages alone
+    costs = Costs(args.row_ns, args.batches, args.message_us, args.byte_ns, 0.0)  # no worker, but its messages alone
     sizes = exchanges(costs, args.features, args.leaves, 2)
     print(f"a tree: {len(sizes)} exchanges, {sum(sizes) / 1e6:.2f} MB each way; of {10 * args.times} turns the best")
     lines = [(gigabits, delay) for gigabits in (1, 10) for delay in (0.0, 2e-4, 1e-3)]
     for gigabits, delay in [*lines, (1000, 0.0)]:
-        near = gigabits <= 10 and delay == 0
-        joined = network_lines.line(gigabits) if near else network_lines.slow_line(gigabits, delay)
-        with joined, ProcessPoolExecutor(2, get_context("spawn")) as pool:
+        with network_lines.line(gigabits, delay), ProcessPoolExecutor(2, get_context("spawn")) as pool:
             took, small, bulk = (
                 max(pool.map(network_lines.exchange_arrays, range(2), [own] * 2, [n] * 2))
-                for own, n in ((sizes, 10 * args.times), ([1024] * 20, 5 * args.times), ([2e7], args.times))
+                for own, n in ((sizes, 10 * args.times), ([1024] * 20, 5 * args.times), ([2e7], 3 * args.times))
             )
-        found = f"a message of 1 KB {1e3 * small / 20:.2f} ms, {2e7 / bulk / 1.25e8:.1f} Gbit/s in bulk"
+        found = f"a message of 1 KB {1e3 * small / 20:.2f} ms, {2e7 / bulk / 1.25e8:.1f} Gbit/s each way in bulk"
         if gigabits > 10:
-            print(f"what hands packets on, at any rate: {found}")
+            print(f"the relay itself, at any rate: {1e3 * took:.1f} ms a tree ({found})")
             continue
         expected = expected_seconds(costs, Network(delay, gigabits * 1.25e8), 0, args.features, args.leaves, 2)
         print(
@@ -220,21 +224,31 @@ def network(args):
     return 0
 
 
-def message_seconds(n_messages=1000):
-    """Return the processor seconds of a message of 1 KB between two workers, sent and received."""
-    servers = [listen("127.0.0.1") for _ in range(2)]
-    ends = [Endpoint("127.0.0.1", server.getsockname()[1]) for server in servers]
+def exchange_seconds(workers, size, n_times=500):
+    """Return the processor seconds of each of some processes for an exchange of messages of so many bytes."""
+    context, ends = get_context("fork"), []
+    for rank in range(workers):
+        end, other = context.Pipe()
+        context.Process(target=talk, args=(rank, workers, size, n_times, other), daemon=True).start()
+        ends.append(end)
+    ports = [end.recv() for end in ends]
+    for end in ends:
+        end.send(ports)
+    return float(np.mean([end.recv() for end in ends]))
 
-    def talk(rank):
-        exchange = SocketExchange(servers[rank], rank, ends, b"0" * TOKEN_BYTES)
-        for _ in range(n_messages):
-            exchange.gather(np.zeros(128))
-        exchange.close()
 
+def talk(rank, workers, size, n_times, end):
+    """Exchange arrays with the other processes, and say how many processor seconds one exchange took."""
+    server = listen("127.0.0.1")
+    end.send(server.getsockname()[1])
+    exchange = SocketExchange(server, rank, [Endpoint("127.0.0.1", port) for port in end.recv()], b"0" * TOKEN_BYTES)
+    wanted = [np.zeros(size // 8) for _ in range(workers)]
+    exchange.scatter_sum(wanted)
     start = time.process_time()
-    with ThreadPoolExecutor(2) as pool:
-        list(pool.map(talk, range(2)))
-    return (time.process_time() - start) / (2 * n_messages)
+    for _ in range(n_times):
+        exchange.scatter_sum(wanted)
+    end.send((time.process_time() - start) / n_times)
+    exchange.close()
 
 
 def counted_fit(rows, options):
@@ -271,11 +285,12 @@ def main():
     parser.add_argument("--trees", type=int, default=30)
     parser.add_argument("--leaves", type=int, default=31)
     parser.add_argument("--workers", type=int, nargs="+", help="1 2 4, or 10 100 1000 for the table")
-    parser.add_argument("--times", type=int, default=3, help="turns of the network")
+    parser.add_argument("--times", type=int, default=3, help="turns of the network and of workers")
     parser.add_argument("--row-ns", type=float, default=Costs.row_ns)
     parser.add_argument("--batches", type=float, default=Costs.batches)
     parser.add_argument("--message-us", type=float, default=Costs.message_us)
-    parser.add_argument("--exchange-us", type=float, default=Costs.exchange_us)
+    parser.add_argument("--byte-ns", type=float, default=Costs.byte_ns)
+    parser.add_argument("--tree-ms", type=float, default=Costs.tree_ms)
     args = parser.parse_args()
     return {"measure": measure, "network": network, "table": table}[args.what](args)
 

@@ -9,10 +9,11 @@
 `race` times a tree of LambdaMART on worker processes of one thread each against the local fit on as many threads; they
 take turns, and set-up counts apart; with `--ranker r` or `z` it times a round of RankBoost by that criterion. With
 `--peer` LightGBM's Dask ranker takes its turn too: seconds a tree are the difference between fits of many and of few
-trees. `kills` ends a worker process, or stops it, by turns, at a random moment of each fit, of each ranker in turn, and
-compares the model with the local one, bit for bit; the command fails where one differs. `memory` prints
-the largest memory of the driver for rows that workers make, four and sixteen times as many. `sparse` prints the seconds
-before the first round of RankBoost on sparse rows of fifty entries each, of which workers bin all features together.
+trees. `kills` ends a worker process, or stops it, by turns, at a random moment of each fit, of each ranker in turn, in
+each third fit the only worker, and compares the model with the local one, bit for bit; the command fails where one
+differs. `memory` prints the largest memory of the driver for rows that workers make, four and sixteen times as many.
+`sparse` prints the seconds before the first round of RankBoost on sparse rows of fifty entries each, of which workers
+bin all features together.
 """
 
 import argparse
@@ -210,16 +211,19 @@ def kills(args):
     rows, makers = made_rows(args.rows), rankers_to_kill(args)
     local = {name: fitted(name, make(), type(make()).fit, rows).predict(rows[0]) for name, make in makers.items()}
     rng, different, seconds = np.random.default_rng(args.seed), 0, {signal.SIGKILL: [], signal.SIGSTOP: []}
-    late, clusters = 0, whole_clusters(args.workers)
-    for number, (client, folder) in zip(range(args.times), clusters, strict=False):
+    late, clusters = 0, {workers: whole_clusters(workers) for workers in (args.workers, 1)}
+    for number in range(args.times):
         name, how = list(makers)[number % len(makers)], list(seconds)[number % len(seconds)]
-        moment, victim = float(rng.uniform(0.05, args.latest)), int(rng.integers(args.workers))
+        workers = 1 if number % 3 == 2 else args.workers
+        client, folder = next(clusters[workers])
+        moment, victim = float(rng.uniform(0.05, args.latest)), int(rng.integers(workers))
         train, lazy = partial(fitted, name, makers[name](), fit), chunked(rows, 2 * args.workers, folder)
         model, took = harmed_fit(client, lazy, train, how, moment, victim)
         seconds[how].append(took)
         late += took < moment
         different += not np.all(model.predict(rows[0]) == local[name])
-        print(f"{number + 1}: {name}, {how.name} after {moment:.2f} s: {took:.1f} s, {different} different", flush=True)
+        of = f"{how.name} of one of {workers} after {moment:.2f} s"
+        print(f"{number + 1}: {name}, {of}: {took:.1f} s, {different} different", flush=True)
     print(f"{args.times} fits that lose a worker: {different} differ from the local model; {late} were done before")
     for how, found in seconds.items():
         if found:

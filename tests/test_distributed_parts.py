@@ -4,13 +4,14 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 
-from parts import run_parts
-from podium import MART, LambdaMART, PodiumError, RankingData, make_search
+from parts import in_chunks, run_parts
+from podium import MART, AdaBoostOR, LambdaMART, PodiumError, RankBoost, RankingData, make_search
 from podium._exact import rounded
 from podium._exchange import ALONE
 from podium._validation import check_seed
-from podium.distributed import held_evaluation, part_table
+from podium.distributed import fit, held_evaluation, part_table
 from podium.distributed.part_table import Block, number_equal, ranking_data, read_blocks
 from podium.trees.regression_tree import Forest
 
@@ -63,12 +64,16 @@ RANKERS = [
     MART(N_ROUNDS, learning_rate=0.3, random_state=5),
     MART(N_ROUNDS, loss="balanced", split_by="squares", monotone_constraints=[1, -1] + [0] * 10),
     MART(N_ROUNDS, loss="cross_entropy", max_depth=3),
+    MART(N_ROUNDS, loss="logistic"),
+    *(LambdaMART(N_ROUNDS, delta=delta) for delta in ("mrr", "err", "auc", "localized")),
 ]
 
 
-@pytest.mark.parametrize("ranker", RANKERS, ids=["ndcg", "map", "none", "squared", "balanced", "cross_entropy"])
+@pytest.mark.parametrize("ranker", RANKERS, ids=lambda ranker: getattr(ranker, "delta", None) or ranker.loss)
 def test_any_partitioning_of_the_queries_gives_the_local_model(ranker):
     X, y, qid, weight, query_weight = search()
+    if getattr(ranker, "loss", "") == "logistic":
+        y = np.minimum(y, 1.0)
     fitted = ranker.fit(X, y, qid=qid, sample_weight=weight, query_weight=query_weight)
     expected = fitted.predict(X)
     for parts in partitions(qid):
@@ -77,6 +82,40 @@ def test_any_partitioning_of_the_queries_gives_the_local_model(ranker):
         for start, trees in run_parts(lambda block, exchange: train(ranker, block, exchange), blocks):
             assert start == fitted.base_score_
             np.testing.assert_array_equal(start + Forest.of(trees).score(X), expected)
+
+
+WHOLE_RANKERS = [
+    *(LambdaMART(2), MART(2), RankBoost(3, criterion="r"), RankBoost(3, criterion="z")),
+    AdaBoostOR(n_estimators=3, random_state=0),
+]
+
+
+def whole_fit(ranker, train, columns, **given):
+    """Fit by some function; AdaBoost.OR takes no queries."""
+    X, y, qid, weight, _ = columns
+    queries = {} if isinstance(ranker, AdaBoostOR) else {"qid": qid}
+    return train(clone(ranker), X, y, sample_weight=weight, **queries, **given)
+
+
+@pytest.fixture(scope="module")
+def local_scores():
+    rows = search()
+    return [whole_fit(ranker, type(ranker).fit, rows).predict(rows[0]) for ranker in WHOLE_RANKERS]
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize("n_parts", range(1, 8))
+def test_one_to_seven_chunks_some_of_them_empty_give_the_local_model(client, local_scores, n_parts):
+    rows, rng = search(), np.random.default_rng(n_parts)
+    cuts = np.sort(rng.integers(0, len(rows[1]), n_parts - 1))
+    cuts[: len(cuts) // 2] = cuts[:1]  # empty ones, the first among them where there are six
+    cuts[:1] *= n_parts < 6
+    sizes = tuple(np.diff(cuts, prepend=0, append=len(rows[1])).tolist())
+    assert (0 in sizes) == (n_parts > 4)
+    chunks = in_chunks(sizes, *rows)
+    for ranker, expected in zip(WHOLE_RANKERS, local_scores, strict=True):
+        found = whole_fit(ranker, fit, chunks, client=client)
+        np.testing.assert_array_equal(found.predict(rows[0]), expected)
 
 
 def test_sparse_parts_give_the_local_model_which_is_that_of_missing_values():

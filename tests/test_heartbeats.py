@@ -85,3 +85,19 @@ def test_silence_counts_only_while_it_is_looked_for(monkeypatch):
     assert ages == {"a": 8.0, "b": 0.0}
     clock[0] = 200.0  # this process was stopped
     assert watch.ages() == {"a": 0.0, "b": 0.0}
+
+
+def test_a_worker_that_is_paused_for_long_is_waited_for_no_longer(monkeypatch):
+    watch, clock = Heartbeats(None), [0.0]
+    known = {name: {"last_seen": 5.0, "status": "running"} for name in "ab"}
+    monkeypatch.setattr(watch, "_workers", lambda: known)
+    monkeypatch.setattr(heartbeats, "PAUSED_SECONDS", 5.0)
+    monkeypatch.setattr(heartbeats.time, "monotonic", lambda: clock[0])
+    for clock[0], known["b"]["status"] in ((1.0, "paused"), (5.0, "running"), (9.0, "paused"), (13.0, "paused")):
+        watch.ages()
+        watch.check_paused("ab")  # never for five seconds so far
+    clock[0] = 15.0
+    watch.ages()
+    watch.check_paused("a")
+    with pytest.raises(PodiumError, match="Dask has paused worker b for 5 s, since its memory is nearly full"):
+        watch.check_paused("ab")

@@ -11,7 +11,7 @@ from podium.distributed.load_reports import LoadReport, check_reports, machine
 from podium.distributed.task_results import WorkerLost
 from podium.distributed.team import Team
 
-REPORT = LoadReport(5, 2, ("a", "b"), "float64", {0: np.array([1])}, None, machine())
+REPORT = LoadReport(5, 2, ("a", "b"), "float64", {0: np.array([1])}, 1.0, None, machine())
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,9 @@ def test_a_client_without_workers_is_refused_at_once_and_after_a_loss_later(monk
 def test_a_worker_that_has_gone_or_is_silent_is_waited_for_no_longer():
     own = Team(None, None, [], None, None, True, [])
     own._workers, own._ever_asked = ["a", "b"], {"a", "b"}
-    own._heartbeats = SimpleNamespace(present=lambda: {"a", "b", "c"}, restart_silent=lambda workers: set())
+    own._heartbeats = SimpleNamespace(
+        present=lambda: {"a", "b", "c"}, restart_silent=lambda workers: set(), check_paused=lambda workers: None
+    )
     own._check_workers()
     own._heartbeats.restart_silent = {"b"}.intersection
     with pytest.raises(WorkerLost, match="worker b has gone or is silent"):

@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Any, Protocol
 
+import numpy as np
+
 from podium._validation import PodiumError
 
 ANSWER_SECONDS = 60.0
@@ -20,6 +22,8 @@ UNSEEN_SECONDS = 5.0
 """Time between two looks after which silence counts anew: this process may have been stopped itself."""
 RESTART_SECONDS = 10.0
 """How long the scheduler may take to restart a worker."""
+PAUSED_SECONDS = 300.0
+"""How long Dask may keep a worker from beginning tasks, since its memory is nearly full, before a fit ends."""
 HEARTBEATS_PER_SILENCE = 10
 """Heartbeats that a worker of a large cluster, which has fewer of them, may miss."""
 
@@ -33,6 +37,7 @@ class Heartbeats:
     def __init__(self, client: Any) -> None:
         self.client = client
         self._seen: dict[str, tuple[float, float]] = {}
+        self._paused: dict[str, float] = {}
         self._looked = time.monotonic()
 
     def threads(self) -> dict[str, int]:
@@ -41,10 +46,11 @@ class Heartbeats:
 
     def ages(self) -> dict[str, float]:
         """Return the seconds since each worker was last heard of, by its address."""
-        now, before = time.monotonic(), self._seen
-        beats = {worker: float(known["last_seen"]) for worker, known in self._workers().items()}
+        now, before, paused, workers = time.monotonic(), self._seen, self._paused, self._workers()
+        beats = {worker: float(known["last_seen"]) for worker, known in workers.items()}
         if now - self._looked > UNSEEN_SECONDS:
-            before = {}
+            before, paused = {}, {}
+        self._paused = {one: paused.get(one, now) for one, known in workers.items() if known.get("status") == "paused"}
         self._looked = time.monotonic()
         self._seen = {
             worker: before[worker] if worker in before and before[worker][0] == beat else (beat, now)
@@ -68,6 +74,15 @@ class Heartbeats:
     def present(self) -> set[str]:
         """Return the workers that the scheduler knows and that are not silent."""
         return {worker for worker, age in self.ages().items() if age <= self.silence()}
+
+    def check_paused(self, workers: Iterable[str]) -> None:
+        """Refuse to wait for workers that have begun no task for long, as of the last look."""
+        late = [one for one in workers if time.monotonic() - self._paused.get(one, np.inf) > PAUSED_SECONDS]
+        if late:
+            raise PodiumError(
+                f"Dask has paused worker {late[0]} for {PAUSED_SECONDS:g} s, since its memory is nearly full: give "
+                "workers more memory, or add workers."
+            )
 
     def heard(self, seconds: float) -> list[str]:
         """Return the workers that are heard of within some seconds from now, as soon as all but silent ones are."""

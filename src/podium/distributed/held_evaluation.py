@@ -29,11 +29,14 @@ class HeldEvaluation:
         Scores of its rows; none before the first round.
     n_rounds : int
         Rounds that are in the scores.
+    max_grade : float
+        Highest label of the whole set, 0 at least.
     """
 
     data: RankingData
     staged: StagedScores | StagedGrades | None = None
     n_rounds: int = 0
+    max_grade: float = 0.0
 
     def add(self, round_: DaskRound, start: Start | GradeStart | None) -> None:
         """Take a round into the scores, which begin with `start`, or into the votes."""
@@ -60,7 +63,8 @@ class HeldEvaluation:
         if labels is None or self.staged is None:
             return np.zeros((len(names), 2, DIGITS), np.int64)
         measures = [parse_measure(name) for name in names]
-        found = measure_many(measures, labels, self.staged.scores[queries.rows], queries.offsets)
+        top = self.max_grade if any("max_grade" in one.definition.uses for one in measures) else None
+        found = measure_many(measures, labels, self.staged.scores[queries.rows], queries.offsets, max_grade=top)
         return np.array([_weighted_digits(one.values, one.weights) for one in map(found.__getitem__, names)])
 
 

@@ -213,9 +213,12 @@ def catch_up(name: str, place: int, rounds: Sequence[DaskRound]) -> None:
         held.n_rounds += 1
 
 
-def start_evaluation(name: str, place: int, start: Start | GradeStart) -> None:
-    """Let the scores of evaluation rows begin where those of the training rows do."""
-    _held(name, place).start = start
+def start_evaluation(name: str, place: int, start: Start | GradeStart, max_grades: Sequence[float]) -> None:
+    """Let the scores of evaluation rows begin where those of the training rows do; note each set's highest label."""
+    held = _held(name, place)
+    held.start = start
+    for number, one in held.evals.items():
+        one.max_grade = max_grades[number]
 
 
 def measure(name: str, place: int, number: int, n_rounds: int, round_: DaskRound, names: Sequence[str]) -> Array:

@@ -28,6 +28,8 @@ class LoadReport(NamedTuple):
         Type of the features.
     ids_of_blocks : dict of int to ndarray
         The different queries of each block.
+    highest_label : float
+        -inf where there are no labels.
     endpoint : Endpoint or None
         Where it listens, for training rows alone.
     machine : tuple of str
@@ -39,6 +41,7 @@ class LoadReport(NamedTuple):
     names: tuple[str, ...] | None
     kind: str
     ids_of_blocks: dict[int, Array]
+    highest_label: float
     endpoint: Endpoint | None
     machine: tuple[str, ...]
 
@@ -46,9 +49,12 @@ class LoadReport(NamedTuple):
 def report_of(table: PartTable | None, endpoint: Endpoint | None) -> LoadReport:
     """Say what has been read."""
     if table is None:
-        return LoadReport(0, 0, None, "", {}, None, machine())
-    shape = table.features.shape
-    return LoadReport(shape[0], shape[1], table.names, table.kind, table.ids_of_blocks, endpoint, machine())
+        return LoadReport(0, 0, None, "", {}, -np.inf, None, machine())
+    n_rows, n_features = table.features.shape
+    highest = -np.inf if table.labels is None else float(table.labels.max())
+    return LoadReport(
+        n_rows, n_features, table.names, table.kind, table.ids_of_blocks, highest, endpoint, machine()
+    )  # fmt: skip
 
 
 def machine() -> tuple[str, ...]:

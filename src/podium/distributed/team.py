@@ -134,7 +134,8 @@ class Team:
             ranker = self.ranker
             graded = GradeStart(begun.labels, ranker.cost) if isinstance(ranker, AdaBoostOR) else None
             start = graded or self._start(begun)
-            self._ask(held_part.start_evaluation, [(place, start) for place in holders])
+            highest = [max(0.0, *(one.highest_label for one in of_set)) for of_set in reports[1:]]
+            self._ask(held_part.start_evaluation, [(place, start, highest) for place in holders])
         if self.rounds:  # 3
             self._ask(held_part.catch_up, [(place, self.rounds) for place in holders])
         self._clock.begin(len(self.rounds))
@@ -330,10 +331,11 @@ class Team:
         return self.client.submit(function, *arguments, key=key, **options)
 
     def _check_workers(self) -> None:
-        """Raise where a worker of the team has gone, or is silent; restart silent ones, which may have blocks."""
+        """Raise where a worker has gone, is silent or paused; restart silent ones, which may have blocks."""
         silent = self._heartbeats.restart_silent(self._ever_asked)
         if gone := set(self._workers) - (self._heartbeats.present() - silent):
             raise WorkerLost(f"worker {min(gone)} has gone or is silent")
+        self._heartbeats.check_paused(self._workers)
 
     def _present(self) -> list[str]:
         """Return the workers that there are; after a loss those that are heard of, for which it waits a while."""

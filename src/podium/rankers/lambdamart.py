@@ -177,6 +177,8 @@ class LambdaMART(TreeRanker):
     def _make_loss(self, data: RankingData, threads: int, seed: int, exchange: Exchange = ALONE) -> Loss:
         truncation, normalize = self._pairs_and_scale()
         options: dict[str, Any] = {"normalize": normalize, "gain": self.gain, "n_threads": threads}
+        if self.delta == "err" and data.labels is not None:
+            options["max_grade"] = max(exchange.peak(data.labels), 0.0)
         parts: list[Loss] = []
         for part in feedback_of(data, contradictions=self.contradictions, exchange=exchange).parts:
             if isinstance(part, Graded):
