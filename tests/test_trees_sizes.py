@@ -126,7 +126,8 @@ def test_histograms_of_more_rows_than_are_fetched_together_equal_the_twin(n_feat
     n_words = -(-n_features // 8)
     found, scratch = np.full((n_words, 8, 256), -7), np.empty(FETCH_SHAPE, np.uint64)
     every = np.ones(n_words, bool)
-    fill(as_lines(bins), every, rows, packed.planes[0][rows], 0, 2 * n_words, 40, scratch, found)
+    for first, last in ((0, 2 * n_words - 1), (2 * n_words - 1, 2 * n_words)):  # the last word in halves
+        fill(as_lines(bins), every, rows, packed.planes[0][rows], first, last, 40, scratch, found)
     codes = np.concatenate(list(bins.codes), axis=1)[:, :n_features]
     expected = np.zeros((n_features, 256), np.int64)
     for feature in range(n_features):
