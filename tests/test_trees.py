@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 from podium._compiled import JIT_DISABLED
 from podium.binning import as_blocks, bin_features
 from podium.trees.grower import TreeGrower
+from podium.trees.growth_state import RANGE
 from podium.trees.histogram import FETCH_SHAPE, as_lines, pack_gradients
 from podium.trees.regression_tree import Forest, RegressionTree
-from podium.trees.split import Limits
+from podium.trees.split import COLUMN, Limits
 from profiles import examples
 from reference import trees as twin
-from tree_kernels import fill, subtract
+from tree_kernels import fill, settle
 
 pytestmark = [
     pytest.mark.plain,
@@ -134,8 +135,11 @@ def test_histograms_equal_the_twin_and_differences_are_the_other_child(n_feature
             fill(words, used, rows, packed.planes[0][rows], first, last, 40, scratch, out)
         expected = twin.histogram(codes, rows, packed.planes[0])
         np.testing.assert_array_equal(out.reshape(-1, 256)[:n_features], expected)
-    subtract(found[0], used, 0, 2 * len(used), found[2])
-    np.testing.assert_array_equal(found[2], found[1])
+    columns, part = (np.zeros(n, dtype).view(np.recarray) for n, dtype in ((n_features, COLUMN), (1, RANGE)))
+    part.half_stop = 2 * len(used)
+    settle(columns, np.empty(0, np.int64), used, part, True, found[0], found[2])
+    larger, other = (one.reshape(-1, 256)[:n_features] for one in (found[2], found[1]))
+    np.testing.assert_array_equal(larger, other)
 
 
 @examples(60, plain=8)
@@ -238,6 +242,15 @@ def test_room_is_made_for_more_leaves(monkeypatch):
     two = grow(X, gradient, curvature, max_leaves=40).tree
     assert one.n_leaves == 40
     np.testing.assert_array_equal(one.value, two.value)
+
+
+def test_half_of_the_leaves_need_histograms_at_once(monkeypatch):
+    X, gradient, curvature = table(13, 400, 3, levels=60)
+    monkeypatch.setattr("podium.trees.grower.FIRST_HISTOGRAMS", 1)
+    grower = TreeGrower(as_blocks(bin_features(X)), Limits(1, 0.0), max_leaves=60)
+    for salt in range(3):
+        assert grower.grow(gradient, curvature, salt).tree.n_leaves == 60
+        assert len(grower._histograms) == 32
 
 
 def test_min_split_gain_and_constant_data_stop_growth():

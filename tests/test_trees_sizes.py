@@ -12,12 +12,13 @@ from podium.binning import as_blocks, bin_features
 from podium.trees.category_split import CategorySplits
 from podium.trees.division import _next_leaf, _take_best
 from podium.trees.grower import TreeGrower
-from podium.trees.growth_state import DIVISION, GROWTH, LEAF, TASK, GrowingTree
+from podium.trees.growth_state import DIVISION, GROWTH, LEAF, RANGE, TASK, GrowingTree
 from podium.trees.histogram import FETCH_SHAPE, ROWS_PER_FETCH, as_lines, pack_gradients
+from podium.trees.leaf_choice import forget_splits, place_for_histograms
 from podium.trees.regression_tree import Forest, rounded_down, staged_scores
-from podium.trees.split import SPLIT, Limits
+from podium.trees.split import COLUMN, SPLIT, Limits
 from reference import trees as twin
-from tree_kernels import fill, subtract
+from tree_kernels import fill, settle
 
 pytestmark = [
     pytest.mark.plain,
@@ -125,7 +126,8 @@ def test_histograms_of_more_rows_than_are_fetched_together_equal_the_twin(n_feat
     n_words = -(-n_features // 8)
     found, scratch = np.full((n_words, 8, 256), -7), np.empty(FETCH_SHAPE, np.uint64)
     every = np.ones(n_words, bool)
-    fill(as_lines(bins), every, rows, packed.planes[0][rows], 0, 2 * n_words, 40, scratch, found)
+    for first, last in ((0, 2 * n_words - 1), (2 * n_words - 1, 2 * n_words)):  # the last word in halves
+        fill(as_lines(bins), every, rows, packed.planes[0][rows], first, last, 40, scratch, found)
     codes = np.concatenate(list(bins.codes), axis=1)[:, :n_features]
     expected = np.zeros((n_features, 256), np.int64)
     for feature in range(n_features):
@@ -134,7 +136,7 @@ def test_histograms_of_more_rows_than_are_fetched_together_equal_the_twin(n_feat
 
 
 @pytest.mark.parametrize(("first", "last"), [(0, 38), (6, 24), (18, 38), (32, 38), (5, 38), (6, 23), (7, 8), (31, 33)])
-def test_only_histograms_of_used_words_in_the_range_are_filled_and_subtracted(first, last):
+def test_only_histograms_of_used_words_in_the_range_are_filled_and_settled(first, last):
     X, gradient, curvature = table(4, 30, 150)
     bins, packed = bin_features(X), pack_gradients(gradient, curvature, keys_of(30), 0)
     rows, used = np.arange(0, 30, 2, dtype=np.uint32), np.random.default_rng(6).random(19) < 0.5
@@ -147,8 +149,26 @@ def test_only_histograms_of_used_words_in_the_range_are_filled_and_subtracted(fi
     chosen = np.repeat(used, 2) & (np.arange(38) >= first) & (np.arange(38) < last)
     np.testing.assert_array_equal(found.reshape(38, 4, 256), np.where(chosen[:, None, None], expected, -7))
     node = np.full((19, 8, 256), 1000)
-    subtract(found, used, first, last, node)
-    np.testing.assert_array_equal(node, np.where(chosen[:, None, None], 1000 - expected, 1000).reshape(19, 8, 256))
+    columns, part, features = records(COLUMN, 150), records(RANGE), np.repeat(used, 8)[:150].nonzero()[0][::3]
+    columns.n_bins, part.half_start, part.half_stop = 255, first, last
+    part.feature_start, part.feature_stop = np.searchsorted(features // 4, [first, last])
+    settle(columns, features, used, part, True, found, node)
+    numeric = np.isin(np.arange(152), features).reshape(38, 4, 1)
+    expected = np.where(numeric, np.cumsum(expected, axis=-1), expected)
+    chosen = np.repeat(chosen, 4).reshape(38, 4, 1) & (np.arange(152) < 150).reshape(38, 4, 1)
+    settled = np.where(chosen, 1000 - expected, 1000)
+    np.testing.assert_array_equal(node.reshape(38, 4, 256), settled)
+    np.testing.assert_array_equal(found.reshape(38, 4, 256)[chosen[..., 0]], expected[chosen[..., 0]])
+
+
+def test_running_sums_end_with_the_last_bin_and_a_root_is_taken_from_nothing():
+    columns, part, found = records(COLUMN, 2), records(RANGE), np.ones((1, 8, 256), np.int64)
+    columns.n_bins, part.half_stop, part.feature_stop = [3, 255], 2, 2
+    node = found.copy()
+    settle(columns, np.arange(2), np.ones(1, bool), part, False, found, node)
+    np.testing.assert_array_equal(found[0, 0, :6], [1, 2, 3, 4, 1, 1])
+    np.testing.assert_array_equal(found[0, 1], np.arange(1, 257))
+    assert found[0, 2:].max() == node.max() == 1
 
 
 @pytest.fixture
@@ -270,6 +290,37 @@ def test_of_leaves_with_equal_gains_the_first_is_split():
     tree = GrowingTree(leaves, best, np.zeros((1, 256), bool), best, leaves, np.zeros((3, 2, 68), np.int64))
     _next_leaf(1, task, growth, tree, records(DIVISION, 3), np.zeros(256, bool))
     assert growth.divided == 1
+
+
+@pytest.mark.skipif(not JIT_DISABLED, reason="a part of a kernel")
+@pytest.mark.parametrize(
+    ("max_leaves", "gains", "kept", "least"),
+    [
+        (9, [1.0, 3.0, -1.0, 2.0], [1.0, 3.0, -1.0, 2.0], -1.0),
+        (7, [1.0, 3.0, -1.0, 2.0], [1.0, 3.0, -1.0, 2.0], 1.0),
+        (6, [1.0, 3.0, -1.0, 2.0], [-1.0, 3.0, -1.0, 2.0], 2.0),
+        (6, [2.0, 3.0, 2.0, 2.0], [2.0, 3.0, -1.0, -1.0], 2.0),
+        (5, [1.0, 3.0, -1.0, 2.0], [-1.0, 3.0, -1.0, -1.0], -1.0),
+    ],
+)
+def test_leaves_that_the_tree_has_no_room_to_divide_are_forgotten(max_leaves, gains, kept, least):
+    best, growth = records(SPLIT, 5), records(GROWTH)[0]
+    best.gain[:4], best.gain[4], growth.n_leaves, growth.max_leaves = gains, 7.0, 4, max_leaves
+    forget_splits(1, growth, best)
+    assert best.gain.tolist() == [*kept, 7.0]
+    assert growth.least_gain == pytest.approx(least, rel=1e-11)
+    assert growth.least_gain < least or least < 0
+
+
+@pytest.mark.skipif(not JIT_DISABLED, reason="a part of a kernel")
+def test_histograms_of_the_last_leaf_without_a_split_are_overwritten_first():
+    leaves, best, growth = records(LEAF, 4), records(SPLIT, 4), records(GROWTH)[0]
+    leaves.histogram, best.gain, growth.n_leaves, growth.n_used = [0, 1, -1, 2], [-1.0, -1.0, -1.0, 1.0], 4, 3
+    tree = GrowingTree(leaves, best, np.zeros((1, 256), bool), best, leaves, np.zeros((4, 2, 68), np.int64))
+    assert [place_for_histograms(growth, tree) for _ in range(4)] == [1, 0, 3, 4]
+    assert leaves.histogram.tolist() == [-1, -1, -1, 2]
+    leaves.histogram, growth.together = [0, 1, 3, 2], 1
+    assert place_for_histograms(growth, tree) == 5
 
 
 def test_the_rows_given_stay_as_they_are():

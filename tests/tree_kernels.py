@@ -1,7 +1,8 @@
 """Parts of kernels of trees, compiled so that tests can call them."""
 
 from podium._compiled import compiled
-from podium.trees.histogram import fill_histograms, subtract_histograms
+from podium.trees.histogram import fill_histograms
+from podium.trees.running_sums import settle_histograms
 
 
 @compiled
@@ -11,6 +12,6 @@ def fill(words, used, rows, values, first, last, n_rows, fetched, histogram_out)
 
 
 @compiled
-def subtract(smaller, used, first, last, node_out):
-    """Call `subtract_histograms`; the range is in halves of words."""
-    subtract_histograms(smaller, used, first, last, node_out)
+def settle(columns, features, used, parts, subtracts, smaller_out, node_out):
+    """Call `settle_histograms` for the first part."""
+    settle_histograms(columns, features, used, parts[0], subtracts, smaller_out, node_out)

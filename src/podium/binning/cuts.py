@@ -9,6 +9,7 @@ import numpy as np
 from podium._compiled import ROW, SCORE, compiled
 from podium._validation import Array
 from podium.binning.radix_sort import sort_values
+from podium.binning.value_counts import count_values
 
 MAX_ROWS_SORTED = 200_000
 """Rows beyond which quantiles come from a sample: sorting all rows would cost more than it improves the bins."""
@@ -94,17 +95,27 @@ def bin_uppers(values: Array, weight: Array | None, max_bins: int | None) -> Arr
 def sorted_uppers(values: Array, weight: Array | None, max_bins: int | None) -> tuple[Array, bool]:
     """Sort values and return the uppers of their bins, and whether each distinct value has a bin."""
     if weight is None:
-        return uppers_of_sorted(sort_values(values), None, max_bins)
+        return _uppers_of_runs(*runs_of_values(values), max_bins)
     sequence = np.argsort(values)
     return uppers_of_sorted(values[sequence], weight[sequence], max_bins)
 
 
 def uppers_of_sorted(ordered: Array, weight: Array | None, max_bins: int | None) -> tuple[Array, bool]:
     """Return the uppers of the bins of sorted values, NaN last, and whether each distinct value has a bin."""
-    distinct, share = runs_of_sorted(ordered, weight)
+    return _uppers_of_runs(*runs_of_sorted(ordered, weight), max_bins)
+
+
+def _uppers_of_runs(distinct: Array, share: Array, max_bins: int | None) -> tuple[Array, bool]:
+    """Return the uppers of the bins of distinct values, and whether each has a bin."""
     if max_bins is None or len(distinct) <= max_bins:
         return distinct, True
     return quantiles(distinct, share, max_bins), False
+
+
+def runs_of_values(values: Array) -> tuple[Array, Array]:
+    """Return the distinct values, ascending, NaN left out, and how often each occurs."""
+    counted = count_values(values)
+    return runs_of_sorted(sort_values(values), None) if counted is None else counted
 
 
 def runs_of_sorted(ordered: Array, weight: Array | None) -> tuple[Array, Array]:

@@ -21,7 +21,6 @@ from podium._validation import Array
 from podium.binning import cuts
 from podium.binning.blocks import BLOCK, BlockBins, Matrix, encode_block
 from podium.binning.cuts import Cuts
-from podium.binning.radix_sort import sort_values
 
 MOST_MERGED = 4096
 """Distinct values of a feature that are gathered from all parts."""
@@ -153,6 +152,6 @@ def _merged_runs(own: Array, own_shares: Array | None, exchange: Exchange) -> tu
 def distinct_runs(values: Array, shares: Array | None) -> tuple[Array, Array]:
     """Return the distinct values, ascending, and what each weighs: as many as it occurs, or the sum of its shares."""
     if shares is None:
-        return cuts.runs_of_sorted(sort_values(values), None)
+        return cuts.runs_of_values(values)
     order = np.argsort(values)
     return cuts.runs_of_sorted(values[order], shares[order])

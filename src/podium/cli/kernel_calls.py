@@ -88,7 +88,7 @@ def boost_other_trees() -> None:
     model.fit(categories, np.tile(y, 6), qid=np.tile(qid, 6)).predict(categories)
     wide = np.tile(X, (1, SHARED_CELLS // X.size + 1))
     rankers.LambdaMART(1, n_jobs=2, **SMALL).fit(wide, y, qid=qid)
-    bin_features(np.zeros((MIN_ROWS_BY_BITS, 1), np.float32))
+    bin_features(np.arange(MIN_ROWS_BY_BITS, dtype=np.float32)[:, None])
     for dtype in (np.float64, np.float32):
         hash_features(np.zeros((MIN_CELLS_COMPILED, 1), dtype))
 

@@ -31,7 +31,7 @@ leave to choose the best. Every part then has the same tree, and counts of rows 
 Items allocate nothing: scratch is allocated before the first one. Should a helper fail even so, its item is never done;
 whoever calls it then sets over, and all leave.
 
-To add a limit on leaves see `_may_divide`, on splits `split._allowed_cuts`, on values `split.fill_child_bounds`.
+To add a limit on leaves see `may_divide`, on splits `split._allowed_cuts`, on values `split.fill_child_bounds`.
 
 Calls are few levels deep on purpose: what a kernel calls is compiled again with it.
 """
@@ -70,13 +70,15 @@ from podium.trees.growth_state import (
     Shared,
     TreeData,
 )
-from podium.trees.histogram import BINS, FETCH_SHAPE, fill_histograms, subtract_histograms
+from podium.trees.histogram import BINS, FETCH_SHAPE, fill_histograms
+from podium.trees.leaf_choice import best_leaf, forget_splits, may_divide, place_for_histograms, spare_leaf
 from podium.trees.row_partition import chunk, join_chunks, partition_rows
-from podium.trees.split import Record, Records, SplitContext, fill_child_bounds, search_splits, take_running_sums
+from podium.trees.running_sums import settle_histograms
+from podium.trees.split import Record, Records, SplitContext, fill_child_bounds, search_splits
 
 POLLS_PER_YIELD = 256
-"""Polls after which a helper yields: on a busy machine it would use up its time by polling, and be stopped amid an
-item."""
+"""Polls after which a thread that waits yields: on a busy machine it would use up its time by polling, and be stopped
+amid an item."""
 
 
 def lead(
@@ -119,7 +121,7 @@ def _grow_together(
         while remaining > 0:  # 3; the task stays as it is until this item is done
             if task.number != number:
                 number = task.number
-                scratch.gains[0] = scratch.gains[1] = -1.0
+                scratch.gains[0] = scratch.gains[1] = shared.growth.least_gain
             _do_item(task.n_items - remaining, data, context, buffers, shared, tree, scratch)
             if published:
                 atomic_add(work, "done", 1)
@@ -144,10 +146,13 @@ def _items_appear(work: Record) -> bool:
 @linked_part
 def _all_are_done(work: Record, n_items: Int) -> bool:
     """Wait until all items are done; False if one will never be."""
+    polls = 0
     while atomic_load(work, "done") < n_items:
         if atomic_load(work, "over") != 0:
             return False
-        give_way()
+        polls += 1
+        if polls % POLLS_PER_YIELD == 0:
+            give_way()
     return True
 
 
@@ -201,9 +206,9 @@ def _fill_and_search(
     With SEARCH, an item is then one leaf of the batch.
 
     1. Fill the histograms of the smaller child.
-    2. Turn them into running sums.
-    3. Take these from the larger child's, which are still those of their parent.
-    4. Search both for splits better than the best that this thread has found in lower features.
+    2. Turn them into running sums, and take these from the larger child's, which are still those of their parent.
+    3. Search both for splits better than the best that this thread has found in lower features, and good enough for the
+       leaf to be divided one day.
     """
     task, alone = shared.task, shared.growth.together == 0
     rows, searches = buffers.rows[task.start : task.stop], task.kind == SEARCH
@@ -222,12 +227,10 @@ def _fill_and_search(
                 part.half_stop, len(data.gradient), scratch.fetched, smaller[plane],
             )  # fmt: skip
         if searches and n_children > 0:
-            take_running_sums(
-                data.features, part.feature_start, part.feature_stop, context.columns, smaller[plane]
-            )  # 2
-        if searches and n_children == 2:
-            subtract_histograms(smaller[plane], data.used, part.half_start, part.half_stop, larger[plane])  # 3
-    for child in range(n_children if searches else 0):  # 4
+            settle_histograms(  # 2
+                context.columns, data.features, data.used, part, n_children == 2, smaller[plane], larger[plane]
+            )
+    for child in range(n_children if searches else 0):  # 3
         leaf, split = leaves[at_smaller if child == 0 else at_larger], shared.found[item, child]
         split.gain, split.feature = scratch.gains[child], -1
         if leaf.count >= shared.growth.min_rows:
@@ -294,7 +297,7 @@ def _plant_root(n_rows: int, n_chunks: int, task: Record, growth: Record, leaves
     root.start, root.stop, root.histogram, root.depth, root.parent, root.on_left = 0, n_rows, 0, 0, -1, 0
     root.first, root.count = 0, growth.n_rows
     root.lowest, root.highest, best[0].gain = -np.inf, np.inf, -1.0
-    growth.n_leaves = 1
+    growth.n_leaves, growth.n_used, growth.least_gain = 1, 1, -1.0
     growth.steps_left -= 1
     if growth.n_rows < growth.min_rows:
         return 0
@@ -314,10 +317,13 @@ def _next_leaf(
 ) -> int:
     """Lay out the partition of the leaf of the largest gain; if none is left, the values; 0 if it must end here."""
     together = growth.together != 0
-    chosen = _next_of_batch(task, growth, batch) if together else _best_leaf(growth, tree.best)
+    chosen = _next_of_batch(task, growth, batch) if together else best_leaf(growth, tree.best)
     leaf, split = tree.leaves[max(chosen, 0)], tree.best[max(chosen, 0)]
     if not together:
-        full = chosen >= 0 and growth.n_leaves >= growth.n_histograms and _may_divide(growth, leaf.depth)
+        if chosen >= 0:
+            forget_splits(chosen, growth, tree.best)
+        room = growth.n_used < growth.n_histograms or spare_leaf(growth, tree) >= 0
+        full = chosen >= 0 and not room and may_divide(growth, leaf.depth)
         if full or growth.steps_left == 0:
             task.kind, growth.end = NOTHING, FULL if full else STOPPED
             return 0
@@ -335,16 +341,6 @@ def _next_leaf(
 
 
 @linked_part
-def _best_leaf(growth: Record, best: Records) -> int:
-    """Return the leaf of the largest gain, the first of equals; -1 where none may be divided."""
-    chosen, largest = -1, 0.0
-    for place in range(growth.n_leaves if growth.n_leaves < growth.max_leaves else 0):
-        if best[place].gain > largest:
-            chosen, largest = place, best[place].gain
-    return chosen
-
-
-@linked_part
 def _next_of_batch(task: Record, growth: Record, batch: Records) -> int:
     """Return the next leaf of the batch; -1 at its end, when histograms are to be summed up, or the tree is done."""
     growth.end = STOPPED if task.kind == ORDERED else FILLED
@@ -355,43 +351,40 @@ def _next_of_batch(task: Record, growth: Record, batch: Records) -> int:
 
 
 @linked_part
-def _may_divide(growth: Record, depth: int) -> bool:
-    """Say whether the children of a leaf of such a depth may be divided."""
-    return bool(growth.n_leaves + 1 < growth.max_leaves and depth + 1 < growth.max_depth)
-
-
-@linked_part
 def _divide_leaf(context: SplitContext, n_chunks: int, task: Record, growth: Record, tree: GrowingTree) -> int:
     """Put the children of a parted leaf into the tree and lay out their search, if they may be divided.
 
     1. The split is made: it hangs where the leaf hung.
     2. The left child takes the leaf's place, the right one that after all others.
     3. Both have the leaf's bounds, parted where the feature is constrained.
-    4. The larger child keeps the place of its parent's histograms; the smaller one gets another.
+    4. The larger child keeps the place of its parent's histograms; the smaller one gets another. If they are not
+       searched, the left one has it, for others to take.
     """
     leaves, best, splits = tree.leaves, tree.best, tree.splits
     place, number = growth.divided, growth.n_leaves - 1
     tree.divided[number] = leaves[place]
     left, right, made = leaves[place], leaves[growth.n_leaves], splits[number]
-    may_divide = _may_divide(growth, left.depth)
+    may_search, histogram = may_divide(growth, left.depth), left.histogram
     splits[number] = best[place]  # 1
     made.parent, made.on_left = left.parent, left.on_left != 0
     left.parent, left.on_left = number, 1  # 2
     left.depth += 1
     leaves[growth.n_leaves] = left
-    right.on_left = 0
+    right.on_left, right.histogram = 0, -1
     left.stop = right.start = task.middle
     left.count = np.int64(made.left_count)
     right.first, right.count = left.first + left.count, right.count - left.count
     fill_child_bounds(made, context.columns[task.feature].direction, context.limits.reg_lambda, left, right)  # 3
-    best[place].gain = best[growth.n_leaves].gain = -1.0
     smaller, larger = growth.n_leaves, place
     if left.count < right.count:
         smaller, larger = larger, smaller
+    searched = may_search and leaves[larger].count >= growth.min_rows
+    if searched:
+        leaves[smaller].histogram, leaves[larger].histogram = place_for_histograms(growth, tree), histogram  # 4
+    best[place].gain = best[growth.n_leaves].gain = -1.0
     growth.n_leaves += 1
-    if not may_divide or leaves[larger].count < growth.min_rows:
+    if not searched:
         return 0
-    leaves[smaller].histogram = growth.n_leaves - 1  # 4
     return int(_lay_out_search(smaller, larger, n_chunks, task, growth, leaves[smaller]))
 
 

@@ -49,7 +49,8 @@ SHARED_CELLS = 100_000
 SHARED_ROWS = 4096
 """Rows of a leaf from which threads share what is done row by row."""
 FIRST_HISTOGRAMS = 64
-"""Leaves that histograms are allocated for at first; 255 leaves of 136 features need 80 MB."""
+"""Leaves that histograms are allocated for at first; 128 leaves of 136 features, the most that a tree of 255 needs at
+once, take 36 MB."""
 CELLS_PER_CALL = 2**31
 """Rows times features times divisions of one call of a kernel: about a second, for Ctrl-C is heard between calls."""
 
@@ -225,7 +226,7 @@ class Growing:
         self.growth.n_rows = grower.exchange.count(len(rows))
         self.shared = Shared(
             self.work, _record(TASK), self.growth, np.empty(BINS, np.bool_), np.empty(n_chunks, np.int64),
-            np.recarray((n if together else len(searched), 2), SPLIT), np.recarray(n if together else 0, DIVISION),
+            _apart(n if together else len(searched)), np.recarray(n if together else 0, DIVISION),
         )  # fmt: skip
         tables = np.empty((1 if grower.categories is None else n, BINS), np.bool_)
         self.tree = GrowingTree(
@@ -263,7 +264,8 @@ class Growing:
             search = None if categories is None else partial(categories.search, limits=grower.limits)
             self.split_sets = SharedGrowth(*known, self._lead, search).run()
             return
-        growth.n_histograms, growth.end = min(self.grower.max_leaves, FIRST_HISTOGRAMS), STOPPED
+        allocated = max(FIRST_HISTOGRAMS, len(grower._histograms))
+        growth.n_histograms, growth.end = min(grower.max_leaves, allocated), STOPPED
         while growth.end != GROWN:
             before = growth.n_leaves
             growth.steps_left = self._steps if categories is None else 1
@@ -344,6 +346,11 @@ class Growing:
 def _record(dtype: np.dtype[np.void]) -> Record:
     """Allocate one record, all zeros."""
     return np.zeros(1, dtype).view(np.recarray)[0]
+
+
+def _apart(n_items: int) -> Records:
+    """Allocate two splits for each item, no cache line for two items: threads would wait for each other's writes."""
+    return np.recarray((n_items, 4), SPLIT)[:, :2]
 
 
 def _help_or_end(work: Record, *known: Any) -> None:

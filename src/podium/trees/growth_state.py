@@ -29,14 +29,16 @@ TASK = np.dtype(
 """The task: its kind, which one it is, its items; its rows; the feature to part by, and where the right rows begin; the
 leaves that are searched, the larger one -1 for the root."""
 GROWTH = np.dtype(
-    [(name, ROW) for name in ("n_leaves", "divided", "steps_left", "end", "n_histograms")]
+    [(name, ROW) for name in ("n_leaves", "divided", "steps_left", "end", "n_histograms", "n_used")]
     + [(name, ROW) for name in ("max_leaves", "max_depth", "min_rows", "min_shared_rows")]
     + [(name, ROW) for name in ("n_rows", "together", "n_batch", "n_begun")]
+    + [("least_gain", SCORE)]
 )
-"""The tree so far: its leaves, the leaf that was divided last, how many steps are left, how the growth has ended, and
-leaves that there are histograms for. Then its limits: leaves, depth, rows that a leaf must have to be searched, rows
-from which threads share what is done row by row; rows of the root in all parts, and whether there are several parts; if
-so, the leaves of the batch that is divided before parts exchange anything, and how many of them are begun."""
+"""The tree so far: its leaves, the leaf that was divided last, how many steps are left, how the growth has ended,
+leaves that there are histograms for, and how many of their places have been used. Then its limits: leaves, depth, rows
+that a leaf must have to be searched, rows from which threads share what is done row by row; rows of the root in all
+parts, and whether there are several parts; if so, the leaves of the batch that is divided before parts exchange
+anything, and how many of them are begun. At last what the gain of a leaf must exceed, or it will never be divided."""
 DIVISION = np.dtype([(name, ROW) for name in ("leaf", "smaller", "larger")])
 """A leaf of a batch, and its children if they are to be searched, else -1; the root has itself, and no larger one."""
 LEAF = np.dtype(
@@ -44,7 +46,7 @@ LEAF = np.dtype(
     + [(name, SCORE) for name in ("lowest", "highest")]
 )
 """A leaf: its rows here; its first row and its rows in all parts; place of its histograms, depth, the split above and
-whether it is on its left; bounds of its value, or of the values of what is below."""
+whether it is on its left; bounds of its value, or of the values of what is below. The place is -1 where it has none."""
 RANGE = np.dtype([(name, ROW) for name in ("half_start", "half_stop", "feature_start", "feature_stop")])
 """What one item of a search is: a range of halves of words, and of the numeric features in them."""
 

@@ -351,14 +351,3 @@ def _add_half(
         histogram_out[place, feature + INDEX(1), (codes >> np.uint64(8)) & byte] += value
         histogram_out[place, feature + INDEX(2), (codes >> np.uint64(16)) & byte] += value
         histogram_out[place, feature + INDEX(3), (codes >> np.uint64(24)) & byte] += value
-
-
-@linked_part
-def subtract_histograms(smaller: Array, used: Array, first: int, last: int, node_out: Array) -> None:
-    """Turn some of a node's histograms into those of its larger child: ``node_out[used] -= smaller[used]``."""
-    for word in range(first // 2, (last + 1) // 2):
-        if used[word]:
-            start, stop = _own_features(word, first, last)
-            for feature in range(start, stop):
-                for code in range(BINS):
-                    node_out[word, feature, code] -= smaller[word, feature, code]

@@ -161,20 +161,6 @@ class NodeTerms(NamedTuple):
 
 
 @linked_part
-def take_running_sums(features: Array, first: int, last: int, columns: Records, histogram_out: Array) -> None:
-    """Do ``np.cumsum(cells[: n_bins + 1], out=cells[: n_bins + 1])`` for the cells of some numeric features.
-
-    Searches read running sums, and those of a node's larger child are the difference to the smaller one's as well: so
-    they are summed up once, and kept.
-    """
-    for i in range(first, last):
-        word, place, total = features[i] // FEATURES_PER_WORD, features[i] % FEATURES_PER_WORD, np.int64(0)
-        for code in range(columns[features[i]].n_bins + 1):
-            total += histogram_out[word, place, code]
-            histogram_out[word, place, code] = total
-
-
-@linked_part
 def search_splits(
     histogram: Array,
     features: Array,
@@ -199,7 +185,7 @@ def search_splits(
     Parameters
     ----------
     histogram : int64[planes, words, 8, 256]
-        Running sums over the codes of each feature, see `take_running_sums`.
+        Running sums over the codes of each feature, see `running_sums`.
     features : int64
         Ascending; those from number `first` up to, not including, `last` are looked at.
     first, last : int
