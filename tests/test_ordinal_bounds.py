@@ -79,6 +79,9 @@ def test_the_bound_by_rounds_equals_a_hand_computation():
     bounds = model.generalization_bounds(X, y, delta=0.1, dimension=3)
     assert bounds[-1] == pytest.approx(cost + 2 * gap, rel=1e-12)  # absolute costs of three grades: c[1] + c[3] = 2
     assert len(bounds) == 2
+    first = np.abs(next(model.staged_predict(X)) - y).mean()
+    gap = rounds_gap(900, 1, 3, 0.05) + math.sqrt(math.log(20) / 1800)
+    assert bounds[0] == pytest.approx(first + 2 * gap, rel=1e-12)
 
 
 @pytest.mark.plain

@@ -205,7 +205,7 @@ def test_infinite_scores_tie_with_each_other_alone():
     ("given", "message"),
     [
         ({"y": [1, 0], "scores": [1, 0]}, "y belongs to labels; leave it out where pairs are evaluated"),
-        ({"scores": [1, 0], "measures": "ndcg@10"}, "ndcg@10 needs labels"),
+        ({"scores": [1, 0], "measures": ["pair_loss", "ndcg@10", "map"]}, "ndcg@10 needs labels"),
         ({"scores": [1, 0], "relevant": 1}, "relevant belongs to labels"),
         ({"scores": [1, 0], "convention": "trec"}, "convention belongs to labels"),
         ({"scores": [1, 0], "ties": "stable"}, "ties, for pairs, must be one of expected, optimistic, pessimistic"),
