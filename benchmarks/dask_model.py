@@ -66,7 +66,7 @@ class Costs:
     batches: float = 11.0
     message_us: float = 20.0
     byte_ns: float = 0.2
-    tree_ms: float = 7.0
+    tree_ms: float = 8.5
     uneven: float = 0.03
 
 

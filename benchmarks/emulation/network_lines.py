@@ -11,6 +11,7 @@ import ctypes
 import fcntl
 import os
 import select
+import signal
 import socket
 import subprocess
 import time
@@ -24,7 +25,7 @@ import numpy as np
 from podium.distributed.socket_exchange import TOKEN_BYTES, Endpoint, SocketExchange
 
 NAMES, HOSTS, PORT = ("podium0", "podium1"), ("10.231.77.1", "10.231.77.2"), 40771
-CLONE_NEWNET, PR_SET_TIMERSLACK, F_SETPIPE_SZ = 0x40000000, 29, 1031
+CLONE_NEWNET, PR_SET_PDEATHSIG, PR_SET_TIMERSLACK, F_SETPIPE_SZ = 0x40000000, 1, 29, 1031
 CHUNK_BYTES, PIPE_BYTES = 2**17, 2**19
 """Bytes that are handed on together, and room of a pipe, which counts by pages that may be half empty."""
 
@@ -47,6 +48,9 @@ def namespaces():
     """Make the namespaces, with both addresses in each; they are taken down at the end, with what is in them."""
     try:
         for name in NAMES:
+            subprocess.run(
+                ["ip", "netns", "del", name], check=False, stderr=subprocess.DEVNULL
+            )  # of a run that was ended
             run([f"ip netns add {name}", f"ip netns exec {name} ip link set lo up"])
             run(f"ip netns exec {name} ip addr add {host}/32 dev lo" for host in HOSTS)
         yield
@@ -136,6 +140,7 @@ def _open_pipe():
 
 def relay(bytes_per_second, delay, listening):
     """Hand on all connections from either namespace to the other, for ever."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     ctypes.CDLL(None).prctl(PR_SET_TIMERSLACK, 1)  # sleeps end some microseconds late, not fifty more
     servers, wires, flows, pipes = {}, [Wire(bytes_per_second, delay) for _ in NAMES], {}, []
     for here, there in ((0, 1), (1, 0)):
