@@ -27,7 +27,7 @@ from pathlib import Path
 import numpy as np
 import optuna
 from leaderboard_rankers import BOTH, CONTENDERS, OURS, blended, mean_ranks, tuned
-from leaderboard_tasks import TASKS, official
+from leaderboard_tasks import RULES, TASKS, official
 from paper_tables import RESULTS, keep, markdown
 
 from podium import evaluate, leaderboard
@@ -44,7 +44,7 @@ def run(options):
         for name, fold in product(options.rankers, folds):
             path = options.cache / f"{task}.{name}.{fold}.json"
             if not path.exists():
-                found = tuned(CONTENDERS[name], folds[fold], options.trials, fold)
+                found = tuned(CONTENDERS[name], folds[fold], options.trials, fold, RULES[task].get("relevant"))
                 path.write_text(json.dumps(found))
                 print(
                     f"{task} fold {fold} {name} {found['trials'][0]['valid_value']:.4f} {found['seconds']:.1f} s",
@@ -73,7 +73,7 @@ def rankings_of(tests, cached):
     return scores, list(chosen.values())
 
 
-def several_of(tests, own, convention):
+def several_of(tests, own, rules):
     """Return what several models of one ranker reach together: its best trials, and its fits on four parts."""
     kinds = {
         "best_trials": {fold: [one["test"] for one in own[fold]["trials"]] for fold in tests},
@@ -82,12 +82,12 @@ def several_of(tests, own, convention):
     means = {
         kind: {fold: mean_ranks(models[fold], tests[fold].qid) for fold in tests} for kind, models in kinds.items()
     }
-    return {kind: fold_means(tests, scores, BOTH, convention) for kind, scores in means.items()}
+    return {kind: fold_means(tests, scores, BOTH, rules) for kind, scores in means.items()}
 
 
-def fold_means(tests, scores, measures, convention):
+def fold_means(tests, scores, measures, rules):
     """Return the mean over folds of each measure."""
-    rules = {"measures": measures, "convention": convention, "n_resamples": 0}
+    rules = {**rules, "measures": measures, "n_resamples": 0}
     by_fold = [evaluate(part.y, scores[fold], qid=part.qid, **rules) for fold, part in tests.items()]
     return {measure: float(np.mean([one[measure] for one in by_fold])) for measure in measures}
 
@@ -107,15 +107,15 @@ def results_of(task, options):
     """Return means of folds, intervals, tests and facts of every ranking of a task."""
     tests, cached = kept_trials(task, options)
     scores, chosen = rankings_of(tests, cached)
-    convention = "letor" if task == "mq2008" else "podium"
-    found = {name: fold_means(tests, own, MEASURES, convention) for name, own in scores.items()}
+    rules = RULES[task]
+    found = {name: fold_means(tests, own, MEASURES, rules) for name, own in scores.items()}
     for name, own in cached.items():
-        found[name] |= {**facts_of(own), **several_of(tests, own, convention)}
+        found[name] |= {**facts_of(own), **several_of(tests, own, rules)}
     best = max((name for name in cached if name in OURS), key=lambda name: found[name]["valid"])
     y = np.concatenate([part.y for part in tests.values()])
     qid = np.concatenate([[f"{fold}.{query}" for query in part.qid] for fold, part in tests.items()])
     joined = {name: np.concatenate(list(own.values())) for name, own in scores.items()}
-    whole = leaderboard(y, joined, qid=qid, measures=BOTH, convention=convention, n_resamples=2000)
+    whole = leaderboard(y, joined, qid=qid, measures=BOTH, n_resamples=2000, **rules)
     corrected = whole.against(best).corrected
     for name, row in found.items():
         row["intervals"] = {m: [whole[name].result(m).low, whole[name].result(m).high] for m in BOTH}
@@ -139,7 +139,8 @@ def tables(results):
     for task in (name for name in results if name != "official"):
         kept = results[task]
         rows = [(f"**{n}**" if n in OURS or n.startswith("our") else n, own) for n, own in kept["rankings"].items()]
-        rows += [(f"{name}, official file", own) for name, own in results["official"].items()] * (task == "mq2008")
+        if task == "mq2008":
+            rows += [(f"{name}, official file", own) for name, own in results["official"].items()]
         rows.sort(key=lambda row: -row[1]["ndcg@10"])
         more = ["Holm's p, NDCG@10, MAP", "five best trials", "four parts", "fits, seconds"]
         header = [f"{kept['queries']} queries", *map(str.upper, SHOWN), *more]

@@ -26,6 +26,12 @@ class Contender(NamedTuple):
     fit: object
 
 
+def print_spaces(contenders):
+    """Print what is searched for each ranker."""
+    for name, contender in contenders.items():
+        print(f"{name}: " + "; ".join(f"{one} {values}" for one, values in contender.space.items()))
+
+
 def sizes(part):
     """Return the rows of each query, in their order."""
     return np.diff(np.flatnonzero(np.r_[True, part.qid[1:] != part.qid[:-1], True]))
@@ -79,9 +85,11 @@ def both(*parts):
 def fit_histogram_boosting(given, train, valid):
     """scikit-learn's HistGradientBoostingRegressor on the labels, at its round of the best NDCG@10."""
     from sklearn.ensemble import HistGradientBoostingRegressor
+    from threadpoolctl import threadpool_limits
 
     model = HistGradientBoostingRegressor(max_iter=MOST_ROUNDS, early_stopping=False, random_state=0, **given)
-    model.fit(train.X, train.y)
+    with threadpool_limits(1):
+        model.fit(train.X, train.y)
     rules = {"qid": valid.qid, "measures": "ndcg@10", "n_resamples": 0, "n_jobs": 1}
     values = [evaluate(valid.y, scores, **rules)["ndcg@10"] for scores in model.staged_predict(valid.X)]
     best = int(np.argmax(values))

@@ -9,10 +9,11 @@ libraries. All run on one thread; all that grow in rounds stop early alike.
 import inspect
 import json
 import time
+from functools import partial
 
 import numpy as np
 import optuna
-from leaderboard_peers import MOST_ROUNDS, PATIENCE, PEERS, Contender
+from leaderboard_peers import MOST_ROUNDS, PATIENCE, PEERS, Contender, print_spaces
 from leaderboard_tasks import four_parts
 
 import podium
@@ -103,14 +104,23 @@ def first_queries(part, n_queries):
     return part if n_queries is None else part.take(np.isin(part.qid, np.unique(part.qid)[:n_queries]))
 
 
-def valid_value(part, scores):
+def valid_value(part, scores, relevant=None):
     """Return the mean of NDCG@10 and MAP."""
-    found = podium.evaluate(part.y, scores, qid=part.qid, measures=BOTH, n_resamples=0, n_jobs=1)
+    rules = {"measures": BOTH, "relevant": relevant, "n_resamples": 0, "n_jobs": 1}
+    found = podium.evaluate(part.y, scores, qid=part.qid, **rules)
     return (found["ndcg@10"] + found["map"]) / 2
 
 
-def tuned(contender, fold, n_trials, seed):
-    """Return the best trials of one ranker in one fold: value, parameters, scores; and scores of fits on four parts."""
+def tuned(contender, fold, n_trials, seed, relevant=None):
+    """Return the best trials of one ranker in one fold, and scores of fits on four parts with the best parameters."""
+    found = best_trials(contender, fold, n_trials, seed, partial(valid_value, relevant=relevant))
+    train, valid, test = fold
+    fits = (contender.fit(found["trials"][0]["parameters"], *parts) for parts in four_parts(train, valid))
+    return {**found, "parts": [predict(test.X).tolist() for predict in fits]}
+
+
+def best_trials(contender, fold, n_trials, seed, value):
+    """Return the trials of the highest value of the validation part: value, parameters, scores; fits and seconds."""
     train, valid, test = fold
     study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed))
     study.enqueue_trial(contender.start)
@@ -124,12 +134,10 @@ def tuned(contender, fold, n_trials, seed):
             predict = contender.fit(given, train, valid)
             scores = predict(valid.X)
             found = {"valid": scores.tolist(), "test": predict(test.X).tolist()}
-            seen[key] = {"valid_value": valid_value(valid, scores), "parameters": given, **found}
+            seen[key] = {"valid_value": value(valid, scores), "parameters": given, **found}
         study.tell(trial, seen[key]["valid_value"])
     best = sorted(seen.values(), key=lambda one: -one["valid_value"])[:KEPT_TRIALS]
-    found = {"trials": best, "fits": len(seen), "seconds": time.process_time() - start}
-    fits = (contender.fit(best[0]["parameters"], *parts) for parts in four_parts(train, valid))
-    return {**found, "parts": [predict(test.X).tolist() for predict in fits]}
+    return {"trials": best, "fits": len(seen), "seconds": time.process_time() - start}
 
 
 def mean_ranks(scores, qid):
@@ -147,11 +155,5 @@ def blended(qid, cached):
 CONTENDERS = {**{name: own(name) for name in OURS}, **PEERS}
 
 
-def main():
-    """Print the spaces."""
-    for name, contender in CONTENDERS.items():
-        print(f"{name}: " + "; ".join(f"{one} {values}" for one, values in contender.space.items()))
-
-
 if __name__ == "__main__":
-    main()
+    print_spaces(CONTENDERS)

@@ -4,7 +4,8 @@
 
 `mq2008` has LETOR's own folds. `lightgbm` is LightGBM's example: its test file is the test part, each fifth of its
 training queries the validation part of one fold. `movielens`: users with an odd number rank the movies that they have
-rated, by what users with an even number thought of them, genres and year; five folds by user, the next fold validates.
+rated, 40 of them at most, by what users with an even number thought of them, genres and year; four and five stars are
+relevant. Five folds by user, the next fold validates.
 """
 
 import argparse
@@ -16,6 +17,9 @@ from typing import NamedTuple
 import numpy as np
 
 from podium import read_letor
+
+MOST_RATINGS = 40
+"""Of a user, drawn at random: so that each ranker has its trials within minutes."""
 
 
 class Part(NamedTuple):
@@ -94,7 +98,9 @@ def movielens_columns(folder, unknown_year, n_supposed):
 def movielens(folder, folds):
     """Yield folds of the users with an odd number; nothing is missing, for not every ranker takes that."""
     X, ratings, users, others = movielens_columns(folder, 1995, 1)
-    order = np.flatnonzero(~others)[np.argsort(users[~others], kind="stable")]
+    rows = np.random.default_rng(0).permutation(np.flatnonzero(~others))
+    order = rows[np.argsort(users[rows], kind="stable")]
+    order = order[np.arange(len(order)) - np.searchsorted(users[order], users[order]) < MOST_RATINGS]
     whole = Part(X[order], ratings[order] - 1.0, users[order])
     ids, query = np.unique(whole.qid, return_inverse=True)
     place = (np.random.default_rng(0).permutation(len(ids)) % 5)[query]
@@ -105,6 +111,8 @@ def movielens(folder, folds):
 
 OFFICIAL = ("RankBoost", "RankSVM-Struct", "AdaRank-NDCG")
 TASKS = {"mq2008": mq2008, "lightgbm": lightgbm, "movielens": movielens}
+RULES = {"mq2008": {"convention": "letor"}, "lightgbm": {}, "movielens": {"relevant": 3.0}}
+"""How test parts are evaluated."""
 
 
 def official(folder):

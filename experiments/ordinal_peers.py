@@ -1,15 +1,11 @@
-"""Ordinal rankers beside other libraries, and readings of what the AdaBoost.OR paper (Lin and Li 2009) leaves open.
+"""The one of our ordinal rankers that cross-validation chooses, beside mord and scikit-learn, each with its defaults.
 
-    python experiments/ordinal_peers.py PATH/ordinal variants [--sets …] [--splits 5]
-    python experiments/ordinal_peers.py PATH/ordinal prices [--sets …] [--splits 3]
-    python experiments/ordinal_peers.py PATH/ordinal peers [--sets …] [--splits 20] [--first 4]
+    python experiments/ordinal_peers.py PATH/ordinal [--sets …] [--splits 20] [--first 4]
 
-"variants": training cost of the two forms of PRank beside the paper's "SiPrank".
-"prices": costs of a single SVOR where the grid of C is moved by a factor.
-"peers": test cost of the one of our rankers that cross-validation on the training rows chooses, beside mord's
-LogisticAT (on standardised features) and scikit-learn's HistGradientBoostingRegressor (ranks as numbers, rounded).
-Candidates and the way to choose were made on splits 0 to 3; the splits of "peers" are those after them. It keeps
-results/ordinal_peers.json (`--folder`).
+Test cost of the one of our rankers that cross-validation on the training rows chooses, beside mord's LogisticAT (on
+standardised features) and scikit-learn's HistGradientBoostingRegressor (ranks as numbers, rounded). Candidates and the
+way to choose were made on splits 0 to 3; the splits shown are those after them. Results are kept in
+results/ordinal_peers.json (`--folder`). leaderboard_ordinal.py has more libraries, tuned.
 """
 
 import argparse
@@ -17,7 +13,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-from ordinal import PAPER, SIZES, mean_cost, read_set, splits
+from ordinal import SIZES, mean_cost, read_set, splits
 from paper_tables import RESULTS, keep, markdown
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor
@@ -25,12 +21,11 @@ from sklearn.model_selection import RepeatedStratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from podium import MART, SVOR, AdaBoostOR, ORBoost, OrdinalThresholds, PRank
+from podium import MART, SVOR, AdaBoostOR, ORBoost, OrdinalThresholds
 
-C_GRID = [2.0**power for power in range(-20, 21, 2)]
 HEADER = ["set, splits", "ours", "LogisticAT", "HistGradientBoosting", "ours less theirs", "chosen in"]
 N_DEVELOPED = 4
-"""Splits that the candidates and the way to choose among them were made on; "peers" begins after them."""
+"""Splits that the candidates and the way to choose among them were made on."""
 SMALL = 500
 """Training rows below which cross-validation is repeated."""
 
@@ -59,14 +54,15 @@ def cut_trees(n_trees, max_leaves, learning_rate=0.03, **others):
     return OrdinalThresholds(trees, folds=3)
 
 
-def chosen(X, y):
-    """The candidate of the lowest cost in cross-validation on the training rows, and its name.
+def chosen(X, y, names):
+    """The candidate, of those named, of the lowest cost in cross-validation on the training rows, and its name.
 
     Five times five folds below 500 rows, else three folds once. Once 300 rows have been left out, candidates fall out
     of the race whose cost is above the lowest by more than two standard errors of the difference, so that few are
     tried on all folds of many rows.
     """
-    small, rankers = len(X) < SMALL, candidates(*X.shape)
+    small = len(X) < SMALL
+    rankers = {name: one for name, one in candidates(*X.shape).items() if not names or name in names}
     parts = RepeatedStratifiedKFold(n_splits=5 if small else 3, n_repeats=5 if small else 1, random_state=0)
     costs = {name: np.empty(0) for name in rankers}
     for learned, left_out in parts.split(X, y):
@@ -107,26 +103,26 @@ def others():
     return {"LogisticAT": make_pipeline(StandardScaler(), mord.LogisticAT()), "HistGB": RoundedBoosting()}
 
 
-def compare(name, X, y, parts):
+def compare(name, X, y, parts, names):
     """Print and return the test costs of our choice and of the others, and how far ours is above each of them."""
-    costs, names = {"ours": [], "LogisticAT": [], "HistGB": []}, []
+    costs, picks = {"ours": [], "LogisticAT": [], "HistGB": []}, []
     for train, test in parts:
-        best, ours = chosen(X[train], y[train])
-        names.append(best)
+        best, ours = chosen(X[train], y[train], names)
+        picks.append(best)
         for kind, ranker in {"ours": ours, **others()}.items():
             costs[kind].append(mean_cost(ranker.fit(X[train], y[train]), X[test], y[test]))
     above = [np.subtract(costs["ours"], costs[kind]) for kind in ("LogisticAT", "HistGB")]
     found = {kind: [float(np.mean(own)), error_of(own)] for kind, own in costs.items()}
     found["above"] = [[float(own.mean()), error_of(own)] for own in above]
-    found |= {"splits": len(names), "chosen": {one: names.count(one) for one in sorted(set(names))}}
+    found |= {"splits": len(picks), "chosen": {one: picks.count(one) for one in sorted(set(picks))}}
     print(markdown(HEADER, [table_row(name, found)]), flush=True)
     return found
 
 
 def table_row(name, own):
     """Return the row of one set."""
-    cells = ["{:.3f} ± {:.3f}".format(*own[kind]) for kind in ("ours", "LogisticAT", "HistGB")]
-    above = ", ".join("{:+.3f} ± {:.3f}".format(*one) for one in own["above"])
+    cells = [estimate(*own[kind], "") for kind in ("ours", "LogisticAT", "HistGB")]
+    above = ", ".join(estimate(*one, "+") for one in own["above"])
     return [f"{name}, {own['splits']}", *cells, above, ", ".join(f"{one} {n}" for one, n in own["chosen"].items())]
 
 
@@ -135,62 +131,31 @@ def tables(results):
     return {"ordinal-peers": markdown(HEADER, [table_row(name, results[name]) for name in SIZES if name in results])}
 
 
-def estimate(values):
-    """Mean and standard error."""
-    return f"{np.mean(values):.3f} ± {error_of(values):.3f}"
+def estimate(mean, error, sign):
+    """Return a mean and its standard error, if there is one."""
+    return f"{mean:{sign}.3f}" + ("" if error is None else f" ± {error:.3f}")
 
 
 def error_of(values):
-    """Standard error of the mean."""
-    return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else np.nan
-
-
-def show_variants(name, X, y, parts):
-    """Print the training costs of the forms of PRank."""
-    shown = []
-    for variant in ("siprank", "prank"):
-        found = [
-            mean_cost(PRank(variant, random_state=number).fit(X[train], y[train]), X[train], y[train])
-            for number, (train, _) in enumerate(parts)
-        ]
-        shown.append(f"{variant} {estimate(found)}")
-    print(f"{name:12s} {'   '.join(shown)}   (paper {PAPER[name][0][2]:.2f})", flush=True)
-
-
-def show_prices(name, X, y, parts):
-    """Print training and test costs of SVOR at the first of factor · 2⁻²⁰, factor · 2⁻¹⁸ … with ε at most 0.3."""
-    shown = []
-    for factor in (1.0, 1.5, 2.0, 3.0):
-        found = []
-        for train, test in parts:
-            machines = (SVOR(factor * C).fit(X[train], y[train]) for C in C_GRID)
-            first = next(machine for machine in machines if machine.training_error_ <= 0.3)
-            found.append([mean_cost(first, X[part], y[part]) for part in (train, test)])
-        shown.append(f"{factor:g}: " + " / ".join(f"{cost:.2f}" for cost in np.mean(found, axis=0)))
-    train, test = PAPER[name][0][4], PAPER[name][1][4]
-    print(f"{name:12s} {'   '.join(shown)}   (paper {train:.2f} / {test:.2f})", flush=True)
-
-
-EXPERIMENTS = {"variants": show_variants, "prices": show_prices, "peers": compare}
+    """Standard error of the mean; None of one value."""
+    return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else None
 
 
 def main():
-    """Run one of the experiments."""
+    """Compare on each set."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data")
-    parser.add_argument("what", choices=EXPERIMENTS)
+    parser.add_argument("data", type=Path)
     parser.add_argument("--sets", nargs="+", choices=SIZES, default=list(SIZES))
     parser.add_argument("--splits", type=int, default=20)
-    parser.add_argument("--first", type=int, help="seed of the first split; by default 4 for peers, else 0")
+    parser.add_argument("--first", type=int, default=N_DEVELOPED)
+    parser.add_argument("--candidates", nargs="+", help="some of our rankers alone")
     parser.add_argument("--folder", type=Path, default=RESULTS)
     args = parser.parse_args()
     warnings.simplefilter("ignore")  # of rivals' solvers
-    first = args.first if args.first is not None else N_DEVELOPED if args.what == "peers" else 0
     for name in args.sets:
         X, y = read_set(args.data, name)
-        found = EXPERIMENTS[args.what](name, X, y, list(splits(len(X), SIZES[name], args.splits, first)))
-        if args.what == "peers":
-            keep("ordinal_peers", {name: found}, args.folder)
+        found = compare(name, X, y, list(splits(len(X), SIZES[name], args.splits, args.first)), args.candidates)
+        keep("ordinal_peers", {name: found}, args.folder)
 
 
 if __name__ == "__main__":

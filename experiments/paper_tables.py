@@ -17,9 +17,9 @@ from pathlib import Path
 RESULTS = Path(__file__).parent / "results"
 PAGES = tuple(Path(__file__).parents[1] / "docs" / f"{name}.md" for name in ("papers", "ordinal", "top-of-list"))
 EXPERIMENTS = (
-    "rankboost_plus", "rankboost_plus_figures", "metasearch_runs", "movie_ratings", "two_grades", "ordinal",
-    "ordinal_theorems", "lambda_family", "ranking_losses", "continuous", "ranking_problems", "leaderboard",
-    "top_of_list",
+    "rankboost_plus", "rankboost_plus_figures", "rankboost_variants", "metasearch_runs", "movie_ratings", "two_grades",
+    "ordinal", "ordinal_theorems", "ordinal_peers", "ordinal_readings", "lambda_family", "ranking_losses", "continuous",
+    "ranking_problems", "leaderboard", "leaderboard_ordinal", "top_of_list",
 )  # fmt: skip
 MARKED = re.compile(r"(<!-- table: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 

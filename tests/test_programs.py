@@ -275,8 +275,45 @@ def test_experiments_on_ordinal_sets_keep_their_tables(run, shared_data, tmp_pat
         "machinecpu": ["ORStump", "PRank"],
         "pyrimidines": ["ORStump"],
     }
-    text = run("experiments/ordinal_peers.py", folder, "variants", "--sets", "pyrimidines", "--splits", 1)
-    lines_with(text, "pyrimidines siprank # ± nan prank # ± nan (paper #)")
+
+
+def test_experiments_on_ordinal_readings_and_peers_keep_their_tables(run, shared_data, tmp_path):
+    peer("mord")
+    folder, few = shared_data("ordinal"), ["--sets", "pyrimidines", "--splits", 2, "--folder", tmp_path]
+    lines_with(
+        run("experiments/ordinal_readings.py", "variants", folder, *few), "| pyrimidines, 2 | # ± # | # ± # | 0.46"
+    )
+    lines_with(run("experiments/ordinal_readings.py", "prices", folder, *few), "| pyrimidines, 2 | # / # | # / # |")
+    text = run("experiments/ordinal_peers.py", folder, *few, "--candidates", "SVOR linear", "ORBoost")
+    lines_with(text, "| pyrimidines, 2 | # ± # | # ± # | # ± #")
+    picks = json.loads((tmp_path / "ordinal_peers.json").read_text())["pyrimidines"]["chosen"]
+    assert set(picks) <= {"SVOR linear", "ORBoost"}
+
+
+def test_leaderboard_of_ordinal_rankers_chooses_on_validation_parts(run, shared_data, tmp_path):
+    for name in ("optuna", "lightgbm", "mord"):
+        peer(name)
+    folder, kept = shared_data("ordinal"), ["--cache", tmp_path, "--folder", tmp_path, "--sets", "pyrimidines"]
+    rankers = ["ORStump", "SVOR", "LightGBM", "scikit-learn forest, classes", "mord LogisticAT"]
+    few = [*kept, "--trials", 1, "--rankers", *rankers]
+    lines_with(run("experiments/leaderboard_ordinal.py", "tune", folder, *few), "pyrimidines fold 4 ORStump # # s")
+    assert run("experiments/leaderboard_ordinal.py", "tune", folder, *few) == ""
+    text = run("experiments/leaderboard_ordinal.py", "table", folder, *kept)
+    lines_with(text, "pyrimidines, 74 rows", "| **SVOR** | #", "| **ours, by fold** | #", "| others, by fold | #")
+    found = json.loads((tmp_path / "leaderboard_ordinal.json").read_text())["pyrimidines"]
+    assert found["best"] == min(("ORStump", "SVOR"), key=lambda name: found["rankings"][name]["valid"])
+    assert [("p_holm" in found["rankings"][name]) for name in rankers] == [name != found["best"] for name in rankers]
+    lines_with(run("experiments/ordinal_contenders.py"), "PRank: variant siprank or prank; epochs #")
+    lines_with(run("experiments/ordinal_libraries.py"), "mord LogisticAT: alpha #", "CatBoost: iterations #")
+
+
+def test_experiment_on_variants_of_rankboost_pairs_them_by_query(run, shared_data, tmp_path):
+    variants = ["stump, pairs, rate 1", "feature, queries, rate 1"]
+    few = ["--folds", 1, "--seeds", 1, "--folder", tmp_path, "--variants", *variants]
+    text = run("experiments/rankboost_variants.py", shared_data("mq2008"), *few)
+    lines_with(text, "| 471 queries, 1 seeds |", "| feature, queries, rate 1 | # | # | # ± # | # ± # |")
+    found = json.loads((tmp_path / "rankboost_variants.json").read_text())["rows"]
+    assert found["chosen among stumps"] == found[variants[0]]
 
 
 def test_theorems_on_ordinal_ranking_hold_in_the_experiment(run, shared_data, tmp_path):
@@ -314,6 +351,9 @@ def test_leaderboard_goes_on_from_its_cache_and_prints_the_official_values(run, 
     assert run("experiments/leaderboard.py", "tune", folder, *kept, *few) == ""
     text = run("experiments/leaderboard.py", "table", folder, *kept, "--tasks", "mq2008")
     lines_with(text, "| RankBoost, official file | 0.3856 |", "| **our blend** | # |", "| scikit-learn Ridge | # |")
+    run("experiments/leaderboard.py", "tune", folder, *kept, "--tasks", "movielens", *few[2:])
+    text = run("experiments/leaderboard.py", "table", folder, *kept, "--tasks", "movielens")
+    lines_with(text, "| 95 queries |", "| **RankRLS** | # |")
     lines_with(run("experiments/leaderboard_tasks.py", folder), "lightgbm: fold 1 trains on 160 queries, # rows")
     lines_with(run("experiments/leaderboard_rankers.py"), "RankRLS: alpha # to #, log; pair_weight pairs or queries")
     lines_with(run("experiments/leaderboard_peers.py"), "lightgbm #", "optuna #")

@@ -38,7 +38,7 @@ class PRank(OrdinalRanker):
         their number times the row (the paper's algorithm). "siprank": only the threshold nearest to the score, by 1,
         and the weights by the row. Thresholds stay ordered under both. OR boosts "SiPrank" without saying what it is;
         this is the reading, of four tried, whose training costs were nearest to its Table 1 on most sets
-        (``experiments/ordinal_peers.py PATH variants``), not a known definition.
+        (``experiments/ordinal_readings.py variants PATH``), not a known definition.
     epochs : int
         Each draws as many rows as there are.
     cost : {"absolute", "squared", "zero-one"} or array-like of shape (K, K)
