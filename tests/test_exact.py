@@ -95,6 +95,12 @@ def test_digits_of_any_size_and_sign_mean_their_sum():
     assert rounded(np.array([digits, -digits])) == [math.inf, -math.inf]
 
 
+def test_digits_that_no_float_holds_are_not_rounded_by_themselves():
+    digits = np.zeros(DIGITS, np.int64)
+    digits[30], digits[29] = 2**54 + 2, 1  # half-way between two floats, and a little more
+    assert rounded(digits[None]) == [math.ldexp(2**54 + 4, 32 * 30 - 1074)]
+
+
 def test_naive_sums_differ_by_their_parts_where_exact_ones_do_not():
     rng = np.random.default_rng(0)
     naive, exact = set(), set()

@@ -7,16 +7,13 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from podium._compiled import JIT_DISABLED
 from podium.binning import as_blocks, bin_features
 from podium.trees.category_split import CategorySplits
-from podium.trees.division import _next_leaf, _take_best
 from podium.trees.grower import TreeGrower
-from podium.trees.growth_state import DIVISION, GROWTH, LEAF, RANGE, TASK, GrowingTree
+from podium.trees.growth_state import RANGE
 from podium.trees.histogram import FETCH_SHAPE, ROWS_PER_FETCH, as_lines, pack_gradients
-from podium.trees.leaf_choice import forget_splits, place_for_histograms
 from podium.trees.regression_tree import Forest, rounded_down, staged_scores
-from podium.trees.split import COLUMN, SPLIT, Limits
+from podium.trees.split import COLUMN, Limits
 from reference import trees as twin
 from tree_kernels import fill, settle
 
@@ -52,10 +49,6 @@ def assert_same_tree(one, other):
     np.testing.assert_array_equal(one.offsets, other.offsets)
     for name in COLUMNS:
         np.testing.assert_array_equal(getattr(one.tree, name), getattr(other.tree, name))
-
-
-def records(dtype, shape=1):
-    return np.zeros(shape, dtype).view(np.recarray)
 
 
 def keys_of(n):
@@ -282,47 +275,6 @@ def test_a_tree_without_a_greatest_depth_is_as_deep_as_its_leaves_allow():
         assert grow(X, gradient, np.ones(14), max_leaves=14, max_depth=depth, exact=True).tree.depth == depth
 
 
-@pytest.mark.skipif(not JIT_DISABLED, reason="a part of a kernel")
-def test_of_leaves_with_equal_gains_the_first_is_split():
-    leaves, best, task, growth = records(LEAF, 3), records(SPLIT, 3), records(TASK)[0], records(GROWTH)[0]
-    leaves.stop, best.gain = 4, [1.0, 2.0, 2.0]
-    growth.n_leaves, growth.max_leaves, growth.steps_left, growth.n_histograms = 3, 9, 5, 9
-    tree = GrowingTree(leaves, best, np.zeros((1, 256), bool), best, leaves, np.zeros((3, 2, 68), np.int64))
-    _next_leaf(1, task, growth, tree, records(DIVISION, 3), np.zeros(256, bool))
-    assert growth.divided == 1
-
-
-@pytest.mark.skipif(not JIT_DISABLED, reason="a part of a kernel")
-@pytest.mark.parametrize(
-    ("max_leaves", "gains", "kept", "least"),
-    [
-        (9, [1.0, 3.0, -1.0, 2.0], [1.0, 3.0, -1.0, 2.0], -1.0),
-        (7, [1.0, 3.0, -1.0, 2.0], [1.0, 3.0, -1.0, 2.0], 1.0),
-        (6, [1.0, 3.0, -1.0, 2.0], [-1.0, 3.0, -1.0, 2.0], 2.0),
-        (6, [2.0, 3.0, 2.0, 2.0], [2.0, 3.0, -1.0, -1.0], 2.0),
-        (5, [1.0, 3.0, -1.0, 2.0], [-1.0, 3.0, -1.0, -1.0], -1.0),
-    ],
-)
-def test_leaves_that_the_tree_has_no_room_to_divide_are_forgotten(max_leaves, gains, kept, least):
-    best, growth = records(SPLIT, 5), records(GROWTH)[0]
-    best.gain[:4], best.gain[4], growth.n_leaves, growth.max_leaves = gains, 7.0, 4, max_leaves
-    forget_splits(1, growth, best)
-    assert best.gain.tolist() == [*kept, 7.0]
-    assert growth.least_gain == pytest.approx(least, rel=1e-11)
-    assert growth.least_gain < least or least < 0
-
-
-@pytest.mark.skipif(not JIT_DISABLED, reason="a part of a kernel")
-def test_histograms_of_the_last_leaf_without_a_split_are_overwritten_first():
-    leaves, best, growth = records(LEAF, 4), records(SPLIT, 4), records(GROWTH)[0]
-    leaves.histogram, best.gain, growth.n_leaves, growth.n_used = [0, 1, -1, 2], [-1.0, -1.0, -1.0, 1.0], 4, 3
-    tree = GrowingTree(leaves, best, np.zeros((1, 256), bool), best, leaves, np.zeros((4, 2, 68), np.int64))
-    assert [place_for_histograms(growth, tree) for _ in range(4)] == [1, 0, 3, 4]
-    assert leaves.histogram.tolist() == [-1, -1, -1, 2]
-    leaves.histogram, growth.together = [0, 1, 3, 2], 1
-    assert place_for_histograms(growth, tree) == 5
-
-
 def test_the_rows_given_stay_as_they_are():
     X, gradient, curvature = table(11)
     rows = np.arange(0, 60, 2, dtype=np.uint32)
@@ -361,14 +313,6 @@ def test_neither_side_of_a_set_may_weigh_less_than_the_least(light):
     curvature, gradient = np.where(X[:, 0] == light, 0.2, 1.0), np.repeat([-1.0, 1.0], 6)
     for least, n_leaves in ((1.0, 2), (1.5, 1)):
         assert grow(X, gradient, curvature, limits=Limits(1, least), n_categories=2).tree.n_leaves == n_leaves
-
-
-@pytest.mark.skipif(not JIT_DISABLED, reason="a part of a kernel")
-def test_of_equal_gains_in_several_items_the_first_is_taken():
-    found, best = records(SPLIT, (3, 2)), records(SPLIT)
-    found.gain[:, 0], found.feature[:, 0], best.gain = [1.0, 2.0, 2.0], [3, 5, 7], -1.0
-    _take_best(found, 0, 0, best)
-    assert (best[0].gain, best[0].feature) == (2.0, 5)
 
 
 @cache
