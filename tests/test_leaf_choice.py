@@ -8,12 +8,9 @@ from podium.trees.division import _next_leaf, _take_best
 from podium.trees.growth_state import DIVISION, GROWTH, LEAF, TASK, GrowingTree
 from podium.trees.leaf_choice import forget_splits, place_for_histograms
 from podium.trees.split import SPLIT
+from tree_kernels import records
 
 pytestmark = [pytest.mark.plain, pytest.mark.skipif(not JIT_DISABLED, reason="parts of kernels")]
-
-
-def records(dtype, shape=1):
-    return np.zeros(shape, dtype).view(np.recarray)
 
 
 def test_of_leaves_with_equal_gains_the_first_is_split():

@@ -15,7 +15,7 @@ from podium.trees.histogram import FETCH_SHAPE, ROWS_PER_FETCH, as_lines, pack_g
 from podium.trees.regression_tree import Forest, rounded_down, staged_scores
 from podium.trees.split import COLUMN, Limits
 from reference import trees as twin
-from tree_kernels import fill, settle
+from tree_kernels import fill, records, settle
 
 pytestmark = [
     pytest.mark.plain,

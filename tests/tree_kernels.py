@@ -15,3 +15,8 @@ def fill(words, used, rows, values, first, last, n_rows, fetched, histogram_out)
 def settle(columns, features, used, parts, subtracts, smaller_out, node_out):
     """Call `settle_histograms` for the first part."""
     settle_histograms(columns, features, used, parts[0], subtracts, smaller_out, node_out)
+
+
+def records(dtype, shape=1):
+    """Return records of zeros, whose fields have names."""
+    return np.zeros(shape, dtype).view(np.recarray)
