@@ -1,4 +1,6 @@
-"""Parts of kernels of trees, compiled so that tests can call them."""
+"""Parts of kernels of trees, compiled so that tests can call them, and records for them."""
+
+import numpy as np
 
 from podium._compiled import compiled
 from podium.trees.histogram import fill_histograms
