@@ -94,6 +94,14 @@ def test_limits_hold_for_all_parts_together(options, weight):
         assert_same(found, expected)
 
 
+def test_children_too_small_to_be_searched_leave_the_histograms_of_others_alone(monkeypatch):
+    monkeypatch.setattr(shared_growth, "LIKELY_SHARE", 1e-9)  # many leaves are divided at once
+    own = grow(n_trees=3, seed=1)
+    expected = own(np.arange(400), ALONE)
+    for found in run_parts(own, partition(400, 2, 5)):
+        assert_same(found, expected)
+
+
 def test_more_parts_than_words_of_features_grow_the_same_tree():
     X, gradient, curvature, _, keys = table(3, n_features=6)
 

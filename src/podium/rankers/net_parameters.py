@@ -13,8 +13,8 @@ from podium.neural import NUMBER_SCALES, UPDATE_RULES
 
 MOST_UNITS = 65536
 """Units of a hidden layer, which a slip of the keyboard may otherwise take all memory for."""
-LARGEST_RATE = 1e9
-"""Of learning and of decay: their product must be a number of single precision."""
+LARGEST_RATE, LARGEST_DECAY = 1e9, 1e29
+"""Their product must be a number of single precision."""
 CONSTRAINTS: dict[str, list[object]] = {
     "n_estimators": [Interval(Integral, 1, None, closed="left")],
     "hidden": [tuple, list],
@@ -24,7 +24,7 @@ CONSTRAINTS: dict[str, list[object]] = {
     "optimizer": [StrOptions(set(UPDATE_RULES))],
     "learning_rate": [Interval(Real, 0, LARGEST_RATE, closed="right")],
     "learning_rate_decay": [Interval(Real, 0, 1, closed="right")],
-    "weight_decay": [Interval(Real, 0, LARGEST_RATE, closed="both")],
+    "weight_decay": [Interval(Real, 0, LARGEST_DECAY, closed="both")],
     "dropout": [Interval(Real, 0, 1, closed="left")],
     "batch_size": [Interval(Integral, 1, None, closed="left")],
     "scale": [StrOptions(set(NUMBER_SCALES))],
@@ -51,7 +51,7 @@ SHARED = """\
     learning_rate_decay : float
         Factor on η after each epoch; 1 keeps it.
     weight_decay : float
-        Share, times η, by which weights shrink at each update, at most 1e9.
+        Share, times η, by which weights shrink at each update, at most 1e29.
     dropout : float
         Probability that a hidden unit is left out of an update.
     batch_size : int
