@@ -6,7 +6,10 @@ import pytest
 from podium.binning import bin_features, blocks, radix_sort
 from podium.binning.cuts import sorted_uppers
 
-pytestmark = pytest.mark.plain
+pytestmark = [
+    pytest.mark.plain,
+    pytest.mark.filterwarnings("ignore:overflow encountered in scalar"),  # hashes wrap around on purpose
+]
 
 SPECIAL = np.array([np.nan, -np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-45, -1e-45, 3e38, -3e38], np.float32)
 LOWEST = np.finfo(np.float32).min
