@@ -17,7 +17,7 @@ import numpy as np
 from numba import config, njit, types
 from numba.extending import intrinsic
 
-from podium._linked_parts import joining_options, linking_options
+from podium._linked_parts import joining_options, linking_options, loaded_for_linking
 from podium._notice import announce_compiling
 from podium._sources import stamped
 from podium._types import Array, Int
@@ -90,7 +90,10 @@ def allocating_part(kernel: Kernel) -> Kernel:
 
 
 def _link(kernel: Kernel, counts_users: bool) -> Kernel:
-    return _jit(kernel, no_cfunc_wrapper=True, no_cpython_wrapper=True, _nrt=counts_users, **linking_options())
+    options = linking_options()
+    return loaded_for_linking(
+        _jit(kernel, no_cfunc_wrapper=True, no_cpython_wrapper=True, _nrt=counts_users, **options)
+    )
 
 
 def inlined_part(kernel: Kernel) -> Kernel:
