@@ -273,6 +273,18 @@ def test_weights_of_rankings_with_other_values_than_0_and_1_are_refused(feedback
         Distribution(feedback, 3).ranking_weights(np.array([0.0, 3.0, -2.0]))
 
 
+@pytest.mark.plain
+def test_the_weight_of_ties_is_not_negative_where_the_others_are_rounded_above_1():
+    labels = np.array([1, 1, 1, 0, 0, 0, 0])
+    found = []
+    for seed in range(40):
+        distribution = Distribution(graded(labels, [7]), 7)
+        distribution.update(steps(7, 1.0, seed))
+        found.append(distribution.ranking_weights(labels.astype(float)))
+    assert max(minus + plus for minus, _, plus in found) > 1
+    assert min(tied for _, tied, _ in found) == 0
+
+
 SILENT = [graded([1, 1], [2]), graded([0, 1], [2], [0, 1]), Pairs(np.array([0]), np.array([1]), np.zeros(1))]
 
 

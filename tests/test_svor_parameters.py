@@ -38,9 +38,10 @@ def test_the_scale_of_features_heeds_weights_and_leaves_out_what_is_missing():
         np.testing.assert_allclose(model.deviations_, np.nanstd(many, axis=0))
 
 
-def test_the_scale_of_a_feature_is_that_of_the_rows_that_have_it_however_light_they_are():
+@pytest.mark.parametrize("unit", [1.0, 1e-200, 1e200])
+def test_the_scale_of_a_feature_is_that_of_the_rows_that_have_it_however_light_or_heavy_they_are(unit):
     features = np.array([[np.nan, np.nan], [1.0, np.nan], [4.0, np.nan]])
-    scaling = Scaling.of(features, np.array([1.0, 0.5, 0.25]), "SVOR")
+    scaling = Scaling.of(features, np.array([1.0, 0.5, 0.25]) * unit, "SVOR")
     np.testing.assert_allclose(scaling.means, [2.0, 0.0])
     np.testing.assert_allclose(scaling.deviations, [np.sqrt(2.0), 1.0])
 

@@ -135,7 +135,7 @@ class PairBoosting(RankingSteps):
     learner : WeakLearner
     weigh : callable
         ``weigh(found, distribution)`` is α_t, learning rate included.
-    memory : RankingMemory, optional
+    memory : RankingMemory or None
         Told each weak ranking and its α.
     stop_undefined : bool
         End before a ranking without a finite best α.
@@ -147,8 +147,8 @@ class PairBoosting(RankingSteps):
         distribution: Distribution,
         learner: WeakLearner,
         weigh: AlphaRule,
-        memory: RankingMemory | None = None,
-        stop_undefined: bool = False,
+        memory: RankingMemory | None,
+        stop_undefined: bool,
     ) -> None:
         super().__init__(data, distribution, memory)
         self.distribution, self.learner, self.weigh, self.stop_undefined = distribution, learner, weigh, stop_undefined
