@@ -138,6 +138,22 @@ def test_grades_that_are_no_numbers_are_refused_by_part_and_row(client, train, v
 
 
 @pytest.mark.parametrize(
+    "ranker", [LambdaMART(1), RankBoost(1), AdaBoostOR(n_estimators=1)], ids=lambda r: type(r).__name__
+)
+def test_parts_that_all_are_empty_are_refused(client, ranker):
+    import dask.dataframe as dd
+
+    frame = pd.DataFrame({"x": np.arange(12.0), "query": np.repeat([1, 2], 6), "grade": list("abcabc") * 2})
+    if not isinstance(ranker, AdaBoostOR):
+        frame["grade"] = np.arange(12) % 3
+    rows = dd.from_pandas(frame, npartitions=3)
+    rows = rows[rows.x > 100.0]
+    qid = None if isinstance(ranker, AdaBoostOR) else "query"
+    with pytest.raises(PodiumError, match=r"^X must have at least one row; every part is empty\.$"):
+        fit(ranker, rows, "grade", qid=qid, client=client)
+
+
+@pytest.mark.parametrize(
     ("ranker", "given", "message"),
     [
         (RankBoost(1, max_bins=None), {}, "max_bins must be left at its default in a fit on Dask; got None"),

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections import Counter
 from dataclasses import asdict
 from functools import cache
@@ -132,6 +133,7 @@ def run_phase(faults: list[Fault], workers: int, only: list[str], slow: bool) ->
             return
         with lock:
             stages = tests.stages(found, results.killers(fault, KIND))
+        begun = time.monotonic()
         if slow:
             outcome, killer, n_tests = try_on_disk(copy, fault, source, stages, tests)
         else:
@@ -143,7 +145,8 @@ def run_phase(faults: list[Fault], workers: int, only: list[str], slow: bool) ->
             results.save(
                 fault, {phase: outcome, f"{phase} stamp": stamp, f"{phase} tests": n_tests, f"{phase} killer": killer}
             )
-        say(f"{outcome:9s} {fault.module}: {fault.breaks} ({n_tests} {phase} tests)")
+        seconds = time.monotonic() - begun
+        say(f"{outcome:9s} {fault.module}: {fault.breaks} ({n_tests} {phase} tests, {seconds:.1f} s)")
 
     first = phase == PHASE_NAMES[0]
     left = [fault for fault in faults if first or not (results.outcome(fault) == KILLED or fault.equivalent)]
