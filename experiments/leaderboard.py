@@ -18,17 +18,13 @@ validation part, "our blend" the mean ranks by both of several rankers of ours; 
 Results are kept in results/leaderboard.json (`--folder`).
 """
 
-import argparse
 import json
-import warnings
 from itertools import product
-from pathlib import Path
 
 import numpy as np
-import optuna
-from leaderboard_rankers import BOTH, CONTENDERS, OURS, blended, mean_ranks, tuned
+from leaderboard_rankers import BOTH, CONTENDERS, OURS, blended, mean_ranks, run_command, tuned
 from leaderboard_tasks import RULES, TASKS, official
-from paper_tables import RESULTS, keep, markdown
+from paper_tables import keep, markdown
 
 from podium import evaluate, leaderboard
 
@@ -162,20 +158,12 @@ def cells(name, own):
 
 def main():
     """Run one part."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("tune", "table"))
-    parser.add_argument("data", type=Path)
-    parser.add_argument("--cache", type=Path, required=True)
-    parser.add_argument("--tasks", nargs="+", choices=TASKS, default=list(TASKS))
-    parser.add_argument("--rankers", nargs="+", choices=CONTENDERS, default=list(CONTENDERS))
-    parser.add_argument("--folds", type=int, nargs="+", default=[1, 2, 3, 4, 5])
-    parser.add_argument("--trials", type=int, default=30)
-    parser.add_argument("--folder", type=Path, default=RESULTS)
-    options = parser.parse_args()
-    options.cache.mkdir(parents=True, exist_ok=True)
-    warnings.simplefilter("ignore")
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    {"tune": run, "table": table}[options.what](options)
+
+    def add_own(parser):
+        parser.add_argument("--tasks", nargs="+", choices=TASKS, default=list(TASKS))
+        parser.add_argument("--folds", type=int, nargs="+", default=[1, 2, 3, 4, 5])
+
+    run_command(__doc__, {"tune": run, "table": table}, CONTENDERS, add_own)
 
 
 if __name__ == "__main__":

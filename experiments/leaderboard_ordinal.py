@@ -12,20 +12,16 @@ best on the validation parts of the set. "ours, by fold" and "others, by fold" t
 validation part. Results are kept in results/leaderboard_ordinal.json (`--folder`).
 """
 
-import argparse
 import json
-import warnings
 from itertools import product
-from pathlib import Path
 
 import numpy as np
-import optuna
-from leaderboard_rankers import best_trials
+from leaderboard_rankers import best_trials, run_command
 from leaderboard_tasks import Part
 from ordinal import SIZES, read_set
 from ordinal_contenders import OURS
 from ordinal_libraries import OTHERS
-from paper_tables import RESULTS, keep, markdown
+from paper_tables import keep, markdown
 
 CONTENDERS = {**OURS, **OTHERS}
 MOST_ROWS, FOLDS, RESAMPLES = 1000, 5, 10_000
@@ -164,19 +160,11 @@ def effort(own):
 
 def main():
     """Run one part."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("tune", "table"))
-    parser.add_argument("data", type=Path)
-    parser.add_argument("--cache", type=Path, required=True)
-    parser.add_argument("--sets", nargs="+", choices=SIZES, default=list(SIZES))
-    parser.add_argument("--rankers", nargs="+", choices=CONTENDERS, default=list(CONTENDERS))
-    parser.add_argument("--trials", type=int, default=30)
-    parser.add_argument("--folder", type=Path, default=RESULTS)
-    options = parser.parse_args()
-    options.cache.mkdir(parents=True, exist_ok=True)
-    warnings.simplefilter("ignore")
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    {"tune": run, "table": table}[options.what](options)
+
+    def add_own(parser):
+        parser.add_argument("--sets", nargs="+", choices=SIZES, default=list(SIZES))
+
+    run_command(__doc__, {"tune": run, "table": table}, CONTENDERS, add_own)
 
 
 if __name__ == "__main__":

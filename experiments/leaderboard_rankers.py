@@ -6,15 +6,19 @@ Ours have the spaces of `podium.tuning`, or few values where they are slow here;
 libraries. All run on one thread; all that grow in rounds stop early alike.
 """
 
+import argparse
 import inspect
 import json
 import time
+import warnings
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import optuna
 from leaderboard_peers import MOST_ROUNDS, PATIENCE, PEERS, Contender, print_spaces
 from leaderboard_tasks import four_parts
+from paper_tables import RESULTS
 
 import podium
 from podium.tuning import SPACES, Choice
@@ -150,6 +154,23 @@ def blended(qid, cached):
     best = sorted(cached, key=lambda name: -cached[name]["trials"][0]["valid_value"])[:BLENDED]
     models = ([one["test"] for one in cached[name]["trials"]] + cached[name]["parts"] for name in best)
     return np.mean([mean_ranks(scores, qid) for scores in models], axis=0)
+
+
+def run_command(doc, commands, contenders, add_own):
+    """Read the command line of a leaderboard, which has options of its own, and run what it asks for."""
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=commands)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--cache", type=Path, required=True)
+    parser.add_argument("--rankers", nargs="+", choices=contenders, default=list(contenders))
+    parser.add_argument("--trials", type=int, default=30)
+    parser.add_argument("--folder", type=Path, default=RESULTS)
+    add_own(parser)
+    options = parser.parse_args()
+    options.cache.mkdir(parents=True, exist_ok=True)
+    warnings.simplefilter("ignore")
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    commands[options.what](options)
 
 
 CONTENDERS = {**{name: own(name) for name in OURS}, **PEERS}

@@ -95,9 +95,10 @@ def test_digits_of_any_size_and_sign_mean_their_sum():
     assert rounded(np.array([digits, -digits])) == [math.inf, -math.inf]
 
 
-def test_digits_that_no_float_holds_are_not_rounded_by_themselves():
+@pytest.mark.parametrize("place", [29, 0])
+def test_digits_that_no_float_holds_are_not_rounded_by_themselves(place):
     digits = np.zeros(DIGITS, np.int64)
-    digits[30], digits[29] = 2**54 + 2, 1  # half-way between two floats, and a little more
+    digits[30], digits[place] = 2**54 + 2, 1  # half-way between two floats, and a little more
     assert rounded(digits[None]) == [math.ldexp(2**54 + 4, 32 * 30 - 1074)]
 
 

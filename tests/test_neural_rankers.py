@@ -129,7 +129,15 @@ class TestEstimators:
         assert len(model.rounds_) == len(values) < 200
         assert np.isfinite(model.predict(d.X)).all()
 
-    def test_an_only_epoch_whose_weights_are_no_numbers_is_left_out(self):
+    def test_a_last_epoch_whose_weights_are_no_numbers_is_left_out(self):
+        d = make_search(10, 8, 3, random_state=3)
+        wild = RankNet(2, hidden=(), learning_rate=1.0, weight_decay=1e20, batch_size=1000)  # scores are finite still
+        with pytest.warns(UserWarning, match="left the range of numbers in epoch 2, which is left out"):
+            model = wild.fit(d.X, d.y, qid=d.qid)
+        assert len(model.rounds_) == 1
+        assert np.isfinite(model.predict(d.X)).all()
+
+    def test_an_only_epoch_whose_scores_are_no_numbers_is_left_out(self):
         d = make_search(10, 8, 3, random_state=3)
         with pytest.warns(UserWarning, match="left the range of numbers in epoch 1, which is left out"):
             model = RankNet(1, learning_rate=1e9, weight_decay=1e29, batch_size=3).fit(d.X, d.y, qid=d.qid)
