@@ -20,7 +20,7 @@ from typing import Any
 
 from mutants.faults import SOURCE, Fault, make_faults, read_faults
 from mutants.results import KILLED, NO_TESTS, PHASE_NAMES, SURVIVED, Results
-from mutants.runner import PROJECT, WORK, Copy
+from mutants.runner import PLAIN, PROJECT, WORK, Copy
 from mutants.tests_of import KIND, TestMap, file_of
 
 RESULTS = WORK / "results.jsonl"
@@ -105,14 +105,14 @@ def run_phase(faults: list[Fault], workers: int, only: list[str], slow: bool) ->
     ----------
     faults : list of Fault
     workers : int
-        Faults tried at a time.
+        Faults tried at a time; one more by compiled tests, many of which wait for processes that they have started.
     only : list of str
         Names of test files to look into beside those that were looked into before; none for all.
     slow : bool
         Whether to run all tests in new processes, or the quick ones in memory where that is possible.
     """
     phase = f"{KIND} slow" if slow else KIND
-    copies = [Copy(number) for number in range(workers)]
+    copies = [Copy(number) for number in range(workers if PLAIN else workers + 1)]
     lock = threading.Lock()
 
     def say(line: str) -> None:
