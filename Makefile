@@ -51,7 +51,7 @@ quick: $(VENV)/.dev  ## in half a minute: tests of what differs from the last co
 nightly: $(VENV)/.dev  ## the tests with ten times the random examples, drawn anew
 	PODIUM_PROFILE=nightly $(THREADS) $(RUN)/python -m pytest $(SHARED) --timeout 3000
 
-mutants: $(VENV)/.mutants  ## small faults in the library, one at a time: do the tests notice?
+mutants: $(VENV)/.mutants $(VENV)/.kernels  ## small faults in the library, one at a time: do the tests notice?
 	PYTHONPATH=tests $(RUN)/python -m mutants $(MUTANTS)
 
 bench: $(VENV)/.dev  ## training, scoring, reading, measures, memory, cold start beside all peers; draws docs/benchmarks.md

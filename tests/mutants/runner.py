@@ -41,6 +41,8 @@ class Copy:
         self.log = WORK / f"log-{number}.txt"
         for name in COPIED:
             _mirror(PROJECT / name, self.folder / name)
+        for code in (PROJECT / "src").rglob("*.nb[ic]"):  # of the same time stamps: each copy would compile for a minute
+            _update(code, self.folder / code.relative_to(PROJECT))
         shared = WORK.parent.parent / "shared"
         if shared.is_dir() and not (WORK / "shared").exists():
             (WORK / "shared").symlink_to(shared)
@@ -106,6 +108,13 @@ def _mirror(source: Path, target: Path) -> None:
         for name in names:
             _mirror(source / name, target / name)
     elif not target.exists() or source.stat().st_mtime_ns != target.stat().st_mtime_ns:
+        shutil.copy2(source, target)
+
+
+def _update(source: Path, target: Path) -> None:
+    """Copy a file where there is none or an older one."""
+    if not target.exists() or source.stat().st_mtime_ns > target.stat().st_mtime_ns:
+        target.parent.mkdir(exist_ok=True)
         shutil.copy2(source, target)
 
 
