@@ -41,7 +41,7 @@ class Copy:
         self.log = WORK / f"log-{number}.txt"
         for name in COPIED:
             _mirror(PROJECT / name, self.folder / name)
-        for code in (PROJECT / "src").rglob("*.nb[ic]"):  # of the same time stamps: each copy would compile for a minute
+        for code in (PROJECT / "src").rglob("*.nb[ic]"):  # made by sources of the same time stamps
             _update(code, self.folder / code.relative_to(PROJECT))
         shared = WORK.parent.parent / "shared"
         if shared.is_dir() and not (WORK / "shared").exists():

@@ -18,7 +18,7 @@ from mutants.forked_tests import Request
 from mutants.runner import PLAIN, PROJECT, WORK, Copy
 
 KIND = "plain" if PLAIN else "compiled"
-BUDGETS_SECONDS = (8.0, 60.0) if PLAIN else (20.0, 60.0)
+BUDGETS_SECONDS = (3.0, 60.0) if PLAIN else (20.0, 60.0)
 """Tests that are run for one fault, the quick ones first; then, where none of them has noticed it, the slower ones."""
 FIRST_FILES, FIRST_SECONDS = 2, 3.0
 """Files and seconds of the tests that are run before these."""
