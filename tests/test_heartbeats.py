@@ -101,3 +101,34 @@ def test_a_worker_that_is_paused_for_long_is_waited_for_no_longer(monkeypatch):
     watch.check_paused("a")
     with pytest.raises(PodiumError, match="Dask has paused worker b for 5 s, since its memory is nearly full"):
         watch.check_paused("ab")
+
+
+class MadeClient:
+    """A client, its scheduler and the connections of its workers, which note what they are asked for."""
+
+    def __init__(self):
+        self.scheduler, self.rpc, self.asked = self, self, []
+
+    def sync(self, function, callback_timeout, **options):
+        assert callback_timeout > 0
+        function(**options)
+
+    def restart_workers(self, workers, wait_for_workers, timeout, on_error, stimulus_id):
+        self.asked.append(("restart", workers))
+
+    def _run(self, function, *given, workers, on_error):
+        self.asked.append(("run", workers))
+        function(*given, dask_worker=self)
+
+    def remove(self, address):
+        self.asked.append(("hang up", address))
+
+
+def test_silent_workers_that_matter_are_restarted_and_all_others_hang_up_on_them(monkeypatch):
+    client = MadeClient()
+    watch = Heartbeats(client)
+    monkeypatch.setattr(watch, "ages", lambda: {"a": 0.0, "b": 60.0, "c": 60.0})
+    assert watch.restart_silent(["a"]) == set()
+    assert client.asked == []
+    assert watch.restart_silent(["a", "b"]) == {"b"}
+    assert client.asked == [("restart", ["b"]), ("run", ["a", "c"]), ("hang up", "b")]
