@@ -8,7 +8,7 @@
 `measure` prints what the model rests on, in processor time, which other programs of the machine change least: work a
 row, exchanges of a tree, the cost of a message and of a byte between processes, and from two workers what a tree costs
 each worker besides; then the processor time of a tree that it expects of other numbers of local worker processes beside
-the one they take, of several turns the median and the extremes. `network` (Linux, as root)
+the one they take, of several clusters in turn the median and the extremes. `network` (Linux, as root)
 exchanges what a tree takes between two processes in network namespaces whose lines have 1 and 10 Gbit/s and 0, 0.2 and
 1 ms of delay, beside the formula, and says what the emulation itself can do (see `emulation/network_lines.py`). `table`
 prints seconds of a tree for 10⁸ and 10¹⁰ rows, 10 to 1,000 workers and four networks, by a formula and, in brackets, by
@@ -165,21 +165,27 @@ def measure(args):
     histograms = HISTOGRAM_BYTES * rows[0].shape[1] * leaves
     print(f"{bytes_a_tree / 1e6:.2f} MB a tree between two workers, {bytes_a_tree / histograms:.2f} of its histograms")
     even = replace(costs, uneven=0.0)  # who waits for others uses no processor
-    for workers in args.workers or (1, 2, 4):
-        with cluster(workers) as (client, folder):
-            X, y, qid, weight = chunked(rows, 4 * workers, folder)
-            given = {"qid": qid, "sample_weight": weight, "client": client}
-            train, used = partial(fit_trees, leaves, X, y, given), partial(used_by_workers, client)
-            turns = sorted(processor_seconds(train, used, args.trees) for _ in range(args.times))
-        seconds = turns[len(turns) // 2]
-        each = expected_seconds(even, Network(0.0, np.inf), len(rows[1]), rows[0].shape[1], leaves, workers)
-        took = f"{1e3 * seconds:.0f} ms of processors a tree ({1e3 * turns[0]:.0f} to {1e3 * turns[-1]:.0f})"
+    numbers = args.workers or [1, 2, 4]
+    taken = [
+        [1e3 * cluster_seconds(rows, leaves, workers, args.trees) for workers in numbers] for _ in range(args.times)
+    ]
+    for workers, turns in zip(numbers, np.sort(taken, axis=0).T, strict=True):
+        each = 1e3 * expected_seconds(even, Network(0.0, np.inf), len(rows[1]), rows[0].shape[1], leaves, workers)
+        took = f"{np.median(turns):.0f} ms of processors a tree ({turns[0]:.0f} to {turns[-1]:.0f})"
         if workers == 2:
-            even = replace(even, tree_ms=1e3 * (seconds / workers - each))
-            print(f"2 workers: {took}, so {even.tree_ms:.1f} ms of each for a tree besides", flush=True)
+            even = replace(even, tree_ms=np.median(turns) / workers - each)
+            print(f"2 workers: {took}, so {even.tree_ms:.1f} ms of each for a tree besides")
             continue
-        print(f"{workers} workers: {took}, expected {1e3 * workers * each:.0f}", flush=True)
+        print(f"{workers} workers: {took}, expected {workers * each:.0f}")
     return 0
+
+
+def cluster_seconds(rows, leaves, workers, trees):
+    """Return the processor seconds of a tree on all workers of a new cluster: they differ more from one to the next."""
+    with cluster(workers) as (client, folder):
+        X, y, qid, weight = chunked(rows, 4 * workers, folder)
+        given = {"qid": qid, "sample_weight": weight, "client": client}
+        return processor_seconds(partial(fit_trees, leaves, X, y, given), partial(used_by_workers, client), trees)
 
 
 def fit_trees(leaves, X, y, given, trees):
@@ -285,7 +291,7 @@ def main():
     parser.add_argument("--trees", type=int, default=30)
     parser.add_argument("--leaves", type=int, default=31)
     parser.add_argument("--workers", type=int, nargs="+", help="1 2 4, or 10 100 1000 for the table")
-    parser.add_argument("--times", type=int, default=3, help="turns of the network and of workers")
+    parser.add_argument("--times", type=int, default=3, help="turns of the network, and clusters")
     parser.add_argument("--row-ns", type=float, default=Costs.row_ns)
     parser.add_argument("--batches", type=float, default=Costs.batches)
     parser.add_argument("--message-us", type=float, default=Costs.message_us)
