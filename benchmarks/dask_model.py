@@ -6,9 +6,10 @@
                                             [--byte-ns …] [--tree-ms …]
 
 `measure` prints what the model rests on, in processor time, which other programs of the machine change least: work a
-row, exchanges of a tree, the cost of a message and of a byte between processes, and from two workers what a tree costs
-each worker besides; then the processor time of a tree that it expects of other numbers of local worker processes beside
-the one they take, of several clusters in turn the median and the extremes. `network` (Linux, as root)
+row, exchanges of a tree, the cost of a message, from fits of few rows on two and on eight workers, and of a byte
+between processes, and from two workers what a tree costs each worker besides; then the processor time of a tree that it
+expects of other numbers of local worker processes beside the one they take, of several clusters in turn the median and
+the extremes. `network` (Linux, as root)
 exchanges what a tree takes between two processes in network namespaces whose lines have 1 and 10 Gbit/s and 0, 0.2 and
 1 ms of delay, beside the formula, and says what the emulation itself can do (see `emulation/network_lines.py`). `table`
 prints seconds of a tree for 10⁸ and 10¹⁰ rows, 10 to 1,000 workers and four networks, by a formula and, in brackets, by
@@ -37,6 +38,8 @@ HISTOGRAM_BYTES = 2048
 """Of a feature and division."""
 LARGE_BYTES = 400_000
 """Of a message by which the cost of a byte is measured."""
+FEW_ROWS, FEW_FEATURES, MANY_WORKERS = 16_000, 8, 8
+"""Of fits by which the cost of a message is measured: other work is little there."""
 SPLIT_BYTES, LEAF_BYTES = 250, 1088
 """Of the best splits of a division, and of the exact sums of a leaf."""
 
@@ -64,9 +67,9 @@ class Costs:
 
     row_ns: float = 274.0
     batches: float = 11.0
-    message_us: float = 20.0
+    message_us: float = 55.0
     byte_ns: float = 0.2
-    tree_ms: float = 8.5
+    tree_ms: float = 9.5
     uneven: float = 0.03
 
 
@@ -158,8 +161,9 @@ def measure(args):
     )
     per_tree, bytes_a_tree = counted_fit(rows, {"n_estimators": args.trees, "max_leaves": leaves})
     row_ns = 1e9 * alone / len(rows[1]) * 136 / rows[0].shape[1]
-    small, many, large = (exchange_seconds(*one) for one in ((2, 1024), (4, 1024), (2, LARGE_BYTES)))
-    costs = Costs(row_ns, (per_tree - 1) / 2, 1e6 * (many - small) / 2, 1e9 * (large - small) / LARGE_BYTES, 0.0)
+    small, large = (exchange_seconds(size) for size in (1024, LARGE_BYTES))
+    message_us = 1e6 * message_seconds(leaves, args.trees, args.times)
+    costs = Costs(row_ns, (per_tree - 1) / 2, message_us, 1e9 * (large - small) / LARGE_BYTES, 0.0)
     print(f"{row_ns:.0f} ns of a processor a row of 136 features and tree; {per_tree:.1f} exchanges a tree")
     print(f"{costs.message_us:.0f} us of a processor for a message each way, {costs.byte_ns:.2f} ns for a byte of it")
     histograms = HISTOGRAM_BYTES * rows[0].shape[1] * leaves
@@ -178,6 +182,18 @@ def measure(args):
             continue
         print(f"{workers} workers: {took}, expected {workers * each:.0f}")
     return 0
+
+
+def message_seconds(leaves, trees, times):
+    """Return the processor seconds of a worker for a message to another one and the one from there, in fits.
+
+    Processes that do nothing else take half of it: in fits each message wakes a process that has waited or worked.
+    """
+    rows = made_rows(FEW_ROWS, FEW_FEATURES)
+    per_tree, _ = counted_fit(rows, {"n_estimators": trees, "max_leaves": leaves})
+    taken = [[cluster_seconds(rows, leaves, n, 2 * trees) / n for n in (2, MANY_WORKERS)] for _ in range(times)]
+    few, many = np.median(taken, axis=0)
+    return (many - few) / (MANY_WORKERS - 2) / per_tree
 
 
 def cluster_seconds(rows, leaves, workers, trees):
@@ -230,12 +246,12 @@ def network(args):
     return 0
 
 
-def exchange_seconds(workers, size, n_times=500):
-    """Return the processor seconds of each of some processes for an exchange of messages of so many bytes."""
+def exchange_seconds(size, n_times=500):
+    """Return the processor seconds of each of two processes for an exchange of messages of so many bytes."""
     context, ends = get_context("fork"), []
-    for rank in range(workers):
+    for rank in range(2):
         end, other = context.Pipe()
-        context.Process(target=talk, args=(rank, workers, size, n_times, other), daemon=True).start()
+        context.Process(target=talk, args=(rank, size, n_times, other), daemon=True).start()
         ends.append(end)
     ports = [end.recv() for end in ends]
     for end in ends:
@@ -243,12 +259,12 @@ def exchange_seconds(workers, size, n_times=500):
     return float(np.mean([end.recv() for end in ends]))
 
 
-def talk(rank, workers, size, n_times, end):
-    """Exchange arrays with the other processes, and say how many processor seconds one exchange took."""
+def talk(rank, size, n_times, end):
+    """Exchange arrays with the other process, and say how many processor seconds one exchange took."""
     server = listen("127.0.0.1")
     end.send(server.getsockname()[1])
     exchange = SocketExchange(server, rank, [Endpoint("127.0.0.1", port) for port in end.recv()], b"0" * TOKEN_BYTES)
-    wanted = [np.zeros(size // 8) for _ in range(workers)]
+    wanted = [np.zeros(size // 8) for _ in range(2)]
     exchange.scatter_sum(wanted)
     start = time.process_time()
     for _ in range(n_times):
