@@ -9,12 +9,11 @@
 row, exchanges of a tree, the cost of a message, from fits of few rows on two and on eight workers, and of a byte
 between processes, and from two workers what a tree costs each worker besides; then the processor time of a tree that it
 expects of other numbers of local worker processes beside the one they take, of several clusters in turn the median and
-the extremes. `network` (Linux, as root)
-exchanges what a tree takes between two processes in network namespaces whose lines have 1 and 10 Gbit/s and 0, 0.2 and
-1 ms of delay, beside the formula, and says what the emulation itself can do (see `emulation/network_lines.py`). `table`
-prints seconds of a tree for 10⁸ and 10¹⁰ rows, 10 to 1,000 workers and four networks, by a formula and, in brackets, by
-a simulation of every message: each worker sends to all others in turn through one line out, and receives through one
-line in; it waits for no barrier, only for what it needs.
+the extremes. `network` (Linux, as root) exchanges what a tree takes between two processes in network namespaces whose
+lines have 1 and 10 Gbit/s and 0, 0.2 and 1 ms of delay, beside the formula, and says what the emulation itself can do
+(see `emulation/network_lines.py`). `table` prints seconds of a tree for 10⁸ and 10¹⁰ rows, 10 to 1,000 workers and four
+networks, by a formula and, in brackets, by a simulation of every message: each worker sends to all others in turn
+through one line out, and receives through one line in; it waits for no barrier, only for what it needs.
 """
 
 import argparse
