@@ -186,7 +186,7 @@ def measure(args):
 def message_seconds(leaves, trees, times):
     """Return the processor seconds of a worker for a message to another one and the one from there, in fits.
 
-    Processes that do nothing else take half of it: in fits each message wakes a process that has waited or worked.
+    Processes that do nothing else take less: in fits a message wakes a process that has waited or worked.
     """
     rows = made_rows(FEW_ROWS, FEW_FEATURES)
     per_tree, _ = counted_fit(rows, {"n_estimators": trees, "max_leaves": leaves})
