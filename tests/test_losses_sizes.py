@@ -1,10 +1,12 @@
 """λ on both sides of every size that chooses a way, and what losses do with weights, seeds and rounds."""
 
 from dataclasses import replace
+from threading import Barrier, current_thread, main_thread
 
 import numpy as np
 import pytest
 
+from podium._compiled import JIT_DISABLED
 from podium.data import salted
 from podium.data.feedback import Graded, Pairs
 from podium.losses import (
@@ -96,6 +98,26 @@ def test_each_query_has_the_lambdas_it_has_alone_for_any_number_of_threads(delta
             feedback.query_weight[query : query + 1],
         )  # fmt: skip
         np.testing.assert_array_equal(one[:, own], LambdaLoss(alone, delta, 5, **top).derivatives(scores[own]))
+
+
+@pytest.mark.skipif(not JIT_DISABLED, reason="compiled kernels do not fail")
+@pytest.mark.parametrize("main_fails", [True, False])
+def test_a_thread_that_fails_ends_the_lambdas_of_all_threads_with_its_error(main_fails):
+    feedback, begun = feedback_of([3] * 40), Barrier(2)
+    loss = LambdaLoss(feedback, n_threads=2)
+    fill_rows, seen = loss.form.fill_rows, set()
+
+    def fail_or_fill(*given):
+        if current_thread() not in seen:
+            seen.add(current_thread())
+            begun.wait(60)
+        if (current_thread() is main_thread()) == main_fails:
+            raise MemoryError("no room")
+        fill_rows(*given)
+
+    loss.form = replace(loss.form, fill_rows=fail_or_fill)
+    with pytest.raises(MemoryError, match="no room"):
+        loss.derivatives(np.zeros(120))
 
 
 @pytest.mark.parametrize("n", [6, FEW_ROWS + 2])

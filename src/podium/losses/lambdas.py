@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,12 +20,15 @@ from numba import types
 from podium._compiled import (
     INDEX,
     ROW,
+    as_argument,
     atomic_add,
+    atomic_load,
     compiled,
     compiled_for,
     even_chunks,
+    give_way,
     linked_part,
-    run_threads,
+    run_beside,
 )
 from podium._validation import Array
 from podium.data import Graded, Pairs
@@ -54,6 +57,10 @@ ROWS_AT_ONCE = 8
 """Rows of changes filled by one call: a call for each row of a long query costs a twentieth of its pairs."""
 RUNS_PER_THREAD = 16
 """Runs of queries for each thread; a thread takes one when it has done another."""
+COUNTS_APART = 8
+"""Places between counters of threads: each has a cache line of its own."""
+NOT_DONE = 2**62
+"""More runs than there are."""
 
 
 class LambdaLoss(Loss):
@@ -120,8 +127,11 @@ class LambdaLoss(Loss):
             self.truncation, self.sigma, self.divide_by_distance, self.rescale_queries, runs,
         )  # fmt: skip
         outputs = LambdaOutputs(self._order, self.gradient, self.curvature)
-        call = self.form.fill_state, self.form.fill_rows, inputs, outputs, np.zeros(1, ROW)
-        run_threads(_query_loop(), [call] * self.n_threads, self.n_threads)
+        kernels = map(as_argument, (self.form.fill_state, self.form.fill_rows), _kernel_types())
+        counts = np.zeros(2 * COUNTS_APART, ROW)
+        take_runs = partial(_query_loop(), *kernels, inputs, outputs, counts)
+        leave = partial(counts.__setitem__, COUNTS_APART, NOT_DONE)
+        run_beside(take_runs, take_runs, min(self.n_threads, len(runs)) - 1, self.n_threads, leave)
         return self.gradient, self.curvature
 
     def flat_reason(self) -> str | None:
@@ -201,17 +211,24 @@ class LambdaOutputs(NamedTuple):
 
 
 @lru_cache(maxsize=1)
-def _query_loop() -> Any:
-    """Compile the loop when first asked for, with first-class function types so that one serves every measure."""
-    floats, table, integers, integer = types.float64[::1], types.float64[:, ::1], types.int64[::1], types.int64
+def _kernel_types() -> tuple[types.FunctionType, types.FunctionType]:
+    """Types of `fill_state` and `fill_rows`."""
+    floats, table, integer = types.float64[::1], types.float64[:, ::1], types.int64
     state = types.FunctionType(types.float64(integer, floats, floats, integer, table))
     rows = types.FunctionType(types.void(integer, integer, integer, floats, floats, table, types.float64, table))
+    return state, rows
+
+
+@lru_cache(maxsize=1)
+def _query_loop() -> Any:
+    """Compile the loop when first asked for, with first-class function types so that one serves every measure."""
+    floats, integers, integer = types.float64[::1], types.int64[::1], types.int64
     inputs = types.NamedTuple(
         [floats] * 4 + [integers, floats, integer, types.float64, types.boolean, types.boolean, types.int64[:, ::1]],
         LambdaInputs,
     )
     outputs = types.NamedTuple([integers, floats, floats], LambdaOutputs)
-    return compiled_for(types.void(state, rows, inputs, outputs, integers), _fill_lambdas)
+    return compiled_for(types.boolean(*_kernel_types(), inputs, outputs, integers), _fill_lambdas)
 
 
 def _fill_lambdas(
@@ -219,9 +236,12 @@ def _fill_lambdas(
     fill_rows: Callable[..., None],
     inputs: LambdaInputs,
     out: LambdaOutputs,
-    n_taken: Array,
-) -> None:
-    """Fill gradient and curvature of runs of queries, and the order of their rows, until all runs are taken.
+    counts: Array,
+) -> bool:
+    """Fill gradient and curvature of runs of queries, and the order of their rows; say at last whether all are done.
+
+    Threads take runs side by side. `counts` has how many are taken, and at `COUNTS_APART` how many are done; what is
+    written there by a thread that fails, `NOT_DONE`, makes the others leave.
 
     Slow line: ``for i, j with y_i > y_j: λ = σ |ΔZ| w / (1 + exp(σ (s_i - s_j))); g_i -= λ; g_j += λ``, then
     ``g *= log2(1 + S)/S`` with S = 2 Σ λ/σ if queries are rescaled. For each query:
@@ -240,7 +260,7 @@ def _fill_lambdas(
     state, deltas = np.empty((STATE_ROWS, longest + 1)), np.empty((ROWS_AT_ONCE, longest))
     all_deltas, lanes = np.empty((FEW_ROWS, FEW_ROWS)), np.empty(4 * LANES, np.float32)
     square = np.empty((FEW_ROWS, FEW_ROWS // LANES, LANES), np.float32)
-    run = atomic_add(n_taken, 0, 1)
+    run = atomic_add(counts, 0, 1)
     while run < len(inputs.runs):
         for query in range(inputs.runs[run, 0], inputs.runs[run, 1]):
             start, n = inputs.offsets[query], inputs.offsets[query + 1] - inputs.offsets[query]
@@ -272,7 +292,11 @@ def _fill_lambdas(
                 row = start + order[start + i]
                 out.gradient[row] = factor * sums.gradient[i]
                 out.curvature[row] = factor * 0.5 * sigma * sums.curvature[i]
-        run = atomic_add(n_taken, 0, 1)
+        atomic_add(counts, COUNTS_APART, 1)
+        run = atomic_add(counts, 0, 1)
+    while atomic_load(counts, COUNTS_APART) < len(inputs.runs):
+        give_way()
+    return bool(atomic_load(counts, COUNTS_APART) == len(inputs.runs))
 
 
 @linked_part

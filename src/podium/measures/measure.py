@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numba import types
 
-from podium._compiled import ROW, SCORE, compiled_for
+from podium._compiled import ROW, SCORE, as_argument, compiled_for
 from podium._magnitudes import LARGEST
 from podium._validation import Array, PodiumError
 from podium.measures.conventions import Rules
@@ -207,8 +207,9 @@ def _by_query(kernel: Kernel, measure: Measure, ranking: Ranking, rules: Rules, 
     rule = measure.definition.rule(rules)
     table = discounts(int(ranking.sizes.max(initial=1)), rules.discount_shift)
     inputs = (*rows, ranking.offsets, ranking.ends, ranking.n_blocks, depths)
+    by_address = as_argument(kernel, _kernel_type())
     by_query_threads(
-        _query_loop(), ranking.offsets, ranking.n_threads, kernel, *inputs, measure.k or 0, rule, table, out
+        _query_loop(), ranking.offsets, ranking.n_threads, by_address, *inputs, measure.k or 0, rule, table, out
     )
     return out
 
@@ -226,6 +227,10 @@ def _discounts(n: int, shift: int) -> Array:
     return table
 
 
+TABLE = types.Array(types.float64, 1, "C", readonly=True)
+"""Type of the table of discounts."""
+
+
 @lru_cache(maxsize=1)
 def _query_loop() -> Any:
     """Compile the loop when first asked for, never at import.
@@ -234,10 +239,15 @@ def _query_loop() -> Any:
     lets numba find both in its cache; a closure over the kernel would be compiled in every new process.
     """
     floats, rows, whole = types.float64[::1], types.int64[::1], types.int64
-    table = types.Array(types.float64, 1, "C", readonly=True)
-    kernel = types.FunctionType(types.float64(floats, floats, rows, rows, whole, whole, whole, table))
-    inputs = (floats, floats, rows, rows, rows, rows, rows, whole, whole, table, floats, whole, whole)
-    return compiled_for(types.void(kernel, *inputs), _measure_queries)
+    inputs = (floats, floats, rows, rows, rows, rows, rows, whole, whole, TABLE, floats, whole, whole)
+    return compiled_for(types.void(_kernel_type(), *inputs), _measure_queries)
+
+
+@lru_cache(maxsize=1)
+def _kernel_type() -> types.FunctionType:
+    """Type of the kernel of a measure."""
+    floats, rows, whole = types.float64[::1], types.int64[::1], types.int64
+    return types.FunctionType(types.float64(floats, floats, rows, rows, whole, whole, whole, TABLE))
 
 
 def _measure_queries(

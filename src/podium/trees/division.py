@@ -28,8 +28,9 @@ they exchange anything: of each leaf PARTITION, GATHER and FILL the histograms o
 leave to add them up; then SEARCH, by leaves of the batch, the features that are this part's to search, after which all
 leave to choose the best. Every part then has the same tree, and counts of rows are those of all parts.
 
-Items allocate nothing: scratch is allocated before the first one. Should a helper fail even so, its item is never done;
-whoever calls it then sets over, and all leave.
+Items allocate nothing: scratch is allocated before the first one. Should a thread fail even so, its item is never done;
+whoever calls it then sets over, and all leave. When the leader leaves, all items are done: helpers may be there still,
+or come late, but write nothing any more, and nobody waits for them. So each call has counters of its own.
 
 To add a limit on leaves see `may_divide`, on splits `split._allowed_cuts`, on values `split.fill_child_bounds`.
 
@@ -83,9 +84,12 @@ amid an item."""
 
 def lead(
     data: TreeData, context: SplitContext, buffers: Buffers, shared: Shared, tree: GrowingTree, n_helpers: int
-) -> None:
-    """Divide the leaf of the largest gain, the first of equals, again and again, until `growth.end` says why not."""
-    _grow_together(True, n_helpers, data, context, buffers, shared, tree)
+) -> bool:
+    """Divide the leaf of the largest gain, the first of equals, again and again, until `growth.end` says why not.
+
+    False if a helper has failed; else no helper writes anything any more.
+    """
+    return _grow_together(True, n_helpers, data, context, buffers, shared, tree)
 
 
 def help_leader(data: TreeData, context: SplitContext, buffers: Buffers, shared: Shared, tree: GrowingTree) -> None:
@@ -102,7 +106,7 @@ def _grow_together(
     buffers: Buffers,
     shared: Shared,
     tree: GrowingTree,
-) -> None:
+) -> bool:
     """Lead or help, as drawn above: one kernel, since both do items, which is what takes long to compile."""
     work, task, number = shared.work, shared.task, np.int64(-1)
     n_items: Int = np.int64(1)
@@ -127,7 +131,8 @@ def _grow_together(
                 atomic_add(work, "done", 1)
             remaining = atomic_add(work, "remaining", -1) if published else remaining - 1
         if leads and published and not _all_are_done(work, n_items):  # 4
-            return
+            return False
+    return True
 
 
 @linked_part

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
@@ -124,6 +123,8 @@ class TreeGrower:
         self.max_depth = max_leaves if max_depth is None else max_depth
         self.columns = self._columns()
         self.n_rows, self.least_gain = exchange.count(bins.n_rows), np.inf
+        self.all_features = np.arange(bins.cuts.n_features)
+        self._ranges: dict[int, Records] = {}
         self._spare_rows = np.empty(bins.n_rows, np.uint32)
         self._values = np.empty((0, bins.n_rows), np.int64)
         self._histograms = np.empty((0, 1, self.n_words, FEATURES_PER_WORD, BINS), np.int64)
@@ -162,7 +163,7 @@ class TreeGrower:
             Features to use, ascending; all by default.
         """
         own = np.arange(self.bins.n_rows, dtype=np.uint32) if rows is None else rows.copy()
-        used = np.arange(self.bins.cuts.n_features) if features is None else features
+        used = self.all_features if features is None else features
         weight, by_squares = (curvature, False) if self.weight is None else (self.weight, True)
         packed = pack_gradients(  # 1
             gradient, weight, self.keys, salt, self.exact, self.n_threads, by_squares, self.exchange
@@ -172,6 +173,14 @@ class TreeGrower:
         grown = growing.finish()
         self.least_gain = float(grown.tree.gain.min(initial=np.inf))
         return grown
+
+    def ranges(self, numeric: Array, used: Array, n_threads: int) -> Records:
+        """Return the items of a search of some features; those of all are kept, which take as long as a small leaf."""
+        if numeric is not self.all_features:
+            return _item_ranges(numeric, used, n_threads)
+        if n_threads not in self._ranges:
+            self._ranges[n_threads] = _item_ranges(numeric, used, n_threads)
+        return self._ranges[n_threads]
 
     def buffers(self, rows: Array, n_planes: int, n_histograms: int) -> Buffers:
         """Return buffers for so many planes and the histograms of so many leaves; what stands in them stays."""
@@ -210,7 +219,7 @@ class Growing:
         self.shares = even_ranges(grower.n_words, grower.exchange.size)
         own = self.shares[grower.exchange.rank]
         numeric = features if grower.categories is None else grower.categories.take(features, packed, own)
-        ranges = self._ranges(used, numeric)
+        ranges = grower.ranges(numeric, used, n_threads)
         searched = ranges if grower.exchange.size == 1 else self._own_range(numeric)
         bins, together = grower.bins, grower.exchange.size > 1
         n = nodes_at_most(grower.max_leaves) if together else grower.max_leaves
@@ -219,13 +228,13 @@ class Growing:
             numeric.astype(np.int64),
         )  # fmt: skip
         self.context = SplitContext(grower.columns, packed.layout, grower.limits, len(grower.monotone) > 0)
-        self.work, self.growth = _record(WORK), _record(GROWTH)
+        self.growth = _record(GROWTH)
         self.growth.max_leaves, self.growth.max_depth = grower.max_leaves, grower.max_depth
         self.growth.min_rows = max(2, 2 * grower.limits.min_child_samples)
         self.growth.min_shared_rows, self.growth.together = SHARED_ROWS, together
         self.growth.n_rows = grower.exchange.count(len(rows))
         self.shared = Shared(
-            self.work, _record(TASK), self.growth, np.empty(BINS, np.bool_), np.empty(n_chunks, np.int64),
+            _record(WORK), _record(TASK), self.growth, np.empty(BINS, np.bool_), np.empty(n_chunks, np.int64),
             _apart(n if together else len(searched)), np.recarray(n if together else 0, DIVISION),
         )  # fmt: skip
         tables = np.empty((1 if grower.categories is None else n, BINS), np.bool_)
@@ -234,20 +243,6 @@ class Growing:
         )
         self.sets: dict[int, Array] = {}
         self.split_sets: list[Array] = []
-
-    def _ranges(self, used: Array, numeric: Array) -> Records:
-        """Return the items of a search.
-
-        For one thread it is one, of all words; else a line, or a part of one if threads could not share lines out
-        evenly.
-        """
-        ends = _item_ends(len(used), self.n_helpers + 1)
-        first = np.searchsorted(numeric // FEATURES_PER_HALF, ends)
-        ranges = np.recarray(len(ends) - 1, RANGE)
-        ranges.half_start, ranges.half_stop, ranges.feature_start, ranges.feature_stop = (
-            ends[:-1], ends[1:], first[:-1], first[1:]
-        )  # fmt: skip
-        return ranges[[bool(used[a // 2 : (b + 1) // 2].any()) for a, b in pairwise(ends)]]
 
     def _own_range(self, numeric: Array) -> Records:
         """Return the one item of a search where several parts share out the features."""
@@ -278,11 +273,11 @@ class Growing:
     def _lead(self) -> Array:
         """Let one thread lead and the others help it; return the histograms."""
         buffers = self.grower.buffers(self.rows, len(self.packed.planes), self.growth.n_histograms)
-        known = self.data, self.context, buffers, self.shared, self.tree
-        self.work.remaining = self.work.done = self.work.over = 0
+        work = _record(WORK)  # a new one: a helper that comes late must find its own over
+        known = self.data, self.context, buffers, self.shared._replace(work=work), self.tree
         run_beside(
-            partial(lead, *known, self.n_helpers), partial(_help_or_end, self.work, *known), self.n_helpers,
-            self.grower.n_threads, partial(setattr, self.work, "over", 1),
+            partial(lead, *known, self.n_helpers), partial(help_leader, *known), self.n_helpers,
+            self.grower.n_threads, partial(setattr, work, "over", 1),
         )  # fmt: skip
         return buffers.histograms
 
@@ -312,23 +307,27 @@ class Growing:
     def finish(self) -> Grown:
         """Return the frozen tree, whose leaves go from left to right; child numbers from 0 are splits, ~i is leaf i."""
         n_leaves, cuts = int(self.growth.n_leaves), self.grower.bins.cuts
-        leaves, splits = (np.asarray(one) for one in (self.tree.leaves[:n_leaves], self.tree.splits[: n_leaves - 1]))
-        order = np.argsort(leaves["first"])  # by name: attributes of record arrays take ten times as long
+        # no record arrays: their slices and attributes take ten times as long
+        leaves, splits = np.asarray(self.tree.leaves)[:n_leaves], np.asarray(self.tree.splits)[: n_leaves - 1]
+        order = leaves["first"].argsort()
         leaves = leaves[order]
-        offsets = np.append(leaves["start"], len(self.rows))
+        offsets = np.concatenate([leaves["start"], [len(self.rows)]])
         gradient, curvature = leaf_sums(self.tree.sums[order], self.grower.exchange)
         children = np.zeros((n_leaves - 1, 2), np.int32)
         children[splits["parent"][1:], 1 - splits["on_left"][1:].astype(np.int32)] = np.arange(1, n_leaves - 1)
         if n_leaves > 1:
             children[leaves["parent"], 1 - leaves["on_left"]] = ~np.arange(n_leaves)
         features, codes = splits["feature"].astype(np.int32), splits["cut"].astype(np.int32)
-        by_set = codes < 0
-        thresholds = np.where(by_set, np.nan, cuts.thresholds[cuts.offsets[features] + codes])
+        thresholds = cuts.thresholds[cuts.offsets[features] + codes]
+        sets: dict[str, Array] = {}
+        if self.split_sets:
+            by_set = codes < 0
+            thresholds[by_set] = np.nan
+            sets["set_of"] = np.where(by_set, np.cumsum(by_set) - 1, -1).astype(np.int32)
+            sets["sets"] = np.array(self.split_sets, np.uint32).reshape(-1, WORDS_PER_SET)
         tree = RegressionTree(
             features, thresholds, splits["missing_left"].copy(), children[:, 0].copy(), children[:, 1].copy(),
-            self._values(gradient, curvature, leaves), splits["gain"].copy(), leaves["count"].copy(), codes,
-            np.where(by_set, np.cumsum(by_set) - 1, -1).astype(np.int32),
-            np.array(self.split_sets, np.uint32).reshape(-1, WORDS_PER_SET),
+            self._values(gradient, curvature, leaves), splits["gain"].copy(), leaves["count"].copy(), codes, **sets,
         )  # fmt: skip
         if self.grower.weight is not None and len(self.grower.monotone):
             values = newton_values(tree, gradient, curvature, self.grower.reg_lambda, self.grower.monotone)
@@ -339,7 +338,7 @@ class Growing:
         """Return Newton's value -G/(H + λ) of each leaf, 0 where nothing is known, within its bounds."""
         below = curvature + self.grower.reg_lambda
         values = np.divide(-gradient, below, out=np.zeros(len(below)), where=below > 0)
-        bounded: Array = np.clip(values, leaves["lowest"], leaves["highest"])
+        bounded: Array = values.clip(leaves["lowest"], leaves["highest"])
         return bounded
 
 
@@ -353,13 +352,15 @@ def _apart(n_items: int) -> Records:
     return np.recarray((n_items, 4), SPLIT)[:, :2]
 
 
-def _help_or_end(work: Record, *known: Any) -> None:
-    """Help the leader; on an error make it and the other helpers leave, for it would wait for this thread's item."""
-    try:
-        help_leader(*known)
-    except BaseException:
-        work.over = 1
-        raise
+def _item_ranges(numeric: Array, used: Array, n_threads: int) -> Records:
+    """Return the items of a search: for one thread one, of all words; else a line or, if need be, a part of one."""
+    ends = _item_ends(len(used), n_threads)
+    first = np.searchsorted(numeric // FEATURES_PER_HALF, ends)
+    ranges = np.recarray(len(ends) - 1, RANGE)
+    ranges.half_start, ranges.half_stop, ranges.feature_start, ranges.feature_stop = (
+        ends[:-1], ends[1:], first[:-1], first[1:]
+    )  # fmt: skip
+    return ranges[[bool(used[a // 2 : (b + 1) // 2].any()) for a, b in pairwise(ends)]]
 
 
 @lru_cache(maxsize=64)
