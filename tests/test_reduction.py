@@ -165,6 +165,15 @@ def test_classifiers_become_rankers(estimator, encoding, table):
     assert 1 <= model.predict_rank(X).min() <= model.predict_rank(X).max() <= 4
 
 
+def test_the_default_classifier_is_the_same_each_time_where_it_holds_rows_out():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 9, (5001, 1)).astype(float)  # from 10,000 examples on it stops early by some of them
+    y = np.digitize(X[:, 0] + rng.normal(scale=4.0, size=len(X)), [3.0, 6.0])
+    first, second = (ExtendedBinary().fit(X, y).estimator_ for _ in range(2))
+    assert first.n_iter_ < first.max_iter
+    assert first.validation_score_.tolist() == second.validation_score_.tolist()
+
+
 @pytest.mark.plain
 def test_a_linear_classifier_with_a_threshold_for_each_grade_is_monotone(table):
     X, y = table
