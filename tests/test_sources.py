@@ -9,6 +9,7 @@ import numba
 import pytest
 from numba.core.caching import IndexDataCacheFile
 
+import tree_kernels
 from podium import _sources
 from podium._compiled import JIT_DISABLED
 from podium._sources import source_stamp, stamped
@@ -41,6 +42,14 @@ def test_a_stamp_changes_with_the_sources_of_what_a_kernel_calls(copied):
         after = source_stamp("podium.losses.lambdas")
         assert (after != before) == hangs_on_it
         before = after
+
+
+def test_the_stamp_of_a_module_that_is_not_ours_changes_with_what_it_imports_of_ours(copied):
+    before = source_stamp(tree_kernels.__name__)
+    with open(copied / "trees/histogram.py", "a") as file:
+        file.write("# changed\n")
+    _forget()
+    assert source_stamp(tree_kernels.__name__) != before
 
 
 @pytest.mark.skipif(JIT_DISABLED, reason="nothing is compiled")

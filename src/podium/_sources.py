@@ -11,6 +11,7 @@ class. After an upgrade that renamed the class Numba could not read the index, a
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable
 from functools import lru_cache, partial
 from hashlib import sha256
@@ -34,8 +35,8 @@ def stamped(kernel: Kernel) -> Kernel:
         file = attrgetter("_cache._cache_file")(kernel)
         file._source_stamp = (file._source_stamp, source_stamp(kernel.__module__))
         file._load_index = partial(_read_index, file._load_index)
-    except (AttributeError, OSError):
-        pass  # a Numba that keeps its stamp elsewhere, or sources in an archive: its own stamp holds
+    except (AttributeError, KeyError, OSError):
+        pass  # a Numba that keeps its stamp elsewhere, or sources in an archive or in none: its own stamp holds
     return kernel
 
 
@@ -62,7 +63,14 @@ def source_stamp(module: str) -> str:
 @lru_cache
 def _source(module: str) -> tuple[str, list[str]]:
     """Return a hash of the source of a module, and the modules of Podium that it imports."""
-    place = ROOT.joinpath(*module.split(".")[1:])
-    path = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
-    text = path.read_text("utf-8")
+    text = _path(module).read_text("utf-8")
     return sha256(text.encode()).hexdigest(), IMPORT.findall(text)
+
+
+def _path(module: str) -> Path:
+    """Return the file of a module of ours, or of another that has kernels, which is being imported."""
+    package, *names = module.split(".")
+    if package != "podium":
+        return Path(str(sys.modules[module].__file__))
+    place = ROOT.joinpath(*names)
+    return place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
