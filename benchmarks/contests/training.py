@@ -26,6 +26,8 @@ CELLS = [
 ]
 """Rows, leaves, threads, trees and contestants of each case."""
 DOUBLED = (12_500, 25_000, 50_000, 100_000)
+SHORT = 50_000
+"""Rows up to which a fit takes so little time that one turn may be a tenth off."""
 
 
 def entries(small=False, only=""):
@@ -47,8 +49,9 @@ def entries(small=False, only=""):
         yield from train(case, rows, settings(3 if small else 100, 31, 1), SQUARES)
 
 
-def train(case, rows, given, trainers, turns=2):
-    """Yield the records of one case; a first small fit compiles and is not timed."""
+def train(case, rows, given, trainers, turns=None):
+    """Yield the records of one case; a first small fit compiles and is not timed. Short fits have more turns."""
+    turns = turns or (6 if 1_000 <= rows <= SHORT else 3)
     data = made_data(rows)
     X, y, _, sizes = made_data(max(rows // 5, 1000), seed=1)
     few = int(data[3][:5].sum())
