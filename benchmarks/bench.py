@@ -1,6 +1,6 @@
 """Every contest with peers: training, scoring, reading, measures, memory and cold starts, and the page of all ratios.
 
-    python benchmarks/bench.py                       # all suites, about a quarter of an hour on two cores
+    python benchmarks/bench.py                       # all suites, about half an hour on two cores
     python benchmarks/bench.py scoring reading       # some of them
     python benchmarks/bench.py training --only "50,000 rows"
     python benchmarks/bench.py --draw                # the page and the charts anew, from what was kept

@@ -73,13 +73,16 @@ def machine():
 
 
 def keep(suite, found, folder=RESULTS):
-    """Write the records of a suite; those of cases that were not run now stay, with the machine they were taken on."""
+    """Write the records of a suite, each in its place; those of cases that were not run now stay."""
     path = Path(folder) / f"{suite}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    kept = json.loads(path.read_text())["records"] if path.exists() else []
-    new = {(one["case"], one["size"]) for one in found}
-    kept = [one for one in kept if (one["case"], one["size"]) not in new]
-    lines = ",\n".join("  " + json.dumps(one) for one in [*kept, *found])
+    cases = {}
+    for records_ in (json.loads(path.read_text())["records"] if path.exists() else [], found):
+        own = {}
+        for one in records_:
+            own.setdefault((one["case"], one["size"]), []).append(one)
+        cases |= own
+    lines = ",\n".join("  " + json.dumps(one) for own in cases.values() for one in own)
     path.write_text(f'{{\n "machine": {json.dumps(machine())},\n "records": [\n{lines}\n ]\n}}\n')
 
 
