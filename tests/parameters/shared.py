@@ -111,21 +111,24 @@ def so_many_threads_give_the_same_bits(estimator, monkeypatch):
 
 def spied_threads(monkeypatch):
     """The numbers of threads that work was shared out to, from now on."""
-    used = set()
-    import podium._compiled as compiled
-
-    run = compiled.run_threads
-
-    def note(function, calls, n_threads):
-        if n_threads > 1:
-            used.add(n_threads)
-        return run(function, calls, n_threads)
-
     import sys
 
+    import podium._compiled as compiled
+
+    used, run_threads, run_beside = set(), compiled.run_threads, compiled.run_beside
+
+    def note_threads(function, calls, n_threads):
+        used.update({n_threads} - {1})
+        return run_threads(function, calls, n_threads)
+
+    def note_beside(function, helper, n_helpers, n_threads, at_end):
+        used.update([n_threads] * (n_helpers > 0))
+        return run_beside(function, helper, n_helpers, n_threads, at_end)
+
     for name, module in list(sys.modules.items()):
-        if name.startswith("podium.") and getattr(module, "run_threads", None) is run:
-            monkeypatch.setattr(module, "run_threads", note)
+        for spied, note in ((run_threads, note_threads), (run_beside, note_beside)):
+            if name.startswith("podium.") and getattr(module, spied.__name__, None) is spied:
+                monkeypatch.setattr(module, spied.__name__, note)
     return used
 
 
