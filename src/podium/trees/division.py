@@ -85,10 +85,7 @@ amid an item."""
 def lead(
     data: TreeData, context: SplitContext, buffers: Buffers, shared: Shared, tree: GrowingTree, n_helpers: int
 ) -> bool:
-    """Divide the leaf of the largest gain, the first of equals, again and again, until `growth.end` says why not.
-
-    False if a helper has failed; else no helper writes anything any more.
-    """
+    """Divide the leaf of the largest gain, the first of equals, until `growth.end` says why not; False on a failure."""
     return _grow_together(True, n_helpers, data, context, buffers, shared, tree)
 
 
