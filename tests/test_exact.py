@@ -77,6 +77,21 @@ def test_any_bit_below_breaks_a_tie():
         assert exact_sum(values) == math.fsum(values) == 2.0**53 + 2
 
 
+@pytest.mark.parametrize("largest", [2.0**-1022, 2.0**-971, 2.0**-970, 1.0, 2.0**51, 2.0**52, 2.0**1000])
+def test_terms_of_every_size_beside_a_largest_one_are_added(largest):
+    rng = np.random.default_rng(4)
+    for power in (0, -40, -51, -52, -53, -104, -105, -600):
+        small = -largest * (1.0 + rng.random(1100)) * 2.0**power
+        for values in (np.append(largest, small), np.concatenate([[largest, 5e-324], small[:9], [-largest]])):
+            assert exact_sum(values) == math.fsum(values)
+            assert exact_sum(np.append(-values, 3 * largest)) == math.fsum([*-values, 3 * largest])
+
+
+def test_the_smallest_float_is_left_where_large_ones_cancel_out():
+    for largest in (1e290, 1e20, 1.0, 1e-290):
+        assert exact_sum(np.array([largest, 5e-324, -largest])) == 5e-324
+
+
 def test_a_sum_beyond_all_floats_is_infinite_and_what_is_not_finite_is_refused():
     assert exact_sum(np.array([1.7e308, 1.7e308])) == math.inf
     assert exact_sum(np.array([1.7e308, 1.7e308, -1.7e308])) == 1.7e308

@@ -58,7 +58,8 @@ def pocket_perceptron(
     model = np.zeros(rows.shape[1]), np.zeros(n_grades - 1)
     pocket = np.zeros(rows.shape[1]), np.where(np.arange(n_grades - 1) < constant, -np.inf, np.inf)
     state = np.array([0.0, 0.0, totals[constant], np.nan], SCORE)
-    given = _Rows(rows, _blocks(rows), grades, costs, limits, _first_places(limits))
+    dearest = np.argsort(-costs.max(axis=1), kind="stable")
+    given = _Rows(rows, grades, _blocks(rows[dearest]), costs[dearest], limits, _first_places(limits))
     generator = np.random.default_rng(seed)
     left = n_epochs * len(rows)
     while left > 0 and state[2] > 0:
@@ -69,11 +70,14 @@ def pocket_perceptron(
 
 
 class _Rows(NamedTuple):
-    """What the run reads: rows one by one and in blocks, grades, costs, and how rows are drawn."""
+    """What the run reads: rows one by one and their grades; blocks of rows and their costs; how rows are drawn.
+
+    Blocks have the dearest rows first, so that a model that is no better is soon known to be none.
+    """
 
     rows: Array
-    blocks: Array
     grades: Array
+    blocks: Array
     costs: Array
     limits: Array
     first_places: Array

@@ -49,7 +49,7 @@ from podium._compiled import (
     give_way,
     linked_part,
 )
-from podium._exact import add_rows
+from podium._exact import TERMS_PER_CARRY, sum_rows
 from podium._types import Array, Int
 from podium.trees.growth_state import (
     FILL,
@@ -107,7 +107,7 @@ def _grow_together(
     """Lead or help, as drawn above: one kernel, since both do items, which is what takes long to compile."""
     work, task, number = shared.work, shared.task, np.int64(-1)
     n_items: Int = np.int64(1)
-    scratch = Scratch(np.empty(2), np.empty(FETCH_SHAPE, np.uint64))
+    scratch = Scratch(np.empty(2), np.empty(FETCH_SHAPE, np.uint64), np.empty(TERMS_PER_CARRY))
     while n_items > 0:
         if leads:
             n_items = _next_task(buffers.rows, buffers.spare_rows, data.ranges, context, shared, tree)  # 1
@@ -187,8 +187,9 @@ def _do_item(
                 buffers.values[plane, i] = data.planes[plane, rows[i]]
     elif task.kind == VALUES:
         own = rows[leaves[item].start : leaves[item].stop]
-        add_rows(data.gradient, own, tree.sums[item, 0])
-        add_rows(data.curvature, own, tree.sums[item, 1])
+        alone, digits = shared.growth.together == 0, tree.digits[item]
+        tree.sums[item, 0] = sum_rows(data.gradient, own, alone, scratch.terms, digits[0])
+        tree.sums[item, 1] = sum_rows(data.curvature, own, alone, scratch.terms, digits[1])
     else:
         _fill_and_search(item, data, context, buffers, shared, leaves, scratch)
 

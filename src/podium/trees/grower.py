@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from podium._compiled import JIT_DISABLED, even_ranges, processors, run_beside
+from podium._exact import DIGITS
 from podium._exchange import ALONE, Exchange
 from podium._validation import Array
 from podium.binning import BlockBins
@@ -38,7 +39,7 @@ from podium.trees.histogram import (
     as_lines,
     pack_gradients,
 )
-from podium.trees.leaf_values import leaf_sums, newton_values, no_sums
+from podium.trees.leaf_values import leaf_sums, newton_values
 from podium.trees.regression_tree import RegressionTree
 from podium.trees.shared_growth import SharedGrowth, nodes_at_most
 from podium.trees.split import COLUMN, SPLIT, UNCONSTRAINED, Limits, Record, Records, SplitContext
@@ -125,6 +126,7 @@ class TreeGrower:
         self.n_rows, self.least_gain = exchange.count(bins.n_rows), np.inf
         self.all_features = np.arange(bins.cuts.n_features)
         self._ranges: dict[int, Records] = {}
+        self._records: dict[tuple[int, int], tuple[Records, Records, GrowingTree]] = {}
         self._spare_rows = np.empty(bins.n_rows, np.uint32)
         self._values = np.empty((0, bins.n_rows), np.int64)
         self._histograms = np.empty((0, 1, self.n_words, FEATURES_PER_WORD, BINS), np.int64)
@@ -182,6 +184,16 @@ class TreeGrower:
             self._ranges[n_threads] = _item_ranges(numeric, used, n_threads)
         return self._ranges[n_threads]
 
+    def records(self, n_leaves: int, n_items: int) -> tuple[Records, Records, GrowingTree]:
+        """Return records for the items of a search, a batch and a tree; kept, for they are slow to allocate."""
+        if (n_leaves, n_items) not in self._records:
+            tables = np.empty((1 if self.categories is None else n_leaves, BINS), np.bool_)
+            leaves, best, splits, divided = (np.recarray(n_leaves, dtype) for dtype in (LEAF, SPLIT, SPLIT, LEAF))
+            sums = np.empty((n_leaves, 2, DIGITS), np.int64), np.empty((n_leaves, 2))
+            tree = GrowingTree(leaves, best, tables, splits, divided, *sums)
+            self._records[n_leaves, n_items] = _apart(n_items), np.recarray(n_leaves, DIVISION), tree
+        return self._records[n_leaves, n_items]
+
     def buffers(self, rows: Array, n_planes: int, n_histograms: int) -> Buffers:
         """Return buffers for so many planes and the histograms of so many leaves; what stands in them stays."""
         if len(self._values) < n_planes:
@@ -233,14 +245,9 @@ class Growing:
         self.growth.min_rows = max(2, 2 * grower.limits.min_child_samples)
         self.growth.min_shared_rows, self.growth.together = SHARED_ROWS, together
         self.growth.n_rows = grower.exchange.count(len(rows))
-        self.shared = Shared(
-            _record(WORK), _record(TASK), self.growth, np.empty(BINS, np.bool_), np.empty(n_chunks, np.int64),
-            _apart(n if together else len(searched)), np.recarray(n if together else 0, DIVISION),
-        )  # fmt: skip
-        tables = np.empty((1 if grower.categories is None else n, BINS), np.bool_)
-        self.tree = GrowingTree(
-            np.recarray(n, LEAF), np.recarray(n, SPLIT), tables, np.recarray(n, SPLIT), np.recarray(n, LEAF), no_sums(n)
-        )
+        found, batch, self.tree = grower.records(n, n if together else len(searched))
+        chunks = np.empty(BINS, np.bool_), np.empty(n_chunks, np.int64)
+        self.shared = Shared(_record(WORK), _record(TASK), self.growth, *chunks, found, batch)
         self.sets: dict[int, Array] = {}
         self.split_sets: list[Array] = []
 
@@ -312,7 +319,8 @@ class Growing:
         order = leaves["first"].argsort()
         leaves = leaves[order]
         offsets = np.concatenate([leaves["start"], [len(self.rows)]])
-        gradient, curvature = leaf_sums(self.tree.sums[order], self.grower.exchange)
+        alone, exchange = self.grower.exchange.size == 1, self.grower.exchange
+        gradient, curvature = self.tree.sums[order].T if alone else leaf_sums(self.tree.digits[order], exchange)
         children = np.zeros((n_leaves - 1, 2), np.int32)
         children[splits["parent"][1:], 1 - splits["on_left"][1:].astype(np.int32)] = np.arange(1, n_leaves - 1)
         if n_leaves > 1:

@@ -143,8 +143,10 @@ class GrowingTree(NamedTuple):
         Splits that were made.
     divided : LEAF[max_leaves]
         Leaves that they have divided, as they were.
-    sums : int64[max_leaves, 2, DIGITS]
-        Exact sums of the gradients and of the curvatures of each leaf.
+    digits : int64[max_leaves, 2, DIGITS]
+        Exact sums of the gradients and of the curvatures of each leaf; overwritten where one part grows alone.
+    sums : float64[max_leaves, 2]
+        The same, rounded, where one part grows alone.
     """
 
     leaves: Records
@@ -152,11 +154,13 @@ class GrowingTree(NamedTuple):
     tables: Array
     splits: Records
     divided: Records
+    digits: Array
     sums: Array
 
 
 class Scratch(NamedTuple):
-    """Buffers of one thread: the largest gains of the two children so far, and codes that were fetched."""
+    """Buffers of one thread: the largest gains of the two children so far, codes that were fetched, terms of a sum."""
 
     gains: Array
     fetched: Array
+    terms: Array

@@ -16,11 +16,6 @@ from podium._validation import Array
 from podium.trees.regression_tree import RegressionTree
 
 
-def no_sums(n_leaves: int) -> Array:
-    """Allocate the digits of Σ gradient and Σ curvature of each leaf, all zero: int64[n_leaves, 2, DIGITS]."""
-    return np.zeros((n_leaves, 2, DIGITS), np.int64)
-
-
 def leaf_sums(digits: Array, exchange: Exchange) -> Array:
     """Return Σ gradient and Σ curvature over the rows of each leaf in all parts: float64[2, n_leaves]."""
     return np.array(rounded(exchange.sum(digits).reshape(-1, DIGITS))).reshape(-1, 2).T
