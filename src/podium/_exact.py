@@ -104,6 +104,21 @@ def _round_sums(digits: Array, sums_out: Array) -> None:
         sums_out[i] = _nearest(digits[i])
 
 
+@compiled
+def largest_size(values: Array) -> float:
+    """Return ``np.abs(values).max(initial=0.0)`` of floats, by their bits: eight at a time."""
+    return np.int64(_largest_bits(values.view(np.int64))).view(np.float64)
+
+
+@linked_part
+def _largest_bits(bits: Array) -> Int:
+    """Return the bits of the largest size among floats, given as int64."""
+    largest = np.int64(0)
+    for i in range(len(bits)):
+        largest = max(largest, bits[i] & ~SIGN)
+    return largest
+
+
 def fixed_scale(largest: float, n_terms: int) -> float:
     """Return a power of two by which so many terms of such a size may be multiplied, to add them up in 62 bits."""
     power = 62 - max(n_terms, 1).bit_length() - int(np.frexp(largest)[1])
@@ -169,10 +184,8 @@ def _add_terms(terms: Array, digits_out: Array) -> bool:
     1. As multiples of 2⁻⁵² and 2⁻¹⁰⁴ of a power of two above the largest: two sums of integers of 52 bits.
     2. One by one, where the largest is beyond what may be multiplied so, or a term has smaller bits.
     """
-    bits, largest, finite = terms.view(np.int64), np.int64(0), True
-    for i in range(len(bits)):
-        largest = max(largest, bits[i] & ~SIGN)
-    place = largest >> FRACTION_BITS
+    bits, finite = terms.view(np.int64), True
+    place = _largest_bits(bits) >> FRACTION_BITS
     in_reach = LOWEST_FIXED <= place <= HIGHEST_FIXED
     scale = np.int64((SCALED - place if in_reach else 0) << FRACTION_BITS).view(np.float64)
     high, low, n_left = np.int64(0), np.int64(0), np.int64(0)
