@@ -9,7 +9,6 @@ from itertools import pairwise
 import numpy as np
 
 from podium._compiled import JIT_DISABLED, even_ranges, processors, run_beside
-from podium._exact import DIGITS
 from podium._exchange import ALONE, Exchange
 from podium._validation import Array
 from podium.binning import BlockBins
@@ -39,7 +38,7 @@ from podium.trees.histogram import (
     as_lines,
     pack_gradients,
 )
-from podium.trees.leaf_values import leaf_sums, newton_values
+from podium.trees.leaf_values import leaf_sums, newton_values, room_for_sums
 from podium.trees.regression_tree import RegressionTree
 from podium.trees.shared_growth import SharedGrowth, nodes_at_most
 from podium.trees.split import COLUMN, SPLIT, UNCONSTRAINED, Limits, Record, Records, SplitContext
@@ -189,8 +188,7 @@ class TreeGrower:
         if (n_leaves, n_items) not in self._records:
             tables = np.empty((1 if self.categories is None else n_leaves, BINS), np.bool_)
             leaves, best, splits, divided = (np.recarray(n_leaves, dtype) for dtype in (LEAF, SPLIT, SPLIT, LEAF))
-            sums = np.empty((n_leaves, 2, DIGITS), np.int64), np.empty((n_leaves, 2))
-            tree = GrowingTree(leaves, best, tables, splits, divided, *sums)
+            tree = GrowingTree(leaves, best, tables, splits, divided, *room_for_sums(n_leaves))
             self._records[n_leaves, n_items] = _apart(n_items), np.recarray(n_leaves, DIVISION), tree
         return self._records[n_leaves, n_items]
 

@@ -16,6 +16,11 @@ from podium._validation import Array
 from podium.trees.regression_tree import RegressionTree
 
 
+def room_for_sums(n_leaves: int) -> tuple[Array, Array]:
+    """Allocate Σ gradient and Σ curvature of each leaf, as digits and rounded."""
+    return np.empty((n_leaves, 2, DIGITS), np.int64), np.empty((n_leaves, 2))
+
+
 def leaf_sums(digits: Array, exchange: Exchange) -> Array:
     """Return Σ gradient and Σ curvature over the rows of each leaf in all parts: float64[2, n_leaves]."""
     return np.array(rounded(exchange.sum(digits).reshape(-1, DIGITS))).reshape(-1, 2).T
