@@ -7,6 +7,7 @@ from podium._compiled import JIT_DISABLED
 from podium.trees.division import _next_leaf, _take_best
 from podium.trees.growth_state import DIVISION, GROWTH, LEAF, TASK, GrowingTree
 from podium.trees.leaf_choice import forget_splits, place_for_histograms
+from podium.trees.leaf_values import room_for_sums
 from podium.trees.split import SPLIT
 from tree_kernels import records
 
@@ -17,7 +18,7 @@ def test_of_leaves_with_equal_gains_the_first_is_split():
     leaves, best, task, growth = records(LEAF, 3), records(SPLIT, 3), records(TASK)[0], records(GROWTH)[0]
     leaves.stop, best.gain = 4, [1.0, 2.0, 2.0]
     growth.n_leaves, growth.max_leaves, growth.steps_left, growth.n_histograms = 3, 9, 5, 9
-    tree = GrowingTree(leaves, best, np.zeros((1, 256), bool), best, leaves, np.zeros((3, 2, 68), np.int64))
+    tree = GrowingTree(leaves, best, np.zeros((1, 256), bool), best, leaves, *room_for_sums(3))
     _next_leaf(1, task, growth, tree, records(DIVISION, 3), np.zeros(256, bool))
     assert growth.divided == 1
 
@@ -44,7 +45,7 @@ def test_leaves_that_the_tree_has_no_room_to_divide_are_forgotten(max_leaves, ga
 def test_histograms_of_the_last_leaf_without_a_split_are_overwritten_first():
     leaves, best, growth = records(LEAF, 4), records(SPLIT, 4), records(GROWTH)[0]
     leaves.histogram, best.gain, growth.n_leaves, growth.n_used = [0, 1, -1, 2], [-1.0, -1.0, -1.0, 1.0], 4, 3
-    tree = GrowingTree(leaves, best, np.zeros((1, 256), bool), best, leaves, np.zeros((4, 2, 68), np.int64))
+    tree = GrowingTree(leaves, best, np.zeros((1, 256), bool), best, leaves, *room_for_sums(4))
     assert [place_for_histograms(growth, tree) for _ in range(4)] == [1, 0, 3, 4]
     assert leaves.histogram.tolist() == [-1, -1, -1, 2]
     leaves.histogram, growth.together = [0, 1, 3, 2], 1
