@@ -30,7 +30,8 @@ from podium._validation import Array, PodiumError
 
 DIGITS = 68
 """Digits of a sum: 2098 bits hold any float, and 31 more the sum of 2³¹ of them."""
-DIGIT_BITS = 32
+DIGIT_BITS, LOW = 32, np.int64(0xFFFFFFFF)
+"""Bits of a digit, and the mask of these."""
 TERMS_PER_CARRY = 1024
 """Terms after which digits are carried over: each adds up to 2⁵² to a digit of 63 bits."""
 LARGEST_SCALE_POWER = 1000
@@ -74,7 +75,7 @@ def exact_sum(values: Array, n_threads: int = 1) -> float:
 def digits_of(values: Array, n_threads: int = 1) -> Array:
     """Return the digits of the sum of finite floats: int64[DIGITS]; those of several parts may be added up."""
     given = np.ascontiguousarray(values, SCORE)
-    n_threads = threads_for(n_threads, 4 * len(given))  # a value takes as long as 4 cells of a histogram
+    n_threads = threads_for(n_threads, len(given))  # a value takes as long as a cell of a histogram
     runs = even_ranges(len(given), n_threads)
     parts = np.zeros((len(runs), DIGITS), np.int64)
     calls = [(given[start:stop], part) for (start, stop), part in zip(runs, parts, strict=True)]
@@ -101,22 +102,8 @@ def rounded(digits: Array) -> list[float]:
 def _round_sums(digits: Array, sums_out: Array) -> None:
     """Round several sums; their digits are overwritten."""
     for i in range(len(digits)):
+        carry_over(digits[i])
         sums_out[i] = _nearest(digits[i])
-
-
-@compiled
-def largest_size(values: Array) -> float:
-    """Return ``np.abs(values).max(initial=0.0)`` of floats, by their bits: eight at a time."""
-    return np.int64(_largest_bits(values.view(np.int64))).view(np.float64)
-
-
-@linked_part
-def _largest_bits(bits: Array) -> Int:
-    """Return the bits of the largest size among floats, given as int64."""
-    largest = np.int64(0)
-    for i in range(len(bits)):
-        largest = max(largest, bits[i] & ~SIGN)
-    return largest
 
 
 def fixed_scale(largest: float, n_terms: int) -> float:
@@ -142,13 +129,13 @@ def _fixed_sum(values: Array, scale: float) -> int:
 @inlined_part
 def add_exactly(bits: int, digits_out: Array) -> bool:
     """Add a float, given as the int64 of its bits, to the digits of a sum; False where it is not finite."""
-    low, sign = np.int64(0xFFFFFFFF), bits >> 63
+    sign = bits >> 63
     exponent, fraction = (bits >> FRACTION_BITS) & EXPONENT_MASK, bits & ((np.int64(1) << FRACTION_BITS) - 1)
     normal = np.int64(exponent > 0)
     fraction |= normal << FRACTION_BITS
     place = exponent - normal
     first, shift = INDEX(place >> 5), place & 31
-    digits_out[first] += (((fraction << shift) & low) ^ sign) - sign
+    digits_out[first] += (((fraction << shift) & LOW) ^ sign) - sign
     digits_out[first + INDEX(1)] += ((fraction >> (DIGIT_BITS - shift)) ^ sign) - sign
     return bool(exponent != SPECIAL)
 
@@ -184,8 +171,10 @@ def _add_terms(terms: Array, digits_out: Array) -> bool:
     1. As multiples of 2⁻⁵² and 2⁻¹⁰⁴ of a power of two above the largest: two sums of integers of 52 bits.
     2. One by one, where the largest is beyond what may be multiplied so, or a term has smaller bits.
     """
-    bits, finite = terms.view(np.int64), True
-    place = _largest_bits(bits) >> FRACTION_BITS
+    bits, largest, finite = terms.view(np.int64), np.int64(0), True
+    for i in range(len(bits)):
+        largest = max(largest, bits[i] & ~SIGN)
+    place = largest >> FRACTION_BITS
     in_reach = LOWEST_FIXED <= place <= HIGHEST_FIXED
     scale = np.int64((SCALED - place if in_reach else 0) << FRACTION_BITS).view(np.float64)
     high, low, n_left = np.int64(0), np.int64(0), np.int64(0)
@@ -208,10 +197,10 @@ def _add_terms(terms: Array, digits_out: Array) -> bool:
 @linked_part
 def _add_integer(number: Int, place: Int, digits_out: Array) -> None:
     """Add ``number * 2**place`` smallest floats to the digits of a sum."""
-    low, first, shift = np.int64(0xFFFFFFFF), place >> 5, place & 31
-    lower, upper = (number & low) << shift, (number >> DIGIT_BITS) << shift
-    digits_out[first] += lower & low
-    digits_out[first + 1] += (lower >> DIGIT_BITS) + (upper & low)
+    first, shift = place >> 5, place & 31
+    lower, upper = (number & LOW) << shift, (number >> DIGIT_BITS) << shift
+    digits_out[first] += lower & LOW
+    digits_out[first + 1] += (lower >> DIGIT_BITS) + (upper & LOW)
     digits_out[first + 2] += upper >> DIGIT_BITS
 
 
@@ -231,22 +220,23 @@ def carry_over(digits_out: Array) -> None:
 
 @linked_part
 def _nearest(digits: Array) -> float:
-    """Return the float nearest to a sum, ties to even; beyond the largest float, infinity. Digits are overwritten.
+    """Return the float nearest to a sum, ties to even; beyond the largest float, infinity.
 
-    1. Carry over. The highest digit then has the sign of the sum, which is turned if negative.
+    Digits must have been carried over, and are overwritten.
+
+    1. The highest digit has the sign of the sum, which is turned if negative.
     2. Borrow, so that no digit is negative.
     3. Take 64 bits from the highest on, and round to 53; of those below, only whether any is set matters.
     """
-    carry_over(digits)  # 1
-    low, top, borrowed, below = np.int64(0xFFFFFFFF), DIGITS - 1, np.int64(0), np.int64(0)
-    while top > 0 and digits[top] == 0:
+    top, borrowed, below = DIGITS - 1, np.int64(0), np.int64(0)
+    while top > 0 and digits[top] == 0:  # 1
         top -= 1
     sign = np.int64(-1 if digits[top] < 0 else 1)
     if top >= INFINITE_DIGIT:
         return float(sign * np.inf)
     for place in range(top + 1):  # 2
         digit = sign * digits[place] + borrowed
-        borrowed, digits[place] = digit >> DIGIT_BITS, digit & low
+        borrowed, digits[place] = digit >> DIGIT_BITS, digit & LOW
     while top > 0 and digits[top] == 0:
         top -= 1
     for place in range(top - 2):
@@ -255,7 +245,7 @@ def _nearest(digits: Array) -> float:
     bits, power = (np.uint64(digits[top]) << np.uint64(DIGIT_BITS)) | np.uint64(next_), DIGIT_BITS * (top - 1)
     while bits > 0 and bits < SIGN_BIT:
         bits = (bits << np.uint64(1)) | np.uint64(after >> (DIGIT_BITS - 1))
-        after, power = (after << 1) & low, power - 1
+        after, power = (after << 1) & LOW, power - 1
     dropped, kept = np.int64(bits & np.uint64(2047)), np.int64(bits >> np.uint64(11))
     kept += dropped > 1024 or (dropped == 1024 and (after | below > 0 or kept % 2 == 1))
     return float(np.ldexp(np.float64(sign * kept), power + 11 + LOWEST_POWER))

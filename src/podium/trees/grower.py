@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from itertools import pairwise
 
 import numpy as np
@@ -125,7 +125,6 @@ class TreeGrower:
         self.n_rows, self.least_gain = exchange.count(bins.n_rows), np.inf
         self.all_features = np.arange(bins.cuts.n_features)
         self._ranges: dict[int, Records] = {}
-        self._records: dict[tuple[int, int], tuple[Records, Records, GrowingTree]] = {}
         self._spare_rows = np.empty(bins.n_rows, np.uint32)
         self._values = np.empty((0, bins.n_rows), np.int64)
         self._histograms = np.empty((0, 1, self.n_words, FEATURES_PER_WORD, BINS), np.int64)
@@ -183,14 +182,13 @@ class TreeGrower:
             self._ranges[n_threads] = _item_ranges(numeric, used, n_threads)
         return self._ranges[n_threads]
 
-    def records(self, n_leaves: int, n_items: int) -> tuple[Records, Records, GrowingTree]:
-        """Return records for the items of a search, a batch and a tree; kept, for they are slow to allocate."""
-        if (n_leaves, n_items) not in self._records:
-            tables = np.empty((1 if self.categories is None else n_leaves, BINS), np.bool_)
-            leaves, best, splits, divided = (np.recarray(n_leaves, dtype) for dtype in (LEAF, SPLIT, SPLIT, LEAF))
-            tree = GrowingTree(leaves, best, tables, splits, divided, *room_for_sums(n_leaves))
-            self._records[n_leaves, n_items] = _apart(n_items), np.recarray(n_leaves, DIVISION), tree
-        return self._records[n_leaves, n_items]
+    @cached_property
+    def growing_tree(self) -> GrowingTree:
+        """Records of the tree that grows, kept from one to the next: they are slow to allocate."""
+        n = self.max_leaves if self.exchange.size == 1 else nodes_at_most(self.max_leaves)
+        tables = np.empty((1 if self.categories is None else n, BINS), np.bool_)
+        leaves, best, splits, divided = (np.recarray(n, dtype) for dtype in (LEAF, SPLIT, SPLIT, LEAF))
+        return GrowingTree(leaves, best, tables, splits, divided, *room_for_sums(n))
 
     def buffers(self, rows: Array, n_planes: int, n_histograms: int) -> Buffers:
         """Return buffers for so many planes and the histograms of so many leaves; what stands in them stays."""
@@ -232,7 +230,7 @@ class Growing:
         ranges = grower.ranges(numeric, used, n_threads)
         searched = ranges if grower.exchange.size == 1 else self._own_range(numeric)
         bins, together = grower.bins, grower.exchange.size > 1
-        n = nodes_at_most(grower.max_leaves) if together else grower.max_leaves
+        self.tree, n = grower.growing_tree, len(grower.growing_tree.leaves)
         self.data = TreeData(
             bins.codes, grower.words, packed.planes, gradient, curvature, used, ranges, searched,
             numeric.astype(np.int64),
@@ -243,9 +241,10 @@ class Growing:
         self.growth.min_rows = max(2, 2 * grower.limits.min_child_samples)
         self.growth.min_shared_rows, self.growth.together = SHARED_ROWS, together
         self.growth.n_rows = grower.exchange.count(len(rows))
-        found, batch, self.tree = grower.records(n, n if together else len(searched))
-        chunks = np.empty(BINS, np.bool_), np.empty(n_chunks, np.int64)
-        self.shared = Shared(_record(WORK), _record(TASK), self.growth, *chunks, found, batch)
+        self.shared = Shared(
+            _record(WORK), _record(TASK), self.growth, np.empty(BINS, np.bool_), np.empty(n_chunks, np.int64),
+            _apart(n if together else len(searched)), np.recarray(n if together else 0, DIVISION),
+        )  # fmt: skip
         self.sets: dict[int, Array] = {}
         self.split_sets: list[Array] = []
 
