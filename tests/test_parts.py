@@ -119,7 +119,7 @@ def test_more_parts_than_words_of_features_grow_the_same_tree():
 
 def test_with_naive_sums_of_leaves_the_trees_would_differ(monkeypatch):
     def naive(digits, exchange):
-        own = np.array(rounded(digits.reshape(-1, DIGITS))).reshape(-1, 2).T
+        own = np.array(rounded(digits.reshape(-1, DIGITS))).reshape(-1, 2)
         return exchange.gather(own).sum(axis=0)
 
     own = grow(n_trees=8)

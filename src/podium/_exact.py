@@ -112,6 +112,16 @@ def fixed_scale(largest: float, n_terms: int) -> float:
     return float(2.0 ** min(power, LARGEST_SCALE_POWER))
 
 
+@compiled
+def largest_size(values: Array) -> float:
+    """Return ``np.abs(values).max(initial=0.0)`` of finite floats: sizes are in the order of their bits."""
+    bits, largest = values.view(np.int64), np.int64(0)
+    for i in range(len(bits)):
+        largest = max(largest, bits[i] & ~SIGN)
+    found = np.int64(largest)  # of one definition: numba looks up no method of a name with several
+    return float(found.view(np.float64))
+
+
 def fixed_sums(columns: Sequence[Array], scales: Sequence[float]) -> Array:
     """Return ``np.floor(np.abs(column) * scale).sum()`` of each column: int64, the same for any order of the rows."""
     return np.array([_fixed_sum(column, scale) for column, scale in zip(columns, scales, strict=True)], np.int64)

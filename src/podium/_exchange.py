@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from podium._exact import digits_of, digits_of_columns, exact_sum, fixed_scale, fixed_sums, rounded
+from podium._exact import digits_of, digits_of_columns, exact_sum, fixed_scale, fixed_sums, largest_size, rounded
 from podium._validation import Array
 
 COARSE_BITS = 12
@@ -105,8 +105,8 @@ class Exchange(ABC):
 
     def sizes(self, columns: Sequence[Array], n_rows: int) -> Array:
         """Return about ``np.abs(column).sum()`` of each column over all parts, which have `n_rows` rows in all."""
-        most = [max(column.max(initial=0.0), -column.min(initial=0.0)) for column in columns]
-        scales = np.array([fixed_scale(one, n_rows) for one in self.largest(np.array(most)).tolist()])
+        most = self.largest(np.array([largest_size(column) for column in columns]))
+        scales = np.array([fixed_scale(one, n_rows) for one in most.tolist()])
         sums: Array = self.sum(fixed_sums(columns, scales.tolist())) / scales
         return sums
 

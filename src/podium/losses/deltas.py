@@ -91,6 +91,8 @@ class Delta:
     logarithmic: bool = False
     values_of: Callable[..., Array] = _values
     needs: str = "two different labels"
+    whole_ranking: bool = False
+    """Whether a change depends on where rows stand below the truncation."""
 
 
 _BOTH_KINDS = 'both relevant rows (labels above 0) and others; consider delta="ndcg" or delta="none"'
@@ -100,7 +102,7 @@ DELTAS = {
     "map": Delta(relevance, SWAPS["map"].fill_state, SWAPS["map"].fill_rows, needs=_BOTH_KINDS),
     "mrr": Delta(relevance, SWAPS["mrr"].fill_state, SWAPS["mrr"].fill_rows, needs=_BOTH_KINDS),
     "err": Delta(stop_probabilities, SWAPS["err"].fill_state, SWAPS["err"].fill_rows),
-    "auc": Delta(label_levels, ORDER_SWAPS["auc"].fill_state, ORDER_SWAPS["auc"].fill_rows),
+    "auc": Delta(label_levels, ORDER_SWAPS["auc"].fill_state, ORDER_SWAPS["auc"].fill_rows, whole_ranking=True),
     "localized": Delta(label_levels, ORDER_SWAPS["localized"].fill_state, _localized_rows),
     "none": Delta(labels_and_best, _no_state, _label_rows),
 }

@@ -44,12 +44,11 @@ from podium.losses.row_pairs import (
     fill_square,
     sum_of_sizes,
 )
+from podium.losses.score_order import sort_again
 from podium.measures.conventions import Gain, Relevant, Rules
 from podium.measures.sorting import sort_scores
 from podium.measures.swaps import STATE_ROWS, place_units
 
-FEW_MOVES, SHORT = 12, 1000
-"""Places that rows of a query may move on average, and rows that it may have, before they are sorted anew."""
 NORMALIZATIONS = {"none": (False, False), "pairs": (True, False), "query": (False, True), "both": (True, True)}
 """For each normalisation of λ: whether pairs are divided by their distance, and queries by their sum."""
 LOG_2 = math.log(2.0)
@@ -109,6 +108,7 @@ class LambdaLoss(Loss):
         self.values = self.form.values_of(feedback, rules, self.units, self.form.row_values)
         self.gradient, self.curvature = np.zeros(len(feedback.labels)), np.zeros(len(feedback.labels))
         self._order = np.arange(len(feedback.labels)) - np.repeat(feedback.offsets[:-1], sizes)
+        self._n_sorted = int(sizes.max(initial=1)) if self.form.whole_ranking else self.truncation
         self._runs = np.array(even_chunks(feedback.offsets, RUNS_PER_THREAD * n_threads), ROW).reshape(-1, 2)
 
     def derivatives(self, scores: Array, number: int = 0) -> tuple[Array, Array]:
@@ -124,7 +124,7 @@ class LambdaLoss(Loss):
         feedback = self.feedback
         inputs = LambdaInputs(
             scores, self.values, feedback.row_weight, feedback.query_weight, feedback.offsets, self.units,
-            self.truncation, self.sigma, self.divide_by_distance, self.rescale_queries, runs,
+            self.truncation, self._n_sorted, self.sigma, self.divide_by_distance, self.rescale_queries, runs,
         )  # fmt: skip
         outputs = LambdaOutputs(self._order, self.gradient, self.curvature)
         kernels = map(as_argument, (self.form.fill_state, self.form.fill_rows), _kernel_types())
@@ -182,6 +182,8 @@ class LambdaInputs(NamedTuple):
     units : float64[longest]
         What each place pays.
     truncation : int
+    n_sorted : int
+        Places that are sorted by score; rows below them stand by number.
     sigma : float
     divide_by_distance, rescale_queries : bool
         See `NORMALIZATIONS`.
@@ -196,6 +198,7 @@ class LambdaInputs(NamedTuple):
     offsets: Array
     units: Array
     truncation: int
+    n_sorted: int
     sigma: float
     divide_by_distance: bool
     rescale_queries: bool
@@ -224,7 +227,8 @@ def _query_loop() -> Any:
     """Compile the loop when first asked for, with first-class function types so that one serves every measure."""
     floats, integers, integer = types.float64[::1], types.int64[::1], types.int64
     inputs = types.NamedTuple(
-        [floats] * 4 + [integers, floats, integer, types.float64, types.boolean, types.boolean, types.int64[:, ::1]],
+        [floats] * 4
+        + [integers, floats, integer, integer, types.float64, types.boolean, types.boolean, types.int64[:, ::1]],
         LambdaInputs,
     )
     outputs = types.NamedTuple([integers, floats, floats], LambdaOutputs)
@@ -246,7 +250,7 @@ def _fill_lambdas(
     Slow line: ``for i, j with y_i > y_j: λ = σ |ΔZ| w / (1 + exp(σ (s_i - s_j))); g_i -= λ; g_j += λ``, then
     ``g *= log2(1 + S)/S`` with S = 2 Σ λ/σ if queries are rescaled. For each query:
 
-    1. Sort its rows by score, from the last round's order where that is quicker.
+    1. Sort its rows by score, from the last round's order where that is quicker; no more places than count.
     2. Bring values, weights and scores into that order.
     3. Take what the measure must know of the ranking (`fill_state`).
     4. Sum up the pairs: of a short query all at once, else those of one row after the other, ΔZ of several rows ahead.
@@ -255,6 +259,7 @@ def _fill_lambdas(
     longest, units = len(inputs.units), inputs.units.copy()  # threads that count one array's users wait for each other
     truncation, sigma, scores, order = inputs.truncation, inputs.sigma, inputs.scores, out.order
     ordered, seen, weights = np.empty(longest), np.empty(longest), np.empty(longest)
+    is_first = np.empty(longest, np.bool_)
     small = np.empty((7, longest + 7), np.float32)  # seven places more: pairs are filled up to a multiple of eight
     sums = PairSums(small[0], small[1], small[2], small[3], small[4], small[5], small[6])
     state, deltas = np.empty((STATE_ROWS, longest + 1)), np.empty((ROWS_AT_ONCE, longest))
@@ -264,7 +269,7 @@ def _fill_lambdas(
     while run < len(inputs.runs):
         for query in range(inputs.runs[run, 0], inputs.runs[run, 1]):
             start, n = inputs.offsets[query], inputs.offsets[query + 1] - inputs.offsets[query]
-            if not _sort_again(start, n, scores, order, ordered):  # 1
+            if not sort_again(inputs.n_sorted, start, n, scores, order, ordered, is_first):  # 1
                 sort_scores(scores[start : start + n], order[start : start + n], ordered)
             n_weighted = 0
             for i in range(n):  # 2
@@ -314,31 +319,6 @@ def _weigh_pairs(i: int, n: int, deltas: Array, weights: Array, weighted: bool, 
 def _query_factor(total: float) -> float:
     """Return log2(1 + S)/S for the sum S of a query, 1 for none."""
     return np.log1p(total) / (total * LOG_2) if total > 0.0 else 1.0
-
-
-@linked_part
-def _sort_again(start: int, n: int, values: Array, order: Array, sorted_out: Array) -> bool:
-    """Sort n rows, highest value first, from the last round's order: a round moves a row by one place or two.
-
-    Equal values by row number, as `sort_scores` has it. False if rows move so far that sorting anew is quicker.
-    """
-    if n > SHORT:
-        return False
-    first, one, moves, most = INDEX(start), INDEX(1), INDEX(0), INDEX(FEW_MOVES * n)
-    for i in range(INDEX(n)):
-        row, place = order[first + i], INDEX(i)
-        value = values[first + INDEX(row)]
-        while place > 0:
-            above, other = sorted_out[place - one], order[first + place - one]
-            if above > value or (above == value and other < row):
-                break
-            sorted_out[place], order[first + place] = above, other
-            place -= one
-        sorted_out[place], order[first + place] = value, row
-        moves += INDEX(i) - place
-        if moves > most:
-            return False
-    return True
 
 
 @compiled

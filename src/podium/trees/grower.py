@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import cached_property, lru_cache, partial
 from itertools import pairwise
 
@@ -12,8 +12,9 @@ from podium._compiled import JIT_DISABLED, even_ranges, processors, run_beside
 from podium._exchange import ALONE, Exchange
 from podium._validation import Array
 from podium.binning import BlockBins
-from podium.trees.category_split import WORDS_PER_SET, CategorySplits, beats, table_of
+from podium.trees.category_split import CategorySplits, beats, table_of
 from podium.trees.division import help_leader, lead
+from podium.trees.frozen_records import Grown, frozen
 from podium.trees.growth_state import (
     DIVISION,
     FULL,
@@ -39,7 +40,6 @@ from podium.trees.histogram import (
     pack_gradients,
 )
 from podium.trees.leaf_values import leaf_sums, newton_values, room_for_sums
-from podium.trees.regression_tree import RegressionTree
 from podium.trees.shared_growth import SharedGrowth, nodes_at_most
 from podium.trees.split import COLUMN, SPLIT, UNCONSTRAINED, Limits, Record, Records, SplitContext
 
@@ -52,24 +52,6 @@ FIRST_HISTOGRAMS = 64
 once, take 36 MB."""
 CELLS_PER_CALL = 2**31
 """Rows times features times divisions of one call of a kernel: about a second, for Ctrl-C is heard between calls."""
-
-
-@dataclass(frozen=True, eq=False)
-class Grown:
-    """A tree and the training rows of its leaves.
-
-    Attributes
-    ----------
-    tree : RegressionTree
-    rows : ndarray of uint32
-        Rows of this part, leaf after leaf, ascending within a leaf.
-    offsets : ndarray of int64
-        Leaf i has ``rows[offsets[i] : offsets[i + 1]]``.
-    """
-
-    tree: RegressionTree
-    rows: Array
-    offsets: Array
 
 
 class TreeGrower:
@@ -236,11 +218,11 @@ class Growing:
             numeric.astype(np.int64),
         )  # fmt: skip
         self.context = SplitContext(grower.columns, packed.layout, grower.limits, len(grower.monotone) > 0)
-        self.growth = _record(GROWTH)
-        self.growth.max_leaves, self.growth.max_depth = grower.max_leaves, grower.max_depth
-        self.growth.min_rows = max(2, 2 * grower.limits.min_child_samples)
-        self.growth.min_shared_rows, self.growth.together = SHARED_ROWS, together
-        self.growth.n_rows = grower.exchange.count(len(rows))
+        self.growth = _record(
+            GROWTH, max_leaves=grower.max_leaves, max_depth=grower.max_depth, together=together,
+            min_rows=max(2, 2 * grower.limits.min_child_samples), min_shared_rows=SHARED_ROWS,
+            n_rows=grower.exchange.count(len(rows)),
+        )  # fmt: skip
         self.shared = Shared(
             _record(WORK), _record(TASK), self.growth, np.empty(BINS, np.bool_), np.empty(n_chunks, np.int64),
             _apart(n if together else len(searched)), np.recarray(n if together else 0, DIVISION),
@@ -310,46 +292,25 @@ class Growing:
 
     def finish(self) -> Grown:
         """Return the frozen tree, whose leaves go from left to right; child numbers from 0 are splits, ~i is leaf i."""
-        n_leaves, cuts = int(self.growth.n_leaves), self.grower.bins.cuts
-        # no record arrays: their slices and attributes take ten times as long
-        leaves, splits = np.asarray(self.tree.leaves)[:n_leaves], np.asarray(self.tree.splits)[: n_leaves - 1]
-        order = leaves["first"].argsort()
-        leaves = leaves[order]
-        offsets = np.concatenate([leaves["start"], [len(self.rows)]])
-        alone, exchange = self.grower.exchange.size == 1, self.grower.exchange
-        gradient, curvature = self.tree.sums[order].T if alone else leaf_sums(self.tree.digits[order], exchange)
-        children = np.zeros((n_leaves - 1, 2), np.int32)
-        children[splits["parent"][1:], 1 - splits["on_left"][1:].astype(np.int32)] = np.arange(1, n_leaves - 1)
-        if n_leaves > 1:
-            children[leaves["parent"], 1 - leaves["on_left"]] = ~np.arange(n_leaves)
-        features, codes = splits["feature"].astype(np.int32), splits["cut"].astype(np.int32)
-        thresholds = cuts.thresholds[cuts.offsets[features] + codes]
-        sets: dict[str, Array] = {}
+        grower, n_leaves = self.grower, int(self.growth.n_leaves)
+        alone = grower.exchange.size == 1
+        sums = self.tree.sums[:n_leaves] if alone else leaf_sums(self.tree.digits[:n_leaves], grower.exchange)
+        grown = frozen(self.tree, self.rows, sums, grower.bins.cuts, grower.reg_lambda)
         if self.split_sets:
-            by_set = codes < 0
-            thresholds[by_set] = np.nan
-            sets["set_of"] = np.where(by_set, np.cumsum(by_set) - 1, -1).astype(np.int32)
-            sets["sets"] = np.array(self.split_sets, np.uint32).reshape(-1, WORDS_PER_SET)
-        tree = RegressionTree(
-            features, thresholds, splits["missing_left"].copy(), children[:, 0].copy(), children[:, 1].copy(),
-            self._values(gradient, curvature, leaves), splits["gain"].copy(), leaves["count"].copy(), codes, **sets,
-        )  # fmt: skip
-        if self.grower.weight is not None and len(self.grower.monotone):
-            values = newton_values(tree, gradient, curvature, self.grower.reg_lambda, self.grower.monotone)
-            tree = tree.with_values(values)
-        return Grown(tree, self.rows, offsets)
-
-    def _values(self, gradient: Array, curvature: Array, leaves: Array) -> Array:
-        """Return Newton's value -G/(H + λ) of each leaf, 0 where nothing is known, within its bounds."""
-        below = curvature + self.grower.reg_lambda
-        values = np.divide(-gradient, below, out=np.zeros(len(below)), where=below > 0)
-        bounded: Array = values.clip(leaves["lowest"], leaves["highest"])
-        return bounded
+            grown = grown.with_sets(self.split_sets)
+        if grower.weight is not None and len(grower.monotone):
+            gradient, curvature = sums[self.tree.leaves.first[:n_leaves].argsort()].T
+            values = newton_values(grown.tree, gradient, curvature, grower.reg_lambda, grower.monotone)
+            grown = replace(grown, tree=grown.tree.with_values(values))
+        return grown
 
 
-def _record(dtype: np.dtype[np.void]) -> Record:
-    """Allocate one record, all zeros."""
-    return np.zeros(1, dtype).view(np.recarray)[0]
+def _record(dtype: np.dtype[np.void], **values: int) -> Record:
+    """Allocate one record, zeros but for some values, which a record itself takes seven times as long to set."""
+    made = np.zeros(1, dtype)
+    for name, value in values.items():
+        made[name] = value
+    return made.view(np.recarray)[0]
 
 
 def _apart(n_items: int) -> Records:

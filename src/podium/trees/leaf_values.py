@@ -22,8 +22,8 @@ def room_for_sums(n_leaves: int) -> tuple[Array, Array]:
 
 
 def leaf_sums(digits: Array, exchange: Exchange) -> Array:
-    """Return Σ gradient and Σ curvature over the rows of each leaf in all parts: float64[2, n_leaves]."""
-    return np.array(rounded(exchange.sum(digits).reshape(-1, DIGITS))).reshape(-1, 2).T
+    """Return Σ gradient and Σ curvature over the rows of each leaf in all parts: float64[n_leaves, 2]."""
+    return np.array(rounded(exchange.sum(digits).reshape(-1, DIGITS))).reshape(-1, 2)
 
 
 def newton_values(

@@ -14,7 +14,8 @@ from podium._validation import Array, PodiumError
 from podium.boosting import Monitor, Stop, run
 from podium.data import Queries, RankingData, salted
 from podium.losses import Loss
-from podium.trees.grower import Grown, TreeGrower
+from podium.trees.frozen_records import Grown
+from podium.trees.grower import TreeGrower
 from podium.trees.regression_tree import RegressionTree
 
 
