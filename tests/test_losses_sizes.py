@@ -19,8 +19,9 @@ from podium.losses import (
     UserLoss,
     pointwise_loss,
 )
-from podium.losses.lambdas import ROWS_AT_ONCE, SHORT
+from podium.losses.lambdas import ROWS_AT_ONCE
 from podium.losses.row_pairs import FEW_ROWS, LANES
+from podium.losses.score_order import SHORT, sort_again
 from reference import losses as twin
 
 pytestmark = pytest.mark.plain
@@ -64,10 +65,12 @@ def test_lambdas_equal_the_twin_for_sizes_on_both_sides_of_every_bound(normalize
     assert_equals_the_twin(loss.derivatives(scores), feedback, scores, truncation, sigma, normalize)
 
 
-@pytest.mark.parametrize("sizes", [(SHORT + 1, FEW_ROWS + 1, SHORT)])
-def test_lambdas_of_queries_too_long_to_be_sorted_again_equal_the_twin(sizes):
+@pytest.mark.parametrize("n_sorted", [3, SHORT + 1])
+def test_lambdas_of_queries_too_long_to_be_sorted_again_equal_the_twin(n_sorted):
+    sizes = (SHORT + 1, FEW_ROWS + 1, SHORT)
     feedback, rng = feedback_of(sizes, 1), np.random.default_rng(2)
     loss = LambdaLoss(feedback, "ndcg", 3)
+    loss._n_sorted = n_sorted
     for scores in (rng.normal(size=sum(sizes)), np.round(rng.normal(size=sum(sizes)), 1)):
         assert_equals_the_twin(loss.derivatives(scores), feedback, scores, 3, 1.0, "none")
 
@@ -136,12 +139,31 @@ def test_relevant_rows_of_the_query_before_change_no_lambda(delta, n):
         np.testing.assert_allclose(found[:, query], expected, atol=2e-5 * (1e-12 + np.abs(expected).max()))
 
 
-def test_the_scores_before_change_no_bit_of_lambdas_of_long_queries_with_ties():
-    feedback, rng = feedback_of((90, 60)), np.random.default_rng(6)
-    loss = LambdaLoss(feedback, "ndcg", 4)
+@pytest.mark.parametrize("delta", DELTAS)
+@pytest.mark.parametrize("truncation", [4, None])
+def test_the_scores_before_change_no_bit_of_lambdas_of_long_queries_with_ties(truncation, delta):
+    feedback, rng = feedback_of((50, 40)), np.random.default_rng(6)
+    loss = LambdaLoss(feedback, delta, truncation)
     for step in (0.05, 5.0, 0.0, 5.0):  # rows move little, or so far that they are sorted anew
-        scores = np.round(step * rng.normal(size=150), 1)
-        np.testing.assert_array_equal(loss.derivatives(scores), LambdaLoss(feedback, "ndcg", 4).derivatives(scores))
+        scores = np.round(step * rng.normal(size=90), 1)
+        expected = LambdaLoss(feedback, delta, truncation).derivatives(scores)
+        np.testing.assert_array_equal(loss.derivatives(scores), expected)
+
+
+@pytest.mark.skipif(not JIT_DISABLED, reason="part of a kernel")
+@pytest.mark.parametrize("n_sorted", [1, 7, 19, 20, 30])
+def test_rows_are_sorted_as_far_as_wanted_and_others_follow_by_number(n_sorted):
+    rng, order = np.random.default_rng(n_sorted), np.arange(-3, 22)
+    sorted_out, scratch = np.empty(20), np.empty(20, bool)
+    for n_values in (3, 50, 1, 7):
+        values = rng.integers(0, n_values, 25) / 8
+        assert sort_again(n_sorted, 3, 20, values, order, sorted_out, scratch)
+        own = values[3:23]
+        by_value = np.argsort(-own, kind="stable")
+        expected = np.append(by_value[:n_sorted], np.sort(by_value[n_sorted:]))
+        np.testing.assert_array_equal(order[3:23], expected)
+        np.testing.assert_array_equal(sorted_out, own[expected])
+        np.testing.assert_array_equal(order[[0, 1, 2, 23, 24]], [-3, -2, -1, 20, 21])
 
 
 @pytest.mark.parametrize("delta", DELTAS)

@@ -114,12 +114,17 @@ def fixed_scale(largest: float, n_terms: int) -> float:
 
 @compiled
 def largest_size(values: Array) -> float:
-    """Return ``np.abs(values).max(initial=0.0)`` of finite floats: sizes are in the order of their bits."""
-    bits, largest = values.view(np.int64), np.int64(0)
+    """Return ``np.abs(values).max(initial=0.0)`` of finite floats."""
+    return float(np.int64(_largest_bits(values.view(np.int64))).view(np.float64))
+
+
+@linked_part
+def _largest_bits(bits: Array) -> np.int64:
+    """Return the bits of the largest size of some floats, which are in the order of their sizes."""
+    largest = np.int64(0)
     for i in range(len(bits)):
         largest = max(largest, bits[i] & ~SIGN)
-    found = np.int64(largest)  # of one definition: numba looks up no method of a name with several
-    return float(found.view(np.float64))
+    return largest
 
 
 def fixed_sums(columns: Sequence[Array], scales: Sequence[float]) -> Array:
@@ -181,10 +186,8 @@ def _add_terms(terms: Array, digits_out: Array) -> bool:
     1. As multiples of 2⁻⁵² and 2⁻¹⁰⁴ of a power of two above the largest: two sums of integers of 52 bits.
     2. One by one, where the largest is beyond what may be multiplied so, or a term has smaller bits.
     """
-    bits, largest, finite = terms.view(np.int64), np.int64(0), True
-    for i in range(len(bits)):
-        largest = max(largest, bits[i] & ~SIGN)
-    place = largest >> FRACTION_BITS
+    bits, finite = terms.view(np.int64), True
+    place = _largest_bits(bits) >> FRACTION_BITS
     in_reach = LOWEST_FIXED <= place <= HIGHEST_FIXED
     scale = np.int64((SCALED - place if in_reach else 0) << FRACTION_BITS).view(np.float64)
     high, low, n_left = np.int64(0), np.int64(0), np.int64(0)
