@@ -156,6 +156,7 @@ def test_bounds_of_a_monotone_feature_hold_below_splits_by_sets():
     grower = TreeGrower(bins, Limits(5, 0.0), 20, monotone=[0, 1], categories=CategorySplits(known, 0.0))
     tree = grower.grow(gradient, np.ones(400)).tree
     assert set(tree.feature) == {0, 1}
+    np.testing.assert_array_equal(np.isnan(tree.threshold), tree.feature == 0)
     for category in range(6):
         grid = np.column_stack([np.full(101, category), np.linspace(-0.1, 1.1, 101)])
         assert np.all(np.diff(tree.predict(grid)) >= 0)
