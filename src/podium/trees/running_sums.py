@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from podium._compiled import linked_part
+from podium._compiled import linked_part, prefetch
 from podium._types import Array
 from podium.trees.histogram import BINS, FEATURES_PER_HALF, FEATURES_PER_WORD
 from podium.trees.split import Record, Records
@@ -21,7 +21,8 @@ def settle_histograms(
     """Turn histograms of the smaller child into running sums, and a node's into those of its larger child.
 
     Slow lines: ``smaller_out = np.cumsum(smaller_out, axis=-1)`` of numeric features, then, if there is a larger child,
-    ``node_out -= smaller_out``. One pass does both, for cells come from far.
+    ``node_out -= smaller_out``. One pass does both, for cells come from far; those of the node's next feature are asked
+    for in advance (without: up to a quarter of the time of a tree of 255 leaves).
 
     Parameters
     ----------
@@ -42,6 +43,7 @@ def settle_histograms(
         next_numeric += numeric
         if numeric and subtracts:
             for code in range(columns[feature].n_bins + 1):
+                prefetch(node_out, (feature + 1) * BINS + code)
                 total += smaller_out[word, place, code]
                 smaller_out[word, place, code] = total
                 node_out[word, place, code] -= total
