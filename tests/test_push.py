@@ -168,7 +168,7 @@ def test_a_large_power_lowers_the_largest_loss_of_a_row_and_power_one_the_sum():
 def test_a_weight_of_two_is_the_row_twice(weak):
     data, rng = table(4), np.random.default_rng(0)
     times = rng.integers(0, 3, len(data.y))
-    model = PNormPush(5, weak=weak, max_bins=None)
+    model = PNormPush(5, weak=weak, **({"max_bins": None} if weak == "stump" else {}))
     weighted = model.fit(data.X, data.y, qid=data.qid, sample_weight=times).predict(data.X)
     rows = np.repeat(np.arange(len(times)), times)
     repeated = model.fit(data.X[rows], data.y[rows], qid=data.qid[rows]).predict(data.X)
@@ -177,6 +177,12 @@ def test_a_weight_of_two_is_the_row_twice(weak):
     heavy = model.fit(data.X, data.y, qid=data.qid, sample_weight=np.full(len(times), 2.0)).predict(data.X)
     twice = model.fit(np.r_[data.X, data.X], np.r_[data.y, data.y], qid=np.r_[data.qid, data.qid]).predict(data.X)
     np.testing.assert_allclose(heavy, twice, rtol=1e-9)
+
+
+def test_thresholds_without_stumps_are_refused():
+    data = table(4)
+    with pytest.raises(PodiumError, match="max_bins goes with stumps only; leave it out with weak='feature'"):
+        PNormPush(5, weak="feature", max_bins=9).fit(data.X, data.y, qid=data.qid)
 
 
 def test_continuous_labels_are_ranked():

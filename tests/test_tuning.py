@@ -6,6 +6,7 @@ import sys
 import tomllib
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import podium
@@ -275,16 +276,31 @@ def test_other_settings_than_those_of_the_file_are_refused(data, tmp_path):
     path = tmp_path / "trials"
     search(data, n_trials=1, storage=path)
     other = data._replace(y=data.y[::-1].copy())
+    moved = data.X.copy()
+    moved[3, 2] += 1.0
     for given, what in (
         ({"ranker": RankBoost(13)}, "parameter"),
         ({"measure": "map"}, "measure"),
         ({"random_state": 1}, "random_state and data"),
         ({"space": {"criterion": Choice(("r", "z"))}}, "parameter and search space"),
         ({"data": other}, "data"),
+        ({"data": data._replace(X=moved)}, "data"),
     ):
         with pytest.raises(PodiumError, match=f"holds trials with another (parameter and )?{what}; give the same"):
             search(**{"data": data, "storage": path, **given})
     assert len(search(data, RankBoost(12, n_jobs=1), n_trials=2, storage=path).trials) == 2
+
+
+def test_a_frame_with_categories_is_searched_and_known_again(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.normal(size=80), "site": pd.Categorical(rng.choice(["a", "b", "c"], 80))})
+    y, qid = rng.integers(0, 3, 80), np.repeat(np.arange(8), 10)
+    given = {"qid": qid, "space": {"max_leaves": Whole(2, 4)}, "n_trials": 1, "storage": tmp_path / "trials"}
+    first = tune(LambdaMART(5), frame, y, **given)
+    assert tune(LambdaMART(5), frame, y, **given).trials == first.trials
+    other = frame.assign(site=frame["site"].cat.codes.map({0: "b", 1: "c", 2: "a"}).astype("category"))
+    with pytest.raises(PodiumError, match="another data"):
+        tune(LambdaMART(5), other, y, **given)
 
 
 @pytest.mark.parametrize("content", ["{}\n", "[1]\n", "hello\n", "1\n", '{"op_code": "x"}\n', '{"op_code": 99}\n'])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from os import PathLike
 
@@ -68,6 +68,12 @@ class StumpRanker(Ranker, Boosted[Round]):
 
     def _rounds_from_content(self, content: Content, path: str | PathLike[str]) -> list[Round]:
         return rounds_from_columns(content.get("rounds"), path, self.n_features_in_)
+
+
+def refuse_beside_weak(weak: object, given: Mapping[str, bool], needs: str) -> None:
+    """Refuse parameters that were given, which the weak rankings of a ranker would ignore."""
+    for name in (name for name, is_given in given.items() if is_given):
+        raise PodiumError(f"{name} goes with {needs}; leave it out with weak={weak!r}.")
 
 
 def additive_model(rounds: Sequence[Round]) -> AdditiveModel:

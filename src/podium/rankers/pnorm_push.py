@@ -14,7 +14,7 @@ from podium._validation import PodiumError
 from podium.binning import bin_features
 from podium.data import Graded, RankingData, feedback_of
 from podium.push import EdgeLearner, PushBoosting, PushDistribution
-from podium.rankers.boosted_stumps import StumpRanker
+from podium.rankers.boosted_stumps import StumpRanker, refuse_beside_weak
 from podium.rankers.estimator import Estimator
 from podium.stumps import FeatureLearner, StumpLearner
 
@@ -135,6 +135,8 @@ class PNormPush(StumpRanker):
 
     def _learn(self, data: RankingData, evals: list[RankingData], init_model: Estimator | None) -> None:
         self._check_boosting(evals, init_model)
+        if self.weak == "feature":
+            refuse_beside_weak(self.weak, {"max_bins": self.max_bins != 255}, "stumps only")
         threads = threads_for(self.n_jobs, data.features.shape[0] * data.features.shape[1])
         distribution = PushDistribution(_graded(data), self.p, self.query_scale == "loss", threads)
         boosting = PushBoosting(data, distribution, self._make_learner(data, threads), self.learning_rate)

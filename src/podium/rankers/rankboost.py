@@ -22,7 +22,7 @@ from podium.binning import Bins, bin_features, candidate_thresholds
 from podium.binning.thresholds import Thresholds
 from podium.data import CONTRADICTIONS, PAIR_WEIGHTS, RankingData, feedback_of, warn_of_one_query
 from podium.pairs import LOG_LARGEST, RULES, Distribution, PairBoosting, WeakLearner, WeakResult
-from podium.rankers.boosted_stumps import StumpRanker
+from podium.rankers.boosted_stumps import StumpRanker, refuse_beside_weak
 from podium.rankers.estimator import Estimator
 from podium.stumps import Cumulative, FeatureLearner, OwnLearner, StumpLearner
 
@@ -61,7 +61,8 @@ class RankBoost(StumpRanker):
     learning_rate : float
         Factor on every α.
     max_bins : int or None
-        Thresholds of a feature: at most so many, at quantiles; None for one at every value, as in the paper.
+        Thresholds of a feature: at most so many, at quantiles; None for one at every value, as in the paper. Of stumps
+        alone.
     monotone_constraints : sequence of int, optional
         For each feature 1 (may only raise scores as it grows), -1 (only lower them) or 0.
     thresholds : mapping, sequence or None
@@ -189,14 +190,19 @@ class RankBoost(StumpRanker):
     def _check_weak(self) -> None:
         """Refuse parameters that the chosen weak rankings, or their rule for α, would ignore."""
         if self.undefined == "stop" and (self.weak != "stump" or (self.alpha or self.criterion) == "r"):
-            raise PodiumError('undefined="stop" goes with stumps and alpha="z" or "numeric", which may be undefined.')
+            raise PodiumError(
+                'undefined="stop" goes with stumps and alpha="z" or "numeric", which may be undefined; '
+                f"got weak={self.weak!r}, criterion={self.criterion!r} and alpha={self.alpha!r}."
+            )
         if self.weak == "stump":
             return
-        unused = {"criterion": self.criterion != "r", "cumulative": self.cumulative}
+        unused = {"criterion": self.criterion != "r", "cumulative": self.cumulative, "max_bins": self.max_bins != 255}
         unused |= {"checkpoint": self.checkpoint is not None, "thresholds": self.thresholds is not None}
         unused['alpha="z"'] = self.alpha == "z" and self.weak == "feature"
-        for name in (name for name, given in unused.items() if given):
-            raise PodiumError(f"{name} goes with stumps only; leave it out with weak={self.weak!r}.")
+        refuse_beside_weak(self.weak, unused, "stumps only")
+        if not isinstance(self.weak, str):
+            limits = {"abstain": self.abstain != "learn", "monotone_constraints": self.monotone_constraints is not None}
+            refuse_beside_weak(self.weak, limits, "stumps and features only")
 
     def _weigh(self, found: WeakResult, distribution: Distribution) -> float:
         """Return α of a weak ranking, learning rate included."""
@@ -311,7 +317,10 @@ def generalization_bound(n_low: int, n_high: int, n_rounds: int, dimension: int,
         Infinite where a sample is smaller than half of d′: there the theorem says nothing.
     """
     if min(n_low, n_high, n_rounds) < 1 or dimension < 2 or not 0 < delta < 1:
-        raise PodiumError("The bound needs samples and rounds of at least 1, dimension >= 2 and 0 < delta < 1.")
+        raise PodiumError(
+            "The bound needs samples and rounds of at least 1, dimension >= 2 and 0 < delta < 1; "
+            f"got n_low={n_low}, n_high={n_high}, n_rounds={n_rounds}, dimension={dimension} and delta={delta}."
+        )
     complexity = 2 * (dimension + 1) * (n_rounds + 1) * np.log2(math.e * (n_rounds + 1))
     total = 0.0
     for size in (n_low, n_high):

@@ -13,9 +13,11 @@ import numpy as np
 
 from podium._validation import Array, PodiumError
 from podium.boosting import fingerprint
+from podium.data import Categories, hash_features, read_features
 from podium.measures import Measure
 from podium.rankers import Estimator
 from podium.rankers.boosted import Boosted
+from podium.rankers.categorical_ranker import CategoricalRanker
 from podium.tuning.held_out import LabelledRows, fit_on, means_on, ranker_of, ranking_scores, rounds_of
 from podium.tuning.search_spaces import Space, Value
 from podium.tuning.trial_pruning import PRUNED, PrunedMonitor
@@ -59,8 +61,20 @@ class ParameterSearch:
             "search space": "; ".join(f"{name}: {one}" for name, one in self.space.items()),
             "measure": self.measure.name,
             "random_state": str(random_state),
-            "data": fingerprint({}, [column for rows in (self.train, self.valid) for column in _contents(rows)]),
+            "data": fingerprint({}, self._contents()),
         }
+
+    def _contents(self) -> list[Array]:
+        """Return what tells one data set from another: its rows with queries and labels, whatever their order."""
+        categories = None
+        if isinstance(self.model, CategoricalRanker):
+            categories = Categories.learn(self.train.X, self.model.categorical_features)
+        columns = []
+        for rows in (self.train, self.valid):
+            keys = hash_features(read_features(rows.X, categories)[0])
+            order = np.lexsort((keys, rows.y, rows.qid))
+            columns += [rows.qid[order], rows.y[order], keys[order]]
+        return columns
 
     def start(self) -> dict[str, Value]:
         """Return the ranker's own parameters, those that lie in the space."""
@@ -122,8 +136,3 @@ def _state(name: str) -> Any:
 
     return TrialState[name]
 
-
-def _contents(rows: LabelledRows) -> list[Array]:
-    """Return what tells one data set from another: sizes and labels of its queries, whatever the order of rows."""
-    order = np.lexsort((rows.y, rows.qid))
-    return [rows.qid[order], rows.y[order]]
