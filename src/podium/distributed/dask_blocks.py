@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any, TypeAlias
@@ -18,8 +18,9 @@ from podium.distributed.part_categories import Categories, coded_block, count_bl
 from podium.distributed.part_grades import graded_block, labels_of_block, merged_labels
 from podium.distributed.part_pairs import PairArrays, joined_pairs, pairs_of_blocks, take_pairs
 from podium.distributed.part_table import BY_ROW, Block
+from podium.rankers.evaluation_data import eval_sets, one_per_eval_set
 
-__all__ = ["INSTALL", "Source", "as_sets", "merged_labels", "split_queries"]
+__all__ = ["INSTALL", "Source", "evaluation_sources", "merged_labels", "split_queries"]
 
 Lazy: TypeAlias = Any
 """A delayed object of Dask, which has no types."""
@@ -284,9 +285,11 @@ def _import(module: str) -> Any:
         raise PodiumError(INSTALL) from error
 
 
-def as_sets(eval_set: object) -> list[tuple[object, object]]:
-    """Return evaluation sets as a list of (X, y)."""
-    sets: list[Any] = [] if eval_set is None else list(eval_set) if isinstance(eval_set, Iterable) else [eval_set]
-    if isinstance(eval_set, tuple) or not all(isinstance(one, tuple | list) and len(one) == 2 for one in sets):
-        raise PodiumError("eval_set must be a list of (X, y), such as [(X_valid, y_valid)].")
-    return [(X, y) for X, y in sets]
+def evaluation_sources(eval_set: object, eval_qid: Sequence[object] | None, needed: Sequence[str]) -> list[Source]:
+    """Return the blocks of the evaluation sets."""
+    sets = eval_sets(eval_set)
+    ids = one_per_eval_set(eval_qid, len(sets), "eval_qid")
+    return [
+        Source.of(X, y, qid, name=f"eval_set[{number}]", needed=needed)
+        for number, ((X, y), qid) in enumerate(zip(sets, ids, strict=True))
+    ]

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from podium._types import PairsLike
 from podium._validation import Array, PodiumError, check_seed
-from podium.distributed.dask_blocks import INSTALL, Source, as_sets
+from podium.distributed.dask_blocks import INSTALL, Source, evaluation_sources
 from podium.distributed.held_boosting import DaskRanker
 from podium.distributed.held_grades import AdaBoostOR, ORStump
 from podium.distributed.team import Team
@@ -88,7 +88,7 @@ def fit(
         raise PodiumError("sample_weight and query_weight weigh labels; with pairs alone give weights to the pairs.")
     needed = NEEDED_COLUMNS if not isinstance(ranker, AdaBoostOR) else NEEDED_COLUMNS[:1]
     source = Source.of(X, y, qid, sample_weight, query_weight, needed=needed if pairs is None else NEEDED_COLUMNS[1:])
-    evals = _evaluation_sources(eval_set, eval_qid, needed)
+    evals = evaluation_sources(eval_set, eval_qid, needed)
     ranker._check_boosting(evals, init_model)
     client = _client(client)
     own = clone(ranker).set_params(checkpoint=None, verbose=0)
@@ -168,15 +168,3 @@ def _client(client: Any) -> Any:
         raise PodiumError(
             "client must be given where none is in use; start one, such as Client(LocalCluster(n_workers=2))."
         ) from None
-
-
-def _evaluation_sources(eval_set: object, eval_qid: Sequence[object] | None, needed: Sequence[str]) -> list[Source]:
-    """Return the blocks of the evaluation sets."""
-    sets = as_sets(eval_set)
-    ids = [None] * len(sets) if eval_qid is None else list(eval_qid)
-    if len(ids) != len(sets):
-        raise PodiumError(f"eval_qid must have one entry per eval_set: {len(sets)} expected, {len(ids)} given.")
-    return [
-        Source.of(X, y, qid, name=f"eval_set[{number}]", needed=needed)
-        for number, ((X, y), qid) in enumerate(zip(sets, ids, strict=True))
-    ]

@@ -121,7 +121,7 @@ class PathShapley:
         n_splits = len(self.splits.feature)
         same, into, n_features = np.empty(2 * n_splits, ROW), np.full(n_splits, -1, ROW), np.empty(2 * n_splits, ROW)
         edges = Edges(same, np.empty(2 * n_splits, SCORE), into, n_features)
-        _fill_edges(self.splits, self.covers, self.starts, np.empty(n_splits, SCORE), edges)
+        _fill_edges(self.splits, self.covers, np.empty(n_splits, SCORE), edges)
         return edges
 
     @cached_property
@@ -169,7 +169,7 @@ class PathShapley:
 
 
 @compiled
-def _fill_edges(splits: Splits, leaf_covers: Array, start: Array, covers: Array, edges: Edges) -> None:
+def _fill_edges(splits: Splits, leaf_covers: Array, covers: Array, edges: Edges) -> None:
     """Write what does not depend on rows; a child has a higher number than its parent, and `covers` takes theirs."""
     child, feature = splits.child, splits.feature
     for at in range(len(child) - 1, -1, -1):

@@ -12,10 +12,7 @@ import numpy as np
 from podium._compiled import ROW, SCORE
 from podium._validation import Array, FormatError
 from podium.data import MAX_CATEGORIES
-from podium.trees import RegressionTree, rounded_down
-
-WORDS_PER_SET = 8
-"""Words of 32 bits of a set of codes."""
+from podium.trees import WORDS_PER_SET, RegressionTree, rounded_down
 
 
 class Splits(NamedTuple):

@@ -123,7 +123,9 @@ class UserLoss(Loss):
         """Return what the function gives, checked."""
         given = self.function(scores.copy(), self.feedback)
         if not isinstance(given, tuple | list) or len(given) != 2:
-            raise PodiumError("The loss must return a pair: gradient and curvature of each row.")
+            raise PodiumError(
+                f"The loss must return a pair: gradient and curvature of each row; got {type(given).__name__}."
+            )
         gradient, curvature = (np.ascontiguousarray(one, SCORE) for one in given)
         for name, values in (("gradient", gradient), ("curvature", curvature)):
             if values.shape != scores.shape or not np.isfinite(values).all():
@@ -132,7 +134,9 @@ class UserLoss(Loss):
                 )
             check_within(values, f"The {name} of the loss", "trees")
         if (curvature < 0).any():
-            raise PodiumError("The loss must not return a negative curvature; consider its absolute value.")
+            raise PodiumError(
+                f"The loss must not return a negative curvature; got {curvature.min():g}. Consider its absolute value."
+            )
         return gradient, curvature
 
 

@@ -31,7 +31,11 @@ def custom_gains(labels: Array, gain: Any) -> Array:
     if gains.shape != labels.shape:
         raise PodiumError(f"gain must return one number for each label; got shape {gains.shape} for {labels.shape}.")
     if not (np.isfinite(gains).all() and (gains >= 0).all()):
-        raise PodiumError("gain must give finite numbers that are not negative, for every label of the data.")
+        row = int(np.flatnonzero(~(np.isfinite(gains) & (gains >= 0)))[0])
+        raise PodiumError(
+            "gain must give finite numbers that are not negative, for every label of the data; "
+            f"got {gains[row]:g} for label {labels[row]:g}."
+        )
     return gains
 
 
@@ -40,7 +44,7 @@ def _gain_numbers(gains: list[float]) -> Array:
     try:
         return np.array(gains, SCORE)
     except (TypeError, ValueError):
-        raise PodiumError("gain must map labels to numbers.") from None
+        raise PodiumError(f"gain must map labels to numbers; got {gains!r}.") from None
 
 
 def origins(ranking: Ranking, rules: Rules) -> Array | None:

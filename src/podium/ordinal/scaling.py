@@ -7,12 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from podium._compiled import SCORE
+from podium._magnitudes import LARGEST
 from podium._sparse import dense_rows
 from podium._types import Features
 from podium._validation import Array, PodiumError
 
-LARGEST = 1e100
-"""Values are cut to ±LARGEST when rows are scored: squares of them, summed over any number of rows, are finite."""
 CONSTANT_SHARE = 1e-12
 """A feature whose standard deviation is not above this share of its largest value does not vary but for rounding."""
 

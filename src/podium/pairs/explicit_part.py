@@ -14,9 +14,8 @@ from podium._compiled import ROW, SCORE, compiled, compiled_part, even_chunks, r
 from podium._exchange import ALONE, Exchange
 from podium._validation import Array
 from podium.data import Pairs
+from podium.pairs.factors import WIDEST_SCORES
 
-WIDEST_SCORES = 600.0
-"""Widest range of scores for one exponential a row; beyond it each pair gets its own, shifted by the largest."""
 PAIRS_PER_CHUNK = 1_000_000
 """Least pairs of a chunk. Each chunk sums apart, then the chunks are added up in order, so that the
 answer depends on the number of pairs but not on the number of threads."""

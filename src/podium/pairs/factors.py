@@ -17,7 +17,8 @@ from podium._validation import Array
 from podium.data import Graded
 
 WIDEST_SCORES = 600.0
-"""Widest range of scores in a query for one factor per row: exp(±300) and their products stay normal numbers."""
+"""Widest range of scores for one factor per row, in a query or of all explicit pairs: exp(±300) and their products
+stay normal numbers."""
 WINDOW_WIDTH = 128.0
 """Width of the score windows of a wider query; a power of two, so that shifts by multiples of it are exact."""
 LOG2_E = 1.4426950408889634

@@ -19,7 +19,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from podium._compiled import ROW, SCORE
-from podium._magnitudes import check_within
+from podium._magnitudes import LARGEST, check_within
 from podium._sparse import is_sparse
 from podium._types import Features
 from podium._validation import Array, PodiumError
@@ -37,8 +37,6 @@ NEIGHBORS = Schema(
     Column("losses", size="n_neighbors", attribute="losses_"),
 )
 """What a file keeps of several neighbors, nearest first."""
-LARGEST = 1e100
-"""Values are cut to ±LARGEST: squares of them, summed over any number of rows, are still finite."""
 
 
 class _Baseline(Ranker):

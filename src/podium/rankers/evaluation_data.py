@@ -62,8 +62,10 @@ def check_evals(
 def eval_sets(eval_set: object) -> list[tuple[MatrixLike, ArrayLike]]:
     """Return the evaluation sets as a list of (X, y)."""
     sets: list[Any] = [] if eval_set is None else list(eval_set) if isinstance(eval_set, Iterable) else [eval_set]
-    if isinstance(eval_set, tuple) or not all(isinstance(one, tuple | list) and len(one) == 2 for one in sets):
-        raise PodiumError("eval_set must be a list of (X, y), such as [(X_valid, y_valid)].")
+    wrong = [one for one in sets if not (isinstance(one, tuple | list) and len(one) == 2)]
+    if wrong or isinstance(eval_set, tuple):
+        got = f"an entry of type {type(wrong[0]).__name__}" if isinstance(eval_set, list) else type(eval_set).__name__
+        raise PodiumError(f"eval_set must be a list of (X, y), such as [(X_valid, y_valid)]; got {got}.")
     return [(X, y) for X, y in sets]
 
 
@@ -83,7 +85,10 @@ def _pairs_of_sets(eval_pairs: object) -> list[PairsLike]:
     if eval_pairs is None:
         return []
     if is_frame(eval_pairs, "eval_pairs") or isinstance(eval_pairs, tuple) or not isinstance(eval_pairs, list):
-        raise PodiumError("eval_pairs must be a list with the pairs of each evaluation set, such as [(better, worse)].")
+        raise PodiumError(
+            "eval_pairs must be a list with the pairs of each evaluation set, such as [(better, worse)]; "
+            f"got {type(eval_pairs).__name__}."
+        )
     return eval_pairs
 
 

@@ -70,9 +70,10 @@ def _check_columns(feature_names: Iterable[str] | None, n_features: object) -> F
     """Return what the caller says of the columns."""
     names = None if feature_names is None else tuple(feature_names)
     if names is not None and (isinstance(feature_names, str) or not all(isinstance(name, str) for name in names)):
-        raise PodiumError("feature_names must be a list of strings, one for each column.")
+        raise PodiumError(f"feature_names must be a list of strings, one for each column; got {feature_names!r}.")
     if names is not None and len(set(names)) < len(names):
-        raise PodiumError("feature_names must be different from each other.")
+        twice = next(name for number, name in enumerate(names) if name in names[:number])
+        raise PodiumError(f"feature_names must be different from each other; {twice!r} is there twice.")
     number: Any = n_features if names is None else len(names)
     if number is not None and (isinstance(number, bool) or not isinstance(number, Integral) or number < 1):
         raise PodiumError(f"n_features must be a positive integer; got {number!r}.")

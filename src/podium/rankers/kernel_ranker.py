@@ -7,13 +7,14 @@ from os import PathLike
 import numpy as np
 
 from podium._compiled import SCORE
+from podium._magnitudes import LARGEST
 from podium._sparse import dense_rows
 from podium._types import Features
 from podium._validation import Array, PodiumError
 from podium.export import Linear
 from podium.linear import KernelFeatures, kernel_values
 from podium.model_file import POSITIVE, Column, Content, Scalar, Schema
-from podium.ordinal.scaling import LARGEST, Scaling
+from podium.ordinal.scaling import Scaling
 from podium.rankers.scaled_ranker import ScaledRanker
 
 LINEAR = Schema(Column("coef_", size="n_features"))

@@ -29,7 +29,7 @@ class BlockWalk:
         self.offset = np.concatenate([[0], np.cumsum(sizes)]).astype(ROW)
         self.entries = np.empty((bins.cuts.n_features, int(self.offset[-1])), np.uint16)
         tree = self.tree
-        nodes = (part.order.row, tree.first, tree.last, self.offset)
+        nodes = (part.order.row, tree.first, self.offset)
         calls = [(bins.codes[f // BLOCK], f % BLOCK, *nodes, self.entries[f]) for f in range(bins.cuts.n_features)]
         run_threads(_sort_nodes, calls, n_threads)
 
@@ -127,9 +127,7 @@ def _multiply_by_gaps(node: Array, place: Array, first: Array, split: Array, lab
 
 
 @compiled
-def _sort_nodes(
-    codes: Array, column: int, row: Array, first: Array, last: Array, offset: Array, entries_out: Array
-) -> None:
+def _sort_nodes(codes: Array, column: int, row: Array, first: Array, offset: Array, entries_out: Array) -> None:
     """Write ``np.sort(256 * codes[rows of the node] + number in the node)`` for every small node."""
     count = np.empty(257, np.int64)
     for v in range(len(first)):

@@ -135,4 +135,3 @@ def _state(name: str) -> Any:
     from optuna.trial import TrialState
 
     return TrialState[name]
-
