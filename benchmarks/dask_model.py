@@ -24,6 +24,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from multiprocessing import get_context
 from tempfile import TemporaryDirectory
+from unittest.mock import patch
 
 import numpy as np
 from dask_training import chunked, cluster, made_rows
@@ -276,25 +277,21 @@ def counted_fit(rows, options):
     """Return the exchanges of a tree, and the bytes of all, counted on two workers in this process."""
     from distributed import Client, LocalCluster
 
-    counts, swap = {}, SocketExchange._swap
+    counts, close, found = {}, SocketExchange.close, []
 
-    def counted(self, outgoing, incoming):
-        counts[id(self)] = self.n_messages, self.bytes_sent
-        return swap(self, outgoing, incoming)
+    def counting_close(self):
+        counts[self.rank] = self.n_messages, self.bytes_sent
+        close(self)
 
-    found = []
     local = {"n_workers": 2, "threads_per_worker": 1, "processes": False, "dashboard_address": ":0"}
-    with TemporaryDirectory() as folder, LocalCluster(**local) as own, Client(own) as client:
-        SocketExchange._swap = counted
-        try:
-            for trees in (1, options["n_estimators"]):
-                counts.clear()
-                X, y, qid, weight = chunked(rows, 4, folder)
-                ranker = LambdaMART(trees, max_leaves=options["max_leaves"])
-                fit(ranker, X, y, qid=qid, sample_weight=weight, client=client)
-                found.append((max(counts.values())[0], sum(sent for _, sent in counts.values())))
-        finally:
-            SocketExchange._swap = swap
+    counting = patch.object(SocketExchange, "close", counting_close)  # the fit closes the exchange of each worker
+    with TemporaryDirectory() as folder, LocalCluster(**local) as own, Client(own) as client, counting:
+        for trees in (1, options["n_estimators"]):
+            counts.clear()
+            X, y, qid, weight = chunked(rows, 4, folder)
+            ranker = LambdaMART(trees, max_leaves=options["max_leaves"])
+            fit(ranker, X, y, qid=qid, sample_weight=weight, client=client)
+            found.append((max(counts.values())[0], sum(sent for _, sent in counts.values())))
     return [(many - one) / (options["n_estimators"] - 1) for one, many in zip(*found, strict=True)]
 
 

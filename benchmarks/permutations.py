@@ -15,8 +15,7 @@ import time
 import numpy as np
 
 from podium import LinearPlackettLuce, Mallows, PlackettLuce
-from podium.permutations import read_rankings
-from podium.rankers.plackett_luce import _choices
+from podium.permutations import Choices, read_rankings
 
 MOST_STEPS = 2000
 
@@ -45,7 +44,9 @@ def with_errors(pairs, n_items):
 
 def by_mm(pairs, n_items):
     """Strengths and steps of MM: each is set to its wins over the sum that its gradient holds."""
-    choices = _choices(read_rankings(None, pairs, None, None), np.empty(0, np.int64))
+    data = read_rankings(None, pairs, None, None)
+    chosen = np.repeat(data.weight[data.ranking_of_block], data.block_sizes)
+    choices = Choices(n_items, data.entries, data.blocks, data.starts, np.ones(len(data.entries)), chosen)
     wins = np.bincount(choices.entries, choices.chosen * (np.arange(len(choices.entries)) % 2 == 0), n_items)
     strengths = np.zeros(n_items)
     steps = 0

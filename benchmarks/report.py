@@ -1,11 +1,14 @@
 """How long a page on a model takes and how large it is: MQ2008, if it is there, and 10,000 made queries.
 
 python benchmarks/report.py [--queries 10000] [--rounds 300] [--mq2008 FOLDER]
+
+FOLDER holds train.txt.gz, vali.txt.gz and test.txt.gz: by default mq2008/Fold1 in the folder that PODIUM_DATA names.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import tempfile
 import time
 from pathlib import Path
@@ -15,7 +18,8 @@ import numpy as np
 import podium
 from podium import LambdaMART, RankBoost, make_search, read_letor
 
-MQ2008 = Path(__file__).resolve().parents[2] / "shared" / "data" / "mq2008" / "Fold1"
+BESIDE = Path(__file__).resolve().parents[2] / "shared" / "data"
+MQ2008 = Path(os.environ.get("PODIUM_DATA") or BESIDE) / "mq2008" / "Fold1"
 
 
 def timed(name: str, model, X, y, qid, docid=None) -> None:

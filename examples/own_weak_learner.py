@@ -5,7 +5,7 @@
 Freund, Iyer, Schapire and Singer (2003), "An efficient boosting algorithm for combining preferences" ("RB"),
 end of section 6.2: with few ratings of a person, vector similarity predicts movies better than RankBoost, with
 many the other way round, and "RankBoost can use VSIM as one of the possible weak ranking functions it can
-choose on each round". A weak learner is any object with a method ``search`` (see `podium.pairs.weak_ranking`).
+choose on each round". A weak learner is any object with a method ``search`` (see `podium.pairs.WeakLearner`).
 """
 
 from __future__ import annotations
@@ -21,10 +21,8 @@ from rich.table import Table
 
 from podium import PodiumError, RankBoost, RankingData, VectorSimilarity, evaluate, make_preferences
 from podium.binning import bin_features
-from podium.pairs.alpha import alpha_numeric
-from podium.pairs.distribution import Distribution
-from podium.pairs.weak_ranking import WeakResult
-from podium.stumps.stump import StumpLearner
+from podium.pairs import Distribution, WeakResult, alpha_numeric
+from podium.stumps import StumpLearner
 
 
 @dataclass(frozen=True, eq=False)

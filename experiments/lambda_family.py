@@ -101,10 +101,14 @@ def apart(own):
 
 
 def optimality(kept):
-    """Return directions that better NDCG by the length of the move."""
+    """Return directions that better NDCG by the length of the move; in brackets better and worse beyond chance."""
     radii = next(iter(kept.values()))["radii"]
     header = ["training NDCG; directions of 459 that better it, by the length of the move", "NDCG", *map(str, radii)]
-    return markdown(header, [[name, f"{own['ndcg']:.4f}", *map(str, own["rises"])] for name, own in kept.items()])
+    rows = []
+    for name, own in kept.items():
+        counts = zip(own["rises"], own["rises_beyond_chance"], own["falls_beyond_chance"], strict=True)
+        rows.append([name, f"{own['ndcg']:.4f}", *("{} ({}, {})".format(*count) for count in counts)])
+    return markdown(header, rows)
 
 
 def main():

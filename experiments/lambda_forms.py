@@ -16,19 +16,24 @@ LightGBM they also shuffle the rows, except the first, because it breaks ties by
 """
 
 import argparse
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from lambda_collections import COLLECTIONS
 from lambda_kernel import FORMS, OWN, fit_form, fit_lightgbm
+from paper_tables import keep, markdown
 
 from podium import evaluate
 
 SAMPLING = {"all": (1.0, 1.0), "sampled": (0.8, 0.7)}
 DEFAULT = "query"
-RESULTS = Path(__file__).parent / "results" / "lambda_forms.json"
+NAMES = {
+    "query": '`"query"`, first 30: the default',
+    **{name: f'`"{name}"`' for name in ("none", "pairs", "both")},
+    "lightgbm": "LightGBM 4.7",
+}
+"""Of forms in the tables, where the others have their own."""
 
 
 @dataclass(frozen=True)
@@ -138,27 +143,35 @@ def table(args):
                     rows[own] = test.compared(form, "lightgbm", [setting])
             if rows:
                 found["shown"][f"{name}, {setting[0]} leaves, {setting[1]}"] = rows
-    RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
-    print_tables(found)
-
-
-def print_tables(found):
-    """Print the results as the tables of docs/lambdamart.md."""
-    print("| λ | settings | NDCG@10 | against the default |\n|---|---|---|---|")
-    for form, row in found["choice"].items():
-        change = "" if form == DEFAULT else f"{row['change']:+.2f} ± {row['error']:.2f}"
-        print(f"| {form} | {row['settings']} | {row['value']:.2f} | {change} |")
-    print("\nbest normalisation by the validation part of each fold:", ", ".join(found["best of fold"]))
+    keep("lambda_forms", found)
+    print(*tables(found).values(), sep="\n\n")
     row = found["chosen by fold"]
-    print(f"test parts with it: {row['value']:.2f}, against LightGBM {row['change']:+.2f} ± {row['error']:.2f}")
-    print("\n| | LightGBM |", " | ".join(OWN), "|\n|---|---|" + "---|" * len(OWN))
-    for name, rows in found["shown"].items():
-        cells = [
-            f"{row['value']:.2f} ({row['change']:+.2f} ± {row['error']:.2f})" if row else ""
-            for row in (rows.get(form) for form in OWN)
-        ]
-        print(f"| {name} | {next(iter(rows.values()))['base']:.2f} |", " | ".join(cells), "|")
+    print("best normalisation by the validation part of each fold:", ", ".join(found["best of fold"]))
+    print(f"test parts with it: {row['value']:.2f}, against LightGBM {apart(row)}")
+
+
+def tables(found):
+    """Return the tables of docs/lambdamart.md."""
+    choice = [
+        [NAMES.get(form, form.replace("query,", '`"query"`,')), str(row["settings"]), f"{row['value']:.2f}",
+         "" if form == DEFAULT else apart(row)]
+        for form, row in found["choice"].items()
+    ]  # fmt: skip
+    shown = [
+        [name, f"{next(iter(rows.values()))['base']:.2f}",
+         *(f"{rows[form]['value']:.2f} ({apart(rows[form])})" if form in rows else "" for form in OWN)]
+        for name, rows in found["shown"].items()
+    ]  # fmt: skip
+    header = ["", "LightGBM", *(f'`"{name}"`' + ", the default" * (name == DEFAULT) for name in OWN.values())]
+    return {
+        "lambda-choice": markdown(["λ", "settings", "NDCG@10", "against the default"], choice),
+        "lambda-default": markdown(header, shown),
+    }
+
+
+def apart(row):
+    """Return a difference with its standard error."""
+    return f"{row['change']:+.2f} ± {row['error']:.2f}"
 
 
 def main():

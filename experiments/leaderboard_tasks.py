@@ -117,12 +117,14 @@ RULES = {"mq2008": {"convention": "letor"}, "lightgbm": {}, "movielens": {"relev
 
 def official(folder):
     """Return the test values of the official files."""
-    found = {}
-    for name in OFFICIAL:
-        text = (folder / "letor-baselines" / f"{name}.MQ2008.txt").read_text().split("validation set")[0]
-        gains, precisions = (list(map(float, line.split()[1:])) for line in re.findall(r"(?:average|Avg)\s.*", text))
-        found[name] = {**{f"ndcg@{k}": gains[k - 1] for k in range(1, 11)}, "map": precisions[-1]}
-    return found
+    return {name: official_values(folder, name) for name in OFFICIAL}
+
+
+def official_values(folder, name):
+    """Return the values of an official file on the test parts, means of the folds."""
+    text = (folder / "letor-baselines" / f"{name}.MQ2008.txt").read_text().split("validation set")[0]
+    gains, precisions = (list(map(float, line.split()[1:])) for line in re.findall(r"(?:average|Avg)\s.*", text))
+    return {**{f"ndcg@{k}": gains[k - 1] for k in range(1, 11)}, "map": precisions[-1]}
 
 
 def main():

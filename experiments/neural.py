@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 from lambdamart import read_fold
+from neural_tables import tables
 
 from podium import LambdaMART, LambdaRank, RankNet, RankSVM, blend, evaluate
 
@@ -164,18 +165,6 @@ def summary(values, took, seeds):
     }
 
 
-def print_quality(found):
-    """Print the tables of docs/neural.md."""
-    print("| ranker | NDCG@10 | lowest and highest seed |\n|---|---|---|")
-    for name, value in found["ndcg"].items():
-        own = found["by_seed"][name]
-        print(f"| {name} | {100 * value:.2f} | {100 * min(own):.2f} to {100 * max(own):.2f} |")
-    print("\n| | against | difference |\n|---|---|---|")
-    for row in found["differences"]:
-        print(f"| {row['of']} | {row['against']} | {100 * row['difference']:+.2f} ± {100 * row['error']:.2f} |")
-    print(found["seconds_of_an_epoch"])
-
-
 def main():
     """Run a part."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -189,7 +178,8 @@ def main():
         found = choose(given.folder, given.folds, given.seeds)
     else:
         found = quality(given.folder, given.seeds, given.folds, given.epochs, given.trees)
-        print_quality(found)
+        print(*tables({"quality": found}).values(), sep="\n\n")
+        print(found["seconds_of_an_epoch"])
     if given.json is not None:
         kept = json.loads(given.json.read_text()) if given.json.exists() else {}
         given.json.write_text(json.dumps({**kept, given.part: found}, indent=1) + "\n")

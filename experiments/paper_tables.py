@@ -15,11 +15,14 @@ import sys
 from pathlib import Path
 
 RESULTS = Path(__file__).parent / "results"
-PAGES = tuple(Path(__file__).parents[1] / "docs" / f"{name}.md" for name in ("papers", "ordinal", "top-of-list"))
+PAGES = tuple(
+    Path(__file__).parents[1] / "docs" / f"{name}.md"
+    for name in ("papers", "ordinal", "top-of-list", "lambdamart", "neural")
+)
 EXPERIMENTS = (
     "rankboost_plus", "rankboost_plus_figures", "rankboost_variants", "metasearch_runs", "movie_ratings", "two_grades",
     "ordinal", "ordinal_theorems", "ordinal_peers", "ordinal_readings", "lambda_family", "ranking_losses", "continuous",
-    "ranking_problems", "leaderboard", "leaderboard_ordinal", "top_of_list",
+    "ranking_problems", "leaderboard", "leaderboard_ordinal", "top_of_list", "lambda_forms", "neural",
 )  # fmt: skip
 MARKED = re.compile(r"(<!-- table: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 from lambdamart import read_fold
+from leaderboard_tasks import official_values
 from paper_tables import RESULTS, keep, markdown
 
 from podium import LambdaMART, PNormPush, evaluate
@@ -27,7 +28,6 @@ CHOICES = [
     for weak, rates in (("stump", (0.1, 0.3)), ("feature", (0.3, 1.0)))
     for rate in rates
 ]
-OFFICIAL = ("MAP", "NDCG@10")
 DELTAS = {
     "ndcg": {},
     "localized": {"delta": "localized", "truncation": 10},
@@ -35,18 +35,6 @@ DELTAS = {
     "none": {"delta": "none"},
 }
 TOP = ("localized_loss@10", "weak_loss@10", "ndcg@10")
-
-
-def official_values(folder):
-    """Return the mean MAP and NDCG@10 of the official RankSVM on the test parts."""
-    found = {}
-    text = (folder / "letor-baselines" / "RankSVM-Struct.MQ2008.txt").read_text().split("validation set")[0]
-    for line in map(str.split, text.splitlines()):
-        if line and line[0] == "Para":
-            names = line
-        elif line and line[0] == "Avg":
-            found |= dict(zip(names[1:], map(float, line[1:]), strict=True))
-    return [found[name] for name in OFFICIAL]
 
 
 def fit(model, train, valid):
@@ -72,7 +60,8 @@ def push(folds, options):
             measured = evaluate(y, scores, qid=qid, **names)
             values.append([measured["map"], measured["ndcg@10"]])
         results[f"PNormPush p = {p}"] = np.mean(values, axis=0).tolist()
-    return results | {"official RankSVM": official_values(options.folder)}
+    theirs = official_values(options.folder, "RankSVM-Struct")
+    return results | {"official RankSVM": [theirs["map"], theirs["ndcg@10"]]}
 
 
 def query_values(folds, delta, options):
@@ -110,7 +99,7 @@ def tables(results):
     found = {}
     if "push" in results:
         rows = [[name, *(f"{value:.4f}" for value in values)] for name, values in results["push"].items()]
-        found["top-push"] = markdown(["", *OFFICIAL], rows)
+        found["top-push"] = markdown(["", "MAP", "NDCG@10"], rows)
     if "lambdas" in results:
         rows = [
             [f'`"{delta}"`', *(f"{own[name]:.4f}" for name in TOP), apart(own) if delta != "ndcg" else ""]

@@ -8,10 +8,13 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-
+LINKED = [*DOCUMENTS, *(ROOT / name for name in ("benchmarks/README.md", "CONTRIBUTING.md", "CHANGELOG.md"))]
 
 FENCE = re.compile(r"^( *)(```+|~~~+)[ \t]*(\S*)[^\n]*\n(.*?)^\1\2[ \t]*$", re.M | re.S)
-each_document = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+each_document, each_linked_document = (
+    pytest.mark.parametrize("document", documents, ids=lambda path: str(path.relative_to(ROOT)))
+    for documents in (DOCUMENTS, LINKED)
+)
 
 
 def python_blocks(text):
@@ -35,13 +38,13 @@ def test_blocks_are_found_by_any_spelling_and_in_the_main_documents():
     assert sum(counts.values()) >= 20
 
 
-@each_document
+@each_linked_document
 def test_fences_are_closed(document):
     rest = FENCE.sub("", document.read_text(encoding="utf-8"))
     assert not re.search(r"^ *(```|~~~)", rest, re.M)
 
 
-@each_document
+@each_linked_document
 def test_links_within_the_project_lead_somewhere(document):
     text = FENCE.sub("", document.read_text(encoding="utf-8"))
     for target in re.findall(r"\]\(([^)\s]+)[^)]*\)", text):
@@ -50,6 +53,14 @@ def test_links_within_the_project_lead_somewhere(document):
             place = document.parent / unquote(path) if path else document
             assert place.exists(), target
             assert not anchor or anchor in anchors(place), target
+
+
+def test_files_that_the_architecture_names_exist():
+    text = FENCE.sub("", (ROOT / "docs" / "architecture.md").read_text("utf-8"))
+    named = set(re.findall(r"`((?:[\w.]+/)+(?:[\w.]+)?|\w+\.(?:pyi?|md|toml))`", text))
+    assert len(named) > 30
+    places = (ROOT, ROOT / "src" / "podium", ROOT / "tests")  # rooms and tests are named for short
+    assert [path for path in sorted(named) if not any((place / path).exists() for place in places)] == []
 
 
 def anchors(document):

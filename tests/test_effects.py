@@ -1,14 +1,16 @@
 """Effects of features and their importance by permutation, against predictions of changed rows, in any row order."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import podium
+from explained_rows import fit_trees, random_rows
 from podium import (
     AdaBoostOR,
     GradientFreeBoost,
-    LambdaMART,
     NearestNeighbor,
     PodiumError,
     PreferenceRegression,
@@ -24,17 +26,8 @@ pytestmark = [
 ]
 
 
-def rows_of(seed, n_rows=60, n_features=4, missing=0.2, dtype=np.float64):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n_rows, n_features)).round(1)
-    X[rng.random(X.shape) < missing] = np.nan
-    filled = np.nan_to_num(X)
-    y = np.digitize(filled[:, 0] + filled[:, 1] * filled[:, 2] - filled[:, 3] ** 2, [-1.0, 0.0, 1.0])
-    return X.astype(dtype), y
-
-
-def trees(X, y, n_estimators=5, **given):
-    return LambdaMART(n_estimators, max_leaves=7, min_child_samples=3, **given).fit(X, y, group=[len(y)])
+rows_of = partial(random_rows, n_rows=60, n_features=4)
+trees = partial(fit_trees, n_estimators=5, max_leaves=7)
 
 
 def value_at(curve, x):

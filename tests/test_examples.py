@@ -2,6 +2,7 @@
 
 import gzip
 import importlib.util
+import re
 import sys
 from pathlib import Path
 
@@ -17,6 +18,13 @@ def example(name):
     module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def test_examples_import_from_the_doors_of_rooms():
+    texts = [path.read_text("utf-8") for path in EXAMPLES.glob("*.py")]
+    imported = {name for text in texts for name in re.findall(r"^\s*(?:from|import) (podium\S*)", text, re.M)}
+    assert {"podium", "podium.pairs"} <= imported
+    assert [name for name in sorted(imported) if name.count(".") > 1] == []
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,6 @@
 """Why one row stands above another: parts that add up, Shapley values by definition, and changes that swap."""
 
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pandas as pd
@@ -8,6 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 import podium
+from explained_rows import fit_trees, random_rows
 from peers import peer
 from podium import MART, AdaBoostOR, LambdaMART, PodiumError, PreferenceRegression, RankBoost, import_model
 from podium.explain.explanation import MAX_LISTED
@@ -21,17 +22,8 @@ pytestmark = [
 ]
 
 
-def rows_of(seed, n_rows=120, n_features=5, missing=0.2, dtype=np.float64):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n_rows, n_features)).round(1)
-    X[rng.random(X.shape) < missing] = np.nan
-    filled = np.nan_to_num(X)
-    y = np.digitize(filled[:, 0] + filled[:, 1] * filled[:, 2] - filled[:, 3] ** 2, [-1.0, 0.0, 1.0])
-    return X.astype(dtype), y
-
-
-def trees(X, y, n_estimators=6, **given):
-    return LambdaMART(n_estimators, max_leaves=9, min_child_samples=3, **given).fit(X, y, group=[len(y)])
+rows_of = partial(random_rows, n_rows=120, n_features=5)
+trees = partial(fit_trees, n_estimators=6, max_leaves=9)
 
 
 @cache

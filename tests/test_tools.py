@@ -1,7 +1,11 @@
 """The tests' own tools: which tests a change touches, how many examples, what becomes of a missing peer or data set."""
 
+import runpy
+from pathlib import Path
+
 import pytest
 
+import real_data
 from peers import peer
 from profiles import EXAMPLES, NIGHTLY_FACTOR, examples, settings
 from quick import choose, uses
@@ -64,6 +68,14 @@ def test_a_missing_peer_fails_unless_peers_are_declared_missing(monkeypatch):
     with pytest.raises(pytest.skip.Exception):
         peer("no_such_peer")
     assert peer("pytest") is pytest
+
+
+def test_the_folder_of_data_sets_is_the_one_that_is_named_or_next_to_the_checkout(tmp_path, monkeypatch):
+    source = Path(real_data.__file__)
+    monkeypatch.setenv("PODIUM_DATA", str(tmp_path))
+    assert runpy.run_path(source)["FOLDER"] == tmp_path.resolve()
+    monkeypatch.setenv("PODIUM_DATA", "")
+    assert runpy.run_path(source)["FOLDER"] == source.resolve().parents[2] / "shared" / "data"
 
 
 def test_a_data_set_that_is_missing_from_the_folder_skips(tmp_path, monkeypatch):

@@ -22,6 +22,7 @@ from mutants.faults import SOURCE, Fault, make_faults, read_faults
 from mutants.results import KILLED, NO_TESTS, PHASE_NAMES, SURVIVED, Results
 from mutants.runner import PLAIN, PROJECT, WORK, Copy
 from mutants.tests_of import KIND, TestMap, file_of
+from real_data import FOLDER
 
 RESULTS = WORK / "results.jsonl"
 CHOSEN = WORK / "chosen.json"
@@ -69,7 +70,8 @@ def main() -> int:
         if any(Results(RESULTS).outcome(fault) != KILLED for fault in faults) and (plain == "1" or not given.plain):
             command = [sys.executable, "-m", "mutants", *sys.argv[1:], "--phase", *speed]
             threads = {"NUMBA_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONPATH": str(PROJECT / "tests")}
-            subprocess.run(command, env={**os.environ, **threads, "NUMBA_DISABLE_JIT": plain}, check=True)
+            own = {"NUMBA_DISABLE_JIT": plain, "PODIUM_DATA": str(FOLDER)}  # copies lie elsewhere than the checkout
+            subprocess.run(command, env={**os.environ, **threads, **own}, check=True)
     return report(faults, given.least, not given.generated)
 
 

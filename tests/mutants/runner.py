@@ -43,9 +43,6 @@ class Copy:
             _mirror(PROJECT / name, self.folder / name)
         for code in (PROJECT / "src").rglob("*.nb[ic]"):  # made by sources of the same time stamps
             _update(code, self.folder / code.relative_to(PROJECT))
-        shared = WORK.parent.parent / "shared"
-        if shared.is_dir() and not (WORK / "shared").exists():
-            (WORK / "shared").symlink_to(shared)
         self.forked = ForkedTests(self.folder, self.log.with_suffix(".forked.txt"))
 
     @contextlib.contextmanager

@@ -37,7 +37,7 @@ class PRank(OrdinalRanker):
         What a wrong grade changes. "prank": every threshold between it and the right one, by 1, and the weights by
         their number times the row (the paper's algorithm). "siprank": only the threshold nearest to the score, by 1,
         and the weights by the row. Thresholds stay ordered under both. OR boosts "SiPrank" without saying what it is;
-        this is the reading, of four tried, whose training costs were nearest to its Table 1 on most sets
+        this is the form whose training costs are nearer to its Table 1 on three of five sets
         (``experiments/ordinal_readings.py variants PATH``), not a known definition.
     epochs : int
         Each draws as many rows as there are.
