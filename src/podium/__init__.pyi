@@ -101,6 +101,7 @@ from .readers import read_parquet as read_parquet
 from .readers import read_qrels as read_qrels
 from .readers import read_query_sizes as read_query_sizes
 from .readers import read_run as read_run
+from .readers import read_weights as read_weights
 from .report import Report as Report
 from .report import describe as describe
 from .report import export_report as export_report
