@@ -200,6 +200,18 @@ def test_a_constant_that_is_right_half_of_the_time_is_learned_once():
 
 
 @pytest.mark.plain
+def test_half_of_the_votes_is_half_of_them_whatever_rounding_makes_of_errors():
+    X, y = [[1.0], [4.0], [4.0], [0.0]], [0, 2, 3, 1]
+    model = AdaBoostOR(n_estimators=4, cost="zero-one").fit(X, y)
+    thirds, quarters = [done.weight for done in model.rounds_[::2]], [done.weight for done in model.rounds_[1::2]]
+    np.testing.assert_allclose(thirds + quarters, 0.5 * np.log([2, 2, 3, 3]), rtol=1e-11)
+    assert thirds[0] == thirds[1]
+    assert quarters[0] == quarters[1]
+    above = sum(done.weight * (done.ranker.predict(X) >= 3) for done in model.rounds_)
+    np.testing.assert_array_equal(above[:3], 0.5 * sum(thirds + quarters))  # OR Eq. 6: at least half of the votes
+    assert model.predict(X).tolist() == [3, 3, 3, 1]
+
+
 def test_votes_of_stumps_are_those_of_one_stump_after_the_other(table):
     X, y = table
     model = AdaBoostOR(n_estimators=40).fit(X, y)

@@ -19,6 +19,8 @@ from podium.ordinal.votes import Votes
 
 ROUNDING = 1e-12
 """An ε above 1/2 by no more than this is taken for 1/2: it is a sum that rounding may raise."""
+VOTE_UNIT = 2.0**-40
+"""Votes are multiples of this (9e-13): sums of them below 8,192 are exact."""
 LEAST_VOTE = float(np.finfo(float).tiny)
 """The vote of a ranker of weight 0: it counts where nothing else does, and adds nothing to a vote that does."""
 
@@ -129,10 +131,14 @@ class VoteBoosting:
 
 
 def vote_weight(epsilon: float, total: float) -> float:
-    """Return v = ½ ln((1 - ε) / ε); for ε = 0 one more than the sum of the weights so far, which outvotes them."""
+    """Return v = ½ ln((1 - ε) / ε); for ε = 0 one more than the sum of the weights so far, which outvotes them.
+
+    It is a multiple of `VOTE_UNIT`, so that sums of votes are exact and rounding does not decide where half of the votes
+    are for a grade.
+    """
     if epsilon == 0:
         return 1.0 + total
-    return max(0.0, 0.5 * math.log((1 - epsilon) / epsilon))
+    return max(0.0, round(0.5 * math.log((1 - epsilon) / epsilon) / VOTE_UNIT) * VOTE_UNIT)
 
 
 class StagedMedians:

@@ -34,7 +34,7 @@ class InfinitePush(LinearPreference):
     Parameters
     ----------
     alpha : float
-        Weight of the l1 penalty: larger is sparser. From 1 on, and often far below it, all coefficients are 0.
+        Weight of the l1 penalty: larger is sparser. Above 2, and often far below it, all coefficients are 0.
     max_pairs : int or None
         Refuse to solve for more pairs.
     eval_metric : str or list of str

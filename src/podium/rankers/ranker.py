@@ -77,7 +77,7 @@ class Ranker(Estimator):
         items : array-like, optional
             Id of each row of X; pairs then name rows by them.
         sample_weight : array-like, optional
-            Weight of each row; 2 means the row given twice.
+            Weight of each row; 2 means the row given twice, but for |ΔZ| and `min_child_samples`.
         query_weight : mapping or array-like, optional
             Weight of each query, by id; or a value per row, the same within a query.
         eval_set : list of (X, y), optional
