@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.main import get_command
 
 from peers import peer
 from podium import FormatError, LambdaMART, PodiumError, RankBoost, cli, load, read_letor
@@ -265,6 +266,22 @@ def test_evaluation_sets_are_called_as_eval_names_says(tmp_path, names, said):
     with pytest.raises(PodiumError, match=said):
         RankBoost(2).fit(table.X, table.y, **given, eval_names=names)
     assert "eval_names" in LambdaMART.fit.__doc__
+
+
+def options_of(command):
+    """The names of each option of a command, by its parameter."""
+    return {one.name: {*one.opts, *one.secondary_opts} for one in command.params if one.opts[0].startswith("-")}
+
+
+COMMANDS = get_command(app).commands
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_an_option_has_the_same_names_in_every_command(name):
+    options = options_of(COMMANDS[name])
+    assert options.get("output", {"--output", "-o"}) == {"--output", "-o"}
+    assert options.get("seed", {"--seed"}) == {"--seed"}
+    assert not {"--random-state", "--out"} & set().union(*options.values())
 
 
 def test_every_command_stands_in_one_group_of_the_help_with_its_whole_sentence(command_line):

@@ -136,9 +136,7 @@ def doctor_command(
 @app.command("fuse")
 def fuse_command(
     runs: Annotated[list[Path], typer.Argument(help="TREC runs, two or more: qid Q0 docno rank score tag.")],
-    output: Annotated[
-        Path, typer.Option("--output", "--out", "-o", help="File for the fused run; - is standard output.")
-    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="File for the fused run; - is standard output.")],
     qrels: Annotated[Path | None, typer.Option(help="TREC judgements: to learn from, and to measure by.")] = None,
     method: Annotated[
         str | None, typer.Option(help=f"{', '.join(FUSION_METHODS)}; rankboost with judgements, rrf without.")

@@ -45,7 +45,7 @@ def rankers_command(
 
 def train_command(
     file: DataFile,
-    output: Annotated[Path, typer.Option("--output", "-o", help="File to save the model to.")],
+    output: ModelOutput,
     ranker: Annotated[str | None, typer.Option(help=RANKER_HELP, autocompletion=matching_rankers)] = None,
     settings: Annotated[list[str], typer.Option("--set", help="A parameter, as name=value; repeat for several.")] = [],  # noqa: B006 (typer copies it)
     config: Annotated[
@@ -155,7 +155,7 @@ def report_command(
     output: Annotated[Path, typer.Option("--output", "-o", help="File for the page.")],
     measure: Measures = ["ndcg@10", "map", "mrr", "pair_loss"],  # noqa: B006 (typer copies it)
     title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
-    random_state: Annotated[int, typer.Option(help="Seed of the queries drawn where they are many.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the queries drawn where they are many.")] = 0,
     file_format: Format = "auto",
     label: Label = "label",
     qid: Qid = "qid",
@@ -171,7 +171,7 @@ def report_command(
     from podium.cli.reporting import report_file
 
     source = Source(file, file_format, label, qid, query_sizes, item)
-    report_file(model_file, source, output, measure, title, random_state)
+    report_file(model_file, source, output, measure, title, seed)
 
 
 def import_command(
@@ -194,7 +194,7 @@ def import_command(
 def export_command(
     model_file: ModelFile,
     model_format: Annotated[str, typer.Option("--format", help=f"{', '.join(EXPORT_FORMATS)}.")],
-    output: Annotated[Path, typer.Option("--output", "--out", "-o", help="File to write; - is standard output.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="File to write; - is standard output.")],
     options: Annotated[
         list[str], typer.Option("--set", help="An option of the format, as name=value, such as missing=zero.")
     ] = [],  # noqa: B006 (typer copies it)

@@ -44,7 +44,7 @@ PairsFile = Annotated[
     ),
 ]
 ModelFile = Annotated[Path, typer.Argument(help="Model that `podium train` saved.")]
-ModelOutput = Annotated[Path, typer.Option("--output", "--out", "-o", help="File to save the model to.")]
+ModelOutput = Annotated[Path, typer.Option("--output", "-o", help="File to save the model to.")]
 
 
 class Source(NamedTuple):

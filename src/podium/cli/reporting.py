@@ -18,7 +18,7 @@ from podium.report.page import report
 
 
 def report_file(
-    model_file: Path, source: Source, output: Path, measures: Sequence[str], title: str | None, random_state: int
+    model_file: Path, source: Source, output: Path, measures: Sequence[str], title: str | None, seed: int
 ) -> None:
     """Write a page on a model and the rows of a data file; a file that cannot be written is refused at once."""
     check_writable(output)
@@ -38,8 +38,8 @@ def report_file(
         feature_names=names,
         findings=_findings(table),
         files=[model_file, source.file],
-        commands=[_command(model_file, source, output, measures, title, random_state)],
-        random_state=random_state,
+        commands=[_command(model_file, source, output, measures, title, seed)],
+        random_state=seed,
     )
     page.save(output)
     print(f"{output}: {output.stat().st_size / 1e6:.1f} MB, the rankings of {page.n_shown:,} queries")
@@ -52,7 +52,7 @@ def _findings(table: RankingTable) -> list[str]:
 
 
 def _command(
-    model_file: Path, source: Source, output: Path, measures: Sequence[str], title: str | None, random_state: int
+    model_file: Path, source: Source, output: Path, measures: Sequence[str], title: str | None, seed: int
 ) -> str:
     """Return the command that makes the page, files without their folders, options that are not the defaults."""
     words = ["podium", "report", model_file.name, source.file.name, "-o", output.name]
@@ -60,7 +60,7 @@ def _command(
         words += ["-m", measure]
     given = {
         "--title": (title, None),
-        "--random-state": (str(random_state), "0"),
+        "--seed": (str(seed), "0"),
         "--format": (source.file_format, "auto"),
         "--label": (source.label, "label"),
         "--qid": (source.qid, "qid"),
