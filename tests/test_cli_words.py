@@ -246,8 +246,10 @@ def test_debug_shows_the_traceback_wherever_it_stands(monkeypatch):
             cli.main()
 
 
-def test_shells_complete_the_names_of_rankers():
-    asked = {"_PODIUM_COMPLETE": "complete_bash", "COMP_WORDS": "podium rankers Lam", "COMP_CWORD": "2"}
+@pytest.mark.parametrize("words", ["rankers", "train --ranker", "cv --ranker", "tune --ranker"])
+def test_shells_complete_the_names_of_rankers(words):
+    place = str(1 + len(words.split()))
+    asked = {"_PODIUM_COMPLETE": "complete_bash", "COMP_WORDS": f"podium {words} Lam", "COMP_CWORD": place}
     code = "import sys; from podium.cli import main; sys.argv = ['podium']; main()"
     said = subprocess.run([sys.executable, "-c", code], env={**os.environ, **asked}, capture_output=True, text=True)
     assert said.stdout.split() == ["LambdaMART", "LambdaRank"]

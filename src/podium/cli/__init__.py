@@ -37,6 +37,7 @@ from podium.cli.options import (
     Measures,
     PairsFile,
     Qid,
+    Quiet,
     Sizes,
     Source,
 )
@@ -163,7 +164,7 @@ def fuse_command(
 @app.command("compile")
 def compile_command(
     jobs: Annotated[int | None, typer.Option("--jobs", "-j", help="Processes that compile; all processors.")] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress bar.")] = False,
+    quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
     """Compile all kernels ahead, for container images: no first call has to wait then.

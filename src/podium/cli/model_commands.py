@@ -10,6 +10,7 @@ import typer
 from podium.cli.options import (
     EXPORT_FORMATS,
     IMPORT_FORMATS,
+    ConfigFile,
     DataFile,
     Format,
     Item,
@@ -20,12 +21,13 @@ from podium.cli.options import (
     ModelOutput,
     PairsFile,
     Qid,
+    Quiet,
+    Settings,
     Sizes,
     Source,
+    TrainedRanker,
 )
-from podium.cli.ranker_table import DEFAULT_RANKER, TABLE, matching_rankers
-
-RANKER_HELP = f"In any case; podium rankers NAME lists parameters. One of {', '.join(TABLE)}. [{DEFAULT_RANKER}]"
+from podium.cli.ranker_table import matching_rankers
 
 
 def rankers_command(
@@ -46,11 +48,9 @@ def rankers_command(
 def train_command(
     file: DataFile,
     output: ModelOutput,
-    ranker: Annotated[str | None, typer.Option(help=RANKER_HELP, autocompletion=matching_rankers)] = None,
-    settings: Annotated[list[str], typer.Option("--set", help="A parameter, as name=value; repeat for several.")] = [],  # noqa: B006 (typer copies it)
-    config: Annotated[
-        Path | None, typer.Option(help="TOML file with ranker = NAME and [parameters]; --ranker and --set go first.")
-    ] = None,
+    ranker: TrainedRanker = None,
+    settings: Settings = [],  # noqa: B006 (typer copies it)
+    config: ConfigFile = None,
     eval_files: Annotated[
         list[Path], typer.Option("--eval", help="Data to measure each round on; the last one decides.")
     ] = [],  # noqa: B006 (typer copies it)
@@ -62,7 +62,7 @@ def train_command(
         Path | None, typer.Option("--eval-pairs", help="Pairs held out to measure each round on, as --pairs.")
     ] = None,
     item: Item = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
+    quiet: Quiet = False,
     file_format: Format = "auto",
     label: Label = "label",
     qid: Qid = "qid",

@@ -9,6 +9,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from podium._errors import PodiumError
+from podium.cli.ranker_table import DEFAULT_RANKER, SEARCHED_RANKER, TABLE, matching_rankers
 
 EXPORT_FORMATS = ("ranklib", "xgboost-json", "lightgbm", "solr", "onnx", "sql", "python", "scorecard")
 """Names in the help, written out: importing `podium.export` takes longer than all of `podium --help`."""
@@ -45,6 +46,23 @@ PairsFile = Annotated[
 ]
 ModelFile = Annotated[Path, typer.Argument(help="Model that `podium train` saved.")]
 ModelOutput = Annotated[Path, typer.Option("--output", "-o", help="File to save the model to.")]
+Settings = Annotated[list[str], typer.Option("--set", help="A parameter, as name=value; repeat for several.")]
+ConfigFile = Annotated[
+    Path | None,
+    typer.Option("--config", help="TOML file with ranker = NAME and [parameters]; --ranker and --set go first."),
+]
+Seed = Annotated[int, typer.Option("--seed", help="Seed: the same one gives the same answer.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress.")]
+
+
+def _ranker_option(default: str) -> Any:
+    """Return --ranker, whose names shells complete; `default` is what it says of the ranker without it."""
+    said = f"In any case; podium rankers NAME lists parameters. One of {', '.join(TABLE)}. [{default}]"
+    return typer.Option("--ranker", help=said, autocompletion=matching_rankers)
+
+
+TrainedRanker = Annotated[str | None, _ranker_option(DEFAULT_RANKER)]
+SearchedRanker = Annotated[str | None, _ranker_option(SEARCHED_RANKER)]
 
 
 class Source(NamedTuple):
