@@ -10,6 +10,8 @@ import podium
 from podium import read_csv
 from podium.cli import fusing
 from podium.cli.searching import RunChoice
+from podium.evaluation.pair_evaluation import DEFAULT_PAIR_MEASURES
+from podium.evaluation.queries import DEFAULT_MEASURES
 from podium.readers import open_unpacked
 
 FIT = ("--ranker", "rankboost", "--set", "n_estimators=3", "--quiet")
@@ -74,6 +76,21 @@ def test_models_and_scores_are_measured_against_pairs(items, command_line):
     assert found["s.txt"]["measures"]["pair_loss"]["mean"] == pytest.approx(np.mean(losses))
     assert [line for line in command_line(*call)[1].splitlines() if line in found] == ["m.podium", "s.txt"]
     assert "Give models or files of scores" in command_line("evaluate", "items.csv", *call[4:])[2]
+
+
+def test_the_default_measures_of_labels_are_refused_beside_pairs_where_they_are_asked_for(items, command_line):
+    call = ("evaluate", "items.csv", "m.podium", "--pairs", "prefs.csv", "--item", "id")
+    said = json.loads(command_line(*call, "--json")[1])
+    assert tuple(said["measures"]) == DEFAULT_PAIR_MEASURES
+    code, out, err = command_line(*call, "-m", ",".join(DEFAULT_MEASURES))
+    assert (code, out) == (2, "")
+    assert err.startswith("podium: ndcg@10 needs labels, and there are pairs alone: ")
+    assert err.endswith("; leave out --pairs for others.\n")
+
+
+def test_the_help_of_evaluate_names_the_measures_it_takes_by_itself(command_line):
+    said = " ".join(command_line("evaluate", "--help")[1].split())
+    assert f"{', '.join(DEFAULT_MEASURES)}; of --pairs: {', '.join(DEFAULT_PAIR_MEASURES)}" in said
 
 
 def test_pairs_held_out_are_called_by_their_file(items, command_line):

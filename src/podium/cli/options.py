@@ -29,6 +29,16 @@ Measures = Annotated[
     list[str],
     typer.Option("--measure", "-m", help="Measures, such as ndcg@10,map; the first one decides on the order."),
 ]
+ChosenMeasures = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--measure",
+        "-m",
+        help="Measures, such as ndcg@10,map; the first one decides on the order.",
+        show_default="ndcg@10, map, mrr, pair_loss; of --pairs: pair_loss, pair_loss_1, pair_loss_2",
+    ),
+]
+"""Those of `podium evaluate`, whose defaults depend on what it measures against; a test compares them."""
 Rankings = Annotated[
     list[Path], typer.Argument(help="Models, and files of scores, one a line in the data's order, as they come.")
 ]

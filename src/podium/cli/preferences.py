@@ -14,7 +14,6 @@ from podium.cli.options import Source
 from podium.cli.output import show, show_json
 from podium.cli.ranking_files import scores_of_rows
 from podium.evaluation import Evaluation, evaluate
-from podium.evaluation.queries import DEFAULT_MEASURES
 from podium.rankers import Estimator, Ranker
 from podium.readers import RankingTable, read_item_pairs, table_columns
 from podium.report import describe
@@ -74,17 +73,12 @@ def describe_pairs(source: Source, path: Path, as_json: bool) -> None:
     show(describe(table.X, table.y, qid=table.qid, pairs=pairs, items=items), as_json)
 
 
-def evaluate_pairs(
-    source: Source, path: Path, rankings: list[Path], measures: list[str], ties: str | None, as_json: bool
-) -> None:
-    """Measure models and files of scores against a file of pairs, by those of the measures that pairs define."""
+def evaluate_pairs(source: Source, path: Path, rankings: list[Path], rules: dict[str, Any], as_json: bool) -> None:
+    """Measure models and files of scores against a file of pairs; `rules` are options of `evaluate`."""
     if not rankings:
         raise PodiumError("Give models or files of scores, to be measured against --pairs.")
     table, items = load_items(source, PairOptions(path))
     pairs = read_item_pairs(path, ids=items is not None)
-    rules: dict[str, Any] = {"ties": ties}
-    if measures != list(DEFAULT_MEASURES):
-        rules["measures"] = measures
     found = {
         name: evaluate(scores=scores, pairs=pairs, items=items, **rules)
         for name, scores in scores_of_rows(table, source.file, rankings).items()
