@@ -75,7 +75,56 @@ def test_models_and_scores_are_measured_against_pairs(items, command_line):
     losses = [0.5 if scores[a] == scores[b] else float(scores[a] < scores[b]) for a, b in lines]
     assert found["s.txt"]["measures"]["pair_loss"]["mean"] == pytest.approx(np.mean(losses))
     assert [line for line in command_line(*call)[1].splitlines() if line in found] == ["m.podium", "s.txt"]
-    assert "Give models or files of scores" in command_line("evaluate", "items.csv", *call[4:])[2]
+    assert "Give a model or a file of scores, or --feature N" in command_line("evaluate", "items.csv", *call[4:])[2]
+    assert (
+        command_line(*call, "--feature", "1")[2] == "podium: Give models and files of scores or --feature, not both.\n"
+    )
+
+
+def test_a_feature_is_measured_against_pairs(items, command_line):
+    call = ("evaluate", "items.csv", "--pairs", "prefs.csv", "--item", "id", "--json", "--feature")
+    losses = [json.loads(command_line(*call, number)[1])["measures"]["pair_loss"]["mean"] for number in (1, -1, 2)]
+    assert losses[:2] == [0.0, 1.0]
+    assert 0.0 < losses[2] < 1.0
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"--against": ["s.txt"]},
+        {"--relevant": ["1"]},
+        {"--convention": ["nonsense"]},
+        {"--per-query": []},
+        {"--query-sizes": ["sizes"]},
+        {"--against": ["absent"], "--convention": ["trec"], "--per-query": []},
+    ],
+)
+def test_options_of_grades_and_queries_are_refused_beside_pairs(items, command_line, given):
+    call = ("evaluate", "items.csv", "m.podium", "--pairs", "prefs.csv", "--item", "id")
+    code, out, err = command_line(*call, *(word for name, words in given.items() for word in (name, *words)))
+    assert (code, out) == (2, "")
+    assert err.startswith(f"podium: {', '.join(given)} must not be given beside --pairs, ")
+    assert err.count("\n") == 1
+
+
+def test_tie_rules_of_pairs_are_an_option(items, command_line):
+    call = (
+        "evaluate",
+        "items.csv",
+        "s.txt",
+        "--pairs",
+        "prefs.csv",
+        "--item",
+        "id",
+        "-m",
+        "pair_loss",
+        "--json",
+        "--ties",
+    )
+    Path("s.txt").write_text("1\n" * 24)
+    assert json.loads(command_line(*call, "pessimistic")[1])["measures"]["pair_loss"]["mean"] == 1.0
+    said = "podium: --ties, beside --pairs, must be one of expected, optimistic, pessimistic; got 'stable'.\n"
+    assert command_line(*call, "stable") == (2, "", said)
 
 
 def test_the_default_measures_of_labels_are_refused_beside_pairs_where_they_are_asked_for(items, command_line):

@@ -56,9 +56,13 @@ def test_the_command_writes_the_same_page(files, command_line, model, tables, mo
     assert [(name, digest) for name, _, digest in found["reproduction"]["files"]] == told
     assert found["reproduction"]["commands"] == ["podium report m.podium test.txt -o r.html -m ndcg@5"]
     assert str(files) not in text
-    seeded = command_line("report", files / "m.podium", files / "test.txt", "-o", "seeded.html", "-m", "map", "--seed", "3")
+    seeded = command_line(
+        "report", files / "m.podium", files / "test.txt", "-o", "seeded.html", "-m", "map", "--seed", "3"
+    )
     assert seeded[0] == 0
-    assert "podium report m.podium test.txt -o seeded.html -m map --seed 3" in (files / "seeded.html").read_text("utf-8")
+    assert "podium report m.podium test.txt -o seeded.html -m map --seed 3" in (files / "seeded.html").read_text(
+        "utf-8"
+    )
     refused = command_line("report", files / "m.podium", files / "test.txt", "-o", "seeded.html", "--seed", "-1")
     assert refused == (2, "", "podium: --seed must be an integer of at least 0; got -1.\n")
     again = command_line("report", files / "m.podium", files / "test.txt", "-o", "again.html", "-m", "ndcg@5")

@@ -131,11 +131,9 @@ def read_names(path: Path) -> list[str]:
         raise PodiumError(f"{path} must hold one name a line; it looks binary.") from None
 
 
-def feature_scores(table: RankingTable, feature: int | None) -> Array:
+def feature_scores(table: RankingTable, feature: int) -> Array:
     """Return one feature as scores, reversed where its number is negative; missing values stand last."""
     n_features = table.X.shape[1]
-    if feature is None:
-        raise PodiumError("Give a model or a file of scores, or --feature N to rank by one feature.")
     if not 1 <= abs(feature) <= n_features:
         raise PodiumError(f"--feature must be 1 to {n_features}, or negative to reverse it; got {feature}.")
     column = table.X[:, [abs(feature) - 1]]

@@ -60,9 +60,13 @@ def evaluate_command(
 
     source = Source(file, file_format, label, qid, query_sizes, item)
     if pairs is not None:
-        from podium.cli.preferences import evaluate_pairs
+        from podium.cli.preferences import evaluate_pairs, refuse_beside_pairs
 
-        evaluate_pairs(source, pairs, rankings, _measures(measure) | {"ties": ties}, as_json)
+        refuse_beside_pairs({
+            "--against": against is not None, "--relevant": relevant is not None,
+            "--convention": convention != "podium", "--per-query": per_query, "--query-sizes": query_sizes is not None,
+        })  # fmt: skip
+        evaluate_pairs(source, pairs, rankings, feature, _measures(measure) | {"ties": ties}, as_json)
         return
     evaluate_file(source, rankings, against, feature, _rules(measure, ties, relevant, convention), as_json, per_query)
 

@@ -12,7 +12,7 @@ from podium._validation import Array, PodiumError
 from podium.cli.files import format_of, load_table
 from podium.cli.options import Source
 from podium.cli.output import show, show_json
-from podium.cli.ranking_files import scores_of_rows
+from podium.cli.ranking_files import check_rankings, feature_ranking, scores_of_rows
 from podium.evaluation import Evaluation, evaluate
 from podium.rankers import Estimator, Ranker
 from podium.readers import RankingTable, read_item_pairs, table_columns
@@ -73,17 +73,25 @@ def describe_pairs(source: Source, path: Path, as_json: bool) -> None:
     show(describe(table.X, table.y, qid=table.qid, pairs=pairs, items=items), as_json)
 
 
-def evaluate_pairs(source: Source, path: Path, rankings: list[Path], rules: dict[str, Any], as_json: bool) -> None:
-    """Measure models and files of scores against a file of pairs; `rules` are options of `evaluate`."""
-    if not rankings:
-        raise PodiumError("Give models or files of scores, to be measured against --pairs.")
+def refuse_beside_pairs(options: dict[str, bool]) -> None:
+    """Refuse options of `podium evaluate` that mean nothing for pairs; `options` says of each whether it is given."""
+    given = [name for name, is_given in options.items() if is_given]
+    if given:
+        raise PodiumError(
+            f"{', '.join(given)} must not be given beside --pairs, by which each ranking is measured alone, pair by "
+            "pair and without grades or queries; leave out the one or the other."
+        )
+
+
+def evaluate_pairs(
+    source: Source, path: Path, rankings: list[Path], feature: int | None, rules: dict[str, Any], as_json: bool
+) -> None:
+    """Measure models and files of scores, or a feature, against a file of pairs; `rules` are options of `evaluate`."""
+    check_rankings(rankings, feature)
     table, items = load_items(source, PairOptions(path))
     pairs = read_item_pairs(path, ids=items is not None)
-    found = {
-        name: evaluate(scores=scores, pairs=pairs, items=items, **rules)
-        for name, scores in scores_of_rows(table, source.file, rankings).items()
-    }
-    _show_all(found, as_json)
+    scores = {**feature_ranking(table, feature), **scores_of_rows(table, source.file, rankings)}
+    _show_all({name: evaluate(scores=one, pairs=pairs, items=items, **rules) for name, one in scores.items()}, as_json)
 
 
 def _show_all(found: dict[str, Evaluation], as_json: bool) -> None:
