@@ -104,6 +104,12 @@ def test_compile_ends_with_a_sentence_where_a_process_fails(command_line, monkey
     assert command_line("compile", "--quiet") == (2, "", f"podium: {message}\n")
 
 
+def test_compile_refuses_no_processes_in_the_words_of_its_option(command_line, monkeypatch):
+    monkeypatch.setattr(compiling, "cache_folder", lambda: "here")
+    said = "podium: --jobs must be an integer other than 0 (-1 is all processors); got 0.\n"
+    assert command_line("compile", "--jobs", "0") == (2, "", said)
+
+
 def test_compile_shows_what_is_done(command_line, monkeypatch):
     asked = []
 

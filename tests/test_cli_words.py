@@ -51,6 +51,8 @@ def trained(command_line, tmp_path):
          "--set eval_metric."),
         (["train", "data.txt", "-o", "n", "--set", "n_estimators=0"],
          "--set n_estimators of RankBoost must be an int in the range [1, inf). Got 0 instead."),
+        (["train", "data.txt", "-o", "n", "--set", "n_jobs=0"],
+         "--set n_jobs must be null or an integer other than 0 (-1 is all processors); got 0."),
         (["score", "m", "wide.csv"], "The data has 3 features, but RankBoost is expecting 2 as the model has."),
         (["score", "m", "wide.txt"],
          "wide.txt, line 1: feature number 3 is larger than 2, the last one of the training data: "
