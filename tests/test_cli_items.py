@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import podium
@@ -46,6 +47,44 @@ def test_the_column_of_names_is_no_feature_with_item(items, command, command_lin
     assert code == 2
     assert err.endswith("column 'id' must hold numbers but has 'd0' in row 1; if it names the rows, give --item id.\n")
     assert command_line(*command, "--item", "id")[0] == 0
+
+
+def test_the_doctor_looks_at_pairs_of_items_as_python_does(items, command_line):
+    Path("prefs.csv").write_text("better,worse\nd1,d2\nd2,d1\nd3,d9\nd3,d9\n")
+    call = ("doctor", "items.csv", "--pairs", "prefs.csv", "--item", "id", "--json")
+    code, out, err = command_line(*call)
+    assert (code, err) == (0, "")
+    frame = pd.DataFrame(items.X, columns=items.feature_names)
+    pairs = [("d1", "d2"), ("d2", "d1"), ("d3", "d9"), ("d3", "d9")]
+    found = podium.doctor(frame, items.y, qid=items.qid, pairs=pairs, items=items.docid)
+    assert {"contradictory-pairs", "repeated-pairs", "crossing-pairs"} <= set(found.codes)
+    assert json.loads(out)["findings"] == json.loads(json.dumps(found.to_dict()))["findings"]
+
+
+def test_the_doctor_needs_no_labels_and_queries_beside_pairs(items, command_line):
+    for name, rows in (("bare.csv", items.X[:12]), ("other.csv", items.X[12:])):
+        lines = [f"d{row},{a},{b}" for row, (a, b) in enumerate(rows.tolist())]
+        Path(name).write_text("\n".join(["id,bm25,age", *lines]) + "\n")
+    Path("prefs.csv").write_text("better,worse,weight\nd1,d2,1\nd3,d9,2\n")
+    call = ("doctor", "bare.csv", "other.csv", "--pairs", "prefs.csv", "--item", "id", "--json")
+    code, out, err = command_line(*call)
+    assert (code, err) == (0, "")
+    assert json.loads(out)["findings"] == []
+    Path("rows.csv").write_text("better,worse\n1,2\n3,9\n")
+    Path("numbers.csv").write_text("\n".join(line[1:] for line in Path("bare.csv").read_text().split()))
+    assert "--item COLUMN reads ids" in command_line("doctor", "numbers.csv", "--pairs", "rows.csv")[2]
+    assert "there is no column 'label'" in command_line("doctor", "bare.csv", "--item", "id")[2]
+
+
+@pytest.mark.parametrize(("query", "shared"), [("", False), (" qid:1", True)])
+def test_rows_that_are_one_query_by_an_option_share_no_query_with_the_test_data(command_line, query, shared):
+    for name, shift in (("a", 0.0), ("b", 0.5)):
+        lines = [f"{row % 2}{query} 1:{row + shift} 2:{-row * row}\n" for row in range(6)]
+        Path(name).write_text("".join(lines))
+        Path(f"{name}.csv").write_text(f"label,x,y\n0,1,2\n1,2,{shift}\n")
+    for files in (("a", "b"), *([] if shared else [("a.csv", "b.csv")])):
+        found = json.loads(command_line("doctor", *files, "--qid", "", "--json")[1])["findings"]
+        assert ("shared-ids" in [one["code"] for one in found]) == shared
 
 
 def test_documents_of_a_csv_file_are_explained_by_their_names(items, command_line):

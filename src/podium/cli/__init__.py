@@ -117,7 +117,7 @@ app.command("export")(export_command)
 def doctor_command(
     file: DataFile,
     test: Annotated[Path | None, typer.Argument(help="Test data: what they share with the first file.")] = None,
-    pairs: Annotated[Path | None, typer.Option(help="Explicit pairs: winner, loser, weight a line.")] = None,
+    pairs: PairsFile = None,
     file_format: Format = "auto",
     label: Label = "label",
     qid: Qid = "qid",
@@ -128,6 +128,8 @@ def doctor_command(
     """Say what is wrong with data before anything is learned from them, and what to do about it.
 
     podium doctor train.txt test.txt
+
+    podium doctor items.csv --pairs prefs.csv --item id
     """
     from podium.cli.examining import examine
 

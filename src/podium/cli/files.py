@@ -20,6 +20,7 @@ from podium.readers import (
     read_letor,
     read_parquet,
     read_query_sizes,
+    table_columns,
 )
 
 if TYPE_CHECKING:
@@ -60,6 +61,16 @@ def load_table(
     if sizes.sum() != n_rows:
         raise PodiumError(f"The sizes in {query_sizes} must sum to {n_rows}, the rows of {path}; got {sizes.sum()}.")
     return table._replace(qid=np.repeat(np.arange(len(sizes)), sizes))
+
+
+def beside_pairs(source: Source) -> Source:
+    """Return a data file without the columns of labels and queries that it does not have: beside pairs it need not."""
+    kind = format_of(source.file, source.file_format)
+    if kind == "letor":
+        return source._replace(file_format=kind)
+    names = table_columns(source.file, kind)
+    label, qid = (source.label if source.label in names else None), (source.qid if source.qid in names else "")
+    return source._replace(file_format=kind, label=label, qid=qid)
 
 
 def load_ranker(path: Path) -> Estimator:

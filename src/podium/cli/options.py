@@ -80,7 +80,7 @@ class Source(NamedTuple):
 
     file: Path
     file_format: str
-    label: str
+    label: str | None
     qid: str
     query_sizes: Path | None = None
     item: str | None = None
