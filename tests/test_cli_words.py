@@ -283,6 +283,7 @@ COMMANDS = get_command(app).commands
 @pytest.mark.parametrize("name", COMMANDS)
 def test_an_option_has_the_same_names_in_every_command(name):
     options = options_of(COMMANDS[name])
+    assert options["as_json"] == {"--json"}
     assert options.get("output", {"--output", "-o"}) == {"--output", "-o"}
     assert options.get("seed", {"--seed"}) == {"--seed"}
     assert not {"--random-state", "--out"} & set().union(*options.values())

@@ -70,6 +70,18 @@ def test_the_command_writes_the_same_page(files, command_line, model, tables, mo
     assert (files / "again.html").read_text("utf-8") == text.replace("-o r.html", "-o again.html")
 
 
+def test_programs_read_where_the_page_is_and_what_it_measures(files, command_line, model, tables):
+    code, out, err = command_line(
+        "report", files / "m.podium", files / "test.txt", "-o", "r.html", "-m", "ndcg@5", "-m", "map", "--json"
+    )
+    assert (code, err) == (0, "")
+    test = tables[1]
+    result = evaluate(test.y, model.predict(test.X), qid=test.qid, measures=["ndcg@5", "map"]).to_dict()["measures"]
+    measured = {name: {key: one[key] for key in ("mean", "low", "high")} for name, one in result.items()}
+    sizes = {"bytes": (files / "r.html").stat().st_size, "queries": 12, "queries_shown": 12}
+    assert json.loads(out) == {"page": "r.html", **sizes, "measures": measured}
+
+
 def test_a_command_that_fails_says_one_sentence_and_leaves_the_old_page(files, command_line):
     (files / "r.html").write_text("old")
     (files / "bad.txt").write_text("0 qid:1 1:0.5\n0 qid:1 1:0.7\n")

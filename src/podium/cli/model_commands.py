@@ -161,6 +161,7 @@ def report_command(
     qid: Qid = "qid",
     query_sizes: Sizes = None,
     item: Item = None,
+    as_json: Json = False,
 ) -> None:
     """Make one page on a model: how good it is, where it fails, why one document stands above another.
 
@@ -171,7 +172,7 @@ def report_command(
     from podium.cli.reporting import report_file
 
     source = Source(file, file_format, label, qid, query_sizes, item)
-    report_file(model_file, source, output, measure, title, seed)
+    report_file(model_file, source, output, measure, title, seed, as_json)
 
 
 def import_command(
