@@ -198,6 +198,10 @@ def test_a_fused_run_goes_to_standard_output(command_line, monkeypatch):
     assert not Path("-").exists()
     assert out == ""
     assert "fused by" in err
+    Path("qrels").write_text("1 0 d1 1\n1 0 d2 0\n")
+    judged = ("fuse", "a.run", "b.run", "-o", "-", "--method", "rrf", "--qrels", "qrels", "--json")
+    assert command_line(*judged, "-m", "map,mrr") == command_line(*judged, "-m", "map", "-m", "mrr")
+    assert command_line(*judged, "-m", "map,mrr")[0] == 0
     assert [line.split()[2] for line in Path("stdout").read_text().splitlines()] == ["d1", "d2"]
 
 

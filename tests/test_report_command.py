@@ -72,7 +72,7 @@ def test_the_command_writes_the_same_page(files, command_line, model, tables, mo
 
 def test_programs_read_where_the_page_is_and_what_it_measures(files, command_line, model, tables):
     code, out, err = command_line(
-        "report", files / "m.podium", files / "test.txt", "-o", "r.html", "-m", "ndcg@5", "-m", "map", "--json"
+        "report", files / "m.podium", files / "test.txt", "-o", "r.html", "-m", "ndcg@5,map", "--json"
     )
     assert (code, err) == (0, "")
     test = tables[1]

@@ -40,6 +40,7 @@ from podium.cli.options import (
     Quiet,
     Sizes,
     Source,
+    measure_names,
 )
 from podium.cli.search_commands import cv_command, tune_command
 from podium.cli.wording import in_options
@@ -159,7 +160,7 @@ def fuse_command(
     """
     from podium.cli.fusing import fuse_files
 
-    options = {"method": method, "norm": norm, "depth": depth or None, "measures": measure}
+    options = {"method": method, "norm": norm, "depth": depth or None, "measures": measure_names(measure)}
     fuse_files(runs, qrels, output, options | {"n_folds": folds, "random_state": seed}, as_json)
 
 

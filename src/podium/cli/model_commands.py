@@ -26,6 +26,7 @@ from podium.cli.options import (
     Sizes,
     Source,
     TrainedRanker,
+    measure_names,
 )
 from podium.cli.ranker_table import matching_rankers
 
@@ -172,7 +173,7 @@ def report_command(
     from podium.cli.reporting import report_file
 
     source = Source(file, file_format, label, qid, query_sizes, item)
-    report_file(model_file, source, output, measure, title, seed, as_json)
+    report_file(model_file, source, output, measure_names(measure), title, seed, as_json)
 
 
 def import_command(
