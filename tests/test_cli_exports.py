@@ -19,7 +19,7 @@ def test_an_export_is_checked_on_data_without_labels(command_line, tmp_path):
 
 def test_export_writes_a_file_and_says_what_changes(command_line, search_files, tmp_path):
     command_line("train", "train.txt", "-o", "m.podium", "--set", "n_estimators=5", "--quiet")
-    code, out, _ = command_line("export", "m.podium", "--format", "sql", "--out", "m.sql")
+    code, out, _ = command_line("export", "m.podium", "--format", "sql", "--output", "m.sql")
     assert (code, out) == (0, "model: m.sql\n")
     assert "CASE WHEN" in (tmp_path / "m.sql").read_text()
     setting = ["--set", "missing=absent"]

@@ -4,12 +4,15 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import podium
 from podium import read_csv
 from podium.cli import fusing
 from podium.cli.searching import RunChoice
+from podium.evaluation.pair_evaluation import DEFAULT_PAIR_MEASURES
+from podium.evaluation.queries import DEFAULT_MEASURES
 from podium.readers import open_unpacked
 
 FIT = ("--ranker", "rankboost", "--set", "n_estimators=3", "--quiet")
@@ -46,6 +49,44 @@ def test_the_column_of_names_is_no_feature_with_item(items, command, command_lin
     assert command_line(*command, "--item", "id")[0] == 0
 
 
+def test_the_doctor_looks_at_pairs_of_items_as_python_does(items, command_line):
+    Path("prefs.csv").write_text("better,worse\nd1,d2\nd2,d1\nd3,d9\nd3,d9\n")
+    call = ("doctor", "items.csv", "--pairs", "prefs.csv", "--item", "id", "--json")
+    code, out, err = command_line(*call)
+    assert (code, err) == (0, "")
+    frame = pd.DataFrame(items.X, columns=items.feature_names)
+    pairs = [("d1", "d2"), ("d2", "d1"), ("d3", "d9"), ("d3", "d9")]
+    found = podium.doctor(frame, items.y, qid=items.qid, pairs=pairs, items=items.docid)
+    assert {"contradictory-pairs", "repeated-pairs", "crossing-pairs"} <= set(found.codes)
+    assert json.loads(out)["findings"] == json.loads(json.dumps(found.to_dict()))["findings"]
+
+
+def test_the_doctor_needs_no_labels_and_queries_beside_pairs(items, command_line):
+    for name, rows in (("bare.csv", items.X[:12]), ("other.csv", items.X[12:])):
+        lines = [f"d{row},{a},{b}" for row, (a, b) in enumerate(rows.tolist())]
+        Path(name).write_text("\n".join(["id,bm25,age", *lines]) + "\n")
+    Path("prefs.csv").write_text("better,worse,weight\nd1,d2,1\nd3,d9,2\n")
+    call = ("doctor", "bare.csv", "other.csv", "--pairs", "prefs.csv", "--item", "id", "--json")
+    code, out, err = command_line(*call)
+    assert (code, err) == (0, "")
+    assert json.loads(out)["findings"] == []
+    Path("rows.csv").write_text("better,worse\n1,2\n3,9\n")
+    Path("numbers.csv").write_text("\n".join(line[1:] for line in Path("bare.csv").read_text().split()))
+    assert "--item COLUMN reads ids" in command_line("doctor", "numbers.csv", "--pairs", "rows.csv")[2]
+    assert "there is no column 'label'" in command_line("doctor", "bare.csv", "--item", "id")[2]
+
+
+@pytest.mark.parametrize(("query", "shared"), [("", False), (" qid:1", True)])
+def test_rows_that_are_one_query_by_an_option_share_no_query_with_the_test_data(command_line, query, shared):
+    for name, shift in (("a", 0.0), ("b", 0.5)):
+        lines = [f"{row % 2}{query} 1:{row + shift} 2:{-row * row}\n" for row in range(6)]
+        Path(name).write_text("".join(lines))
+        Path(f"{name}.csv").write_text(f"label,x,y\n0,1,2\n1,2,{shift}\n")
+    for files in (("a", "b"), *([] if shared else [("a.csv", "b.csv")])):
+        found = json.loads(command_line("doctor", *files, "--qid", "", "--json")[1])["findings"]
+        assert ("shared-ids" in [one["code"] for one in found]) == shared
+
+
 def test_documents_of_a_csv_file_are_explained_by_their_names(items, command_line):
     scores = podium.load("m.podium").predict(items.X)[6:12]
     a, b = 6 + int(scores.argmax()), 6 + int(scores.argmin())
@@ -73,7 +114,71 @@ def test_models_and_scores_are_measured_against_pairs(items, command_line):
     losses = [0.5 if scores[a] == scores[b] else float(scores[a] < scores[b]) for a, b in lines]
     assert found["s.txt"]["measures"]["pair_loss"]["mean"] == pytest.approx(np.mean(losses))
     assert [line for line in command_line(*call)[1].splitlines() if line in found] == ["m.podium", "s.txt"]
-    assert "Give models or files of scores" in command_line("evaluate", "items.csv", *call[4:])[2]
+    assert "Give a model or a file of scores, or --feature N" in command_line("evaluate", "items.csv", *call[4:])[2]
+    assert (
+        command_line(*call, "--feature", "1")[2] == "podium: Give models and files of scores or --feature, not both.\n"
+    )
+
+
+def test_a_feature_is_measured_against_pairs(items, command_line):
+    call = ("evaluate", "items.csv", "--pairs", "prefs.csv", "--item", "id", "--json", "--feature")
+    losses = [json.loads(command_line(*call, number)[1])["measures"]["pair_loss"]["mean"] for number in (1, -1, 2)]
+    assert losses[:2] == [0.0, 1.0]
+    assert 0.0 < losses[2] < 1.0
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"--against": ["s.txt"]},
+        {"--relevant": ["1"]},
+        {"--convention": ["nonsense"]},
+        {"--per-query": []},
+        {"--query-sizes": ["sizes"]},
+        {"--against": ["absent"], "--convention": ["trec"], "--per-query": []},
+    ],
+)
+def test_options_of_grades_and_queries_are_refused_beside_pairs(items, command_line, given):
+    call = ("evaluate", "items.csv", "m.podium", "--pairs", "prefs.csv", "--item", "id")
+    code, out, err = command_line(*call, *(word for name, words in given.items() for word in (name, *words)))
+    assert (code, out) == (2, "")
+    assert err.startswith(f"podium: {', '.join(given)} must not be given beside --pairs, ")
+    assert err.count("\n") == 1
+
+
+def test_tie_rules_of_pairs_are_an_option(items, command_line):
+    call = (
+        "evaluate",
+        "items.csv",
+        "s.txt",
+        "--pairs",
+        "prefs.csv",
+        "--item",
+        "id",
+        "-m",
+        "pair_loss",
+        "--json",
+        "--ties",
+    )
+    Path("s.txt").write_text("1\n" * 24)
+    assert json.loads(command_line(*call, "pessimistic")[1])["measures"]["pair_loss"]["mean"] == 1.0
+    said = "podium: --ties, beside --pairs, must be one of expected, optimistic, pessimistic; got 'stable'.\n"
+    assert command_line(*call, "stable") == (2, "", said)
+
+
+def test_the_default_measures_of_labels_are_refused_beside_pairs_where_they_are_asked_for(items, command_line):
+    call = ("evaluate", "items.csv", "m.podium", "--pairs", "prefs.csv", "--item", "id")
+    said = json.loads(command_line(*call, "--json")[1])
+    assert tuple(said["measures"]) == DEFAULT_PAIR_MEASURES
+    code, out, err = command_line(*call, "-m", ",".join(DEFAULT_MEASURES))
+    assert (code, out) == (2, "")
+    assert err.startswith("podium: ndcg@10 needs labels, and there are pairs alone: ")
+    assert err.endswith("; leave out --pairs for others.\n")
+
+
+def test_the_help_of_evaluate_names_the_measures_it_takes_by_itself(command_line):
+    said = " ".join(command_line("evaluate", "--help")[1].split())
+    assert f"{', '.join(DEFAULT_MEASURES)}; of --pairs: {', '.join(DEFAULT_PAIR_MEASURES)}" in said
 
 
 def test_pairs_held_out_are_called_by_their_file(items, command_line):
@@ -93,6 +198,10 @@ def test_a_fused_run_goes_to_standard_output(command_line, monkeypatch):
     assert not Path("-").exists()
     assert out == ""
     assert "fused by" in err
+    Path("qrels").write_text("1 0 d1 1\n1 0 d2 0\n")
+    judged = ("fuse", "a.run", "b.run", "-o", "-", "--method", "rrf", "--qrels", "qrels", "--json")
+    assert command_line(*judged, "-m", "map,mrr") == command_line(*judged, "-m", "map", "-m", "mrr")
+    assert command_line(*judged, "-m", "map,mrr")[0] == 0
     assert [line.split()[2] for line in Path("stdout").read_text().splitlines()] == ["d1", "d2"]
 
 

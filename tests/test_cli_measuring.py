@@ -142,6 +142,10 @@ def test_files_of_one_name_are_called_by_their_folders(files, command_line, tmp_
         (["compare", "data.txt", "x.txt", "stumps", "--chart", "no/cd.html"], "The folder of no/cd.html does not"),
         (["evaluate", "data.txt", "narrow", "x.txt"], "narrow: "),
         (["evaluate", "data.txt", "stumps", "x.txt", "--per-query"], "--per-query shows one ranking at a time; got 2"),
+        (
+            ["evaluate", "data.txt", "--feature", "1", "--against", "x.txt", "--per-query"],
+            "--per-query shows one ranking at a time; got 2",
+        ),
         (["evaluate", "data.txt", "zip", "x.txt"], "zip: "),
     ],
 )

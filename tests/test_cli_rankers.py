@@ -212,6 +212,7 @@ def test_info_knows_models_without_a_run_or_rounds_and_models_of_items(command_l
 def test_the_settings_of_a_model_train_it_again(command_line, search_files, tmp_path):
     train = ["train", "train.txt", "-o", "m", *QUICK, "--set", "max_bins=null"]
     assert command_line(*train, "--set", "criterion=z", "--set", 'eval_metric=["map", "mrr"]')[0] == 0
+    assert command_line("info", "m", "--toml", "--json") == (2, "", "podium: Give --toml or --json, not both.\n")
     code, out, _ = command_line("info", "m", "--toml")
     assert code == 0
     assert out.startswith("# podium train train.txt -o m --set n_estimators=3 ")

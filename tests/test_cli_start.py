@@ -20,6 +20,7 @@ from podium.cli.kernel_calls import JOBS, run_job
 from podium.cli.options import EXPORT_FORMATS, IMPORT_FORMATS
 from podium.export import FORMATS as EXPORTS
 from podium.importing import FORMATS as IMPORTS
+from podium.trees import grower
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["train", "--help"], []])
@@ -104,6 +105,12 @@ def test_compile_ends_with_a_sentence_where_a_process_fails(command_line, monkey
     assert command_line("compile", "--quiet") == (2, "", f"podium: {message}\n")
 
 
+def test_compile_refuses_no_processes_in_the_words_of_its_option(command_line, monkeypatch):
+    monkeypatch.setattr(compiling, "cache_folder", lambda: "here")
+    said = "podium: --jobs must be an integer other than 0 (-1 is all processors); got 0.\n"
+    assert command_line("compile", "--jobs", "0") == (2, "", said)
+
+
 def test_compile_shows_what_is_done(command_line, monkeypatch):
     asked = []
 
@@ -118,6 +125,29 @@ def test_compile_shows_what_is_done(command_line, monkeypatch):
     assert f"{len(JOBS)}/{len(JOBS)}" in err
     assert command_line("compile", "--quiet")[2] == ""
     assert asked == [(list(JOBS), 3), (list(JOBS), processors())]
+
+
+@pytest.mark.skipif(JIT_DISABLED, reason="plain kernels run on one thread")
+def test_compile_lets_two_threads_share_a_tree_of_a_table_no_larger_than_that_takes(monkeypatch):
+    helpers, shapes = [], []
+    run_beside, of = grower.run_beside, grower.TreeGrower.__init__
+
+    def run(lead, help_leader, n_helpers, *more):
+        helpers.append(n_helpers)
+        return run_beside(lead, help_leader, n_helpers, *more)
+
+    def make(self, bins, *given, **more):
+        shapes.append((bins.n_rows, bins.cuts.n_features))
+        of(self, bins, *given, **more)
+
+    monkeypatch.setattr(grower, "processors", lambda: 2)
+    monkeypatch.setattr(grower, "run_beside", run)
+    monkeypatch.setattr(grower.TreeGrower, "__init__", make)
+    X, y, qid = kernel_calls._table()
+    kernel_calls._share_a_tree(X, y, qid)
+    assert helpers == [1]
+    [(n_rows, n_features)] = shapes
+    assert grower.SHARED_CELLS <= n_rows * n_features <= grower.SHARED_CELLS + X.size
 
 
 CALLED_OTHERWISE = {"longer": "by a kernel, in long queries"}

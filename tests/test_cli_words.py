@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.main import get_command
 
 from peers import peer
 from podium import FormatError, LambdaMART, PodiumError, RankBoost, cli, load, read_letor
@@ -50,6 +51,8 @@ def trained(command_line, tmp_path):
          "--set eval_metric."),
         (["train", "data.txt", "-o", "n", "--set", "n_estimators=0"],
          "--set n_estimators of RankBoost must be an int in the range [1, inf). Got 0 instead."),
+        (["train", "data.txt", "-o", "n", "--set", "n_jobs=0"],
+         "--set n_jobs must be null or an integer other than 0 (-1 is all processors); got 0."),
         (["score", "m", "wide.csv"], "The data has 3 features, but RankBoost is expecting 2 as the model has."),
         (["score", "m", "wide.txt"],
          "wide.txt, line 1: feature number 3 is larger than 2, the last one of the training data: "
@@ -245,8 +248,10 @@ def test_debug_shows_the_traceback_wherever_it_stands(monkeypatch):
             cli.main()
 
 
-def test_shells_complete_the_names_of_rankers():
-    asked = {"_PODIUM_COMPLETE": "complete_bash", "COMP_WORDS": "podium rankers Lam", "COMP_CWORD": "2"}
+@pytest.mark.parametrize("words", ["rankers", "train --ranker", "cv --ranker", "tune --ranker"])
+def test_shells_complete_the_names_of_rankers(words):
+    place = str(1 + len(words.split()))
+    asked = {"_PODIUM_COMPLETE": "complete_bash", "COMP_WORDS": f"podium {words} Lam", "COMP_CWORD": place}
     code = "import sys; from podium.cli import main; sys.argv = ['podium']; main()"
     said = subprocess.run([sys.executable, "-c", code], env={**os.environ, **asked}, capture_output=True, text=True)
     assert said.stdout.split() == ["LambdaMART", "LambdaRank"]
@@ -265,6 +270,23 @@ def test_evaluation_sets_are_called_as_eval_names_says(tmp_path, names, said):
     with pytest.raises(PodiumError, match=said):
         RankBoost(2).fit(table.X, table.y, **given, eval_names=names)
     assert "eval_names" in LambdaMART.fit.__doc__
+
+
+def options_of(command):
+    """The names of each option of a command, by its parameter."""
+    return {one.name: {*one.opts, *one.secondary_opts} for one in command.params if one.opts[0].startswith("-")}
+
+
+COMMANDS = get_command(app).commands
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_an_option_has_the_same_names_in_every_command(name):
+    options = options_of(COMMANDS[name])
+    assert options["as_json"] == {"--json"}
+    assert options.get("output", {"--output", "-o"}) == {"--output", "-o"}
+    assert options.get("seed", {"--seed"}) == {"--seed"}
+    assert not {"--random-state", "--out"} & set().union(*options.values())
 
 
 def test_every_command_stands_in_one_group_of_the_help_with_its_whole_sentence(command_line):

@@ -359,7 +359,8 @@ def test_the_command_line_imports(tmp_path):
     assert "ranker: RankBoost" in done.output
     assert podium.load(out).n_features_in_ == 5
     done = CliRunner().invoke(
-        app, ["import", str(tmp_path / "foreign"), "--out", out, "--feature-names", str(tmp_path / "names"), "--json"]
+        app,
+        ["import", str(tmp_path / "foreign"), "--output", out, "--feature-names", str(tmp_path / "names"), "--json"],
     )
     assert json.loads(done.output)["features"] == 3
     assert podium.load(out).feature_names_in_.tolist() == ["a", "b", "c"]

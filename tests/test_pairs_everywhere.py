@@ -312,7 +312,7 @@ def test_unknown_ids_and_other_mistakes_on_the_command_line(files, tmp_path):
     (tmp_path / "s").write_text("1\n2\n")
     done = run("evaluate", "items.csv", "s", "--pairs", "prefs.csv", "--item", "id")
     assert "s must have a score a row of items.csv: 40 expected, 2 given." in str(done.exception)
-    assert "Give models or files of scores" in str(run("evaluate", "items.csv", "--pairs", "prefs.csv").exception)
+    assert "Give a model or a file of scores" in str(run("evaluate", "items.csv", "--pairs", "prefs.csv").exception)
 
 
 @pytest.mark.parametrize(

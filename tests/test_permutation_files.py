@@ -62,12 +62,27 @@ def test_parameters_of_a_file_are_checked(tmp_path):
         load(tmp_path / "broken")
 
 
-def test_the_command_line_says_that_items_have_no_scores(command_line, tmp_path):
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["score", "model", "rows.txt"],
+        ["explain", "model", "rows.txt"],
+        ["report", "model", "rows.txt", "-o", "page.html"],
+        ["export", "model", "--format", "sql", "-o", "model.sql"],
+        ["evaluate", "rows.txt", "model"],
+        ["evaluate", "rows.txt", "model", "--pairs", "pairs.txt"],
+        ["evaluate", "rows.txt", "scores.txt", "--against", "model"],
+        ["compare", "rows.txt", "scores.txt", "model"],
+    ],
+)
+def test_every_command_that_scores_rows_says_that_items_have_no_scores(command_line, tmp_path, command):
     PlackettLuce().fit(UNTIED).save(tmp_path / "model")
-    (tmp_path / "rows.txt").write_text("1 qid:1 1:0.5\n")
-    code, out, err = command_line("score", tmp_path / "model", tmp_path / "rows.txt")
+    (tmp_path / "rows.txt").write_text("1 qid:1 1:0.5\n0 qid:1 1:0.1\n")
+    (tmp_path / "pairs.txt").write_text("0 1\n")
+    (tmp_path / "scores.txt").write_text("2\n1\n")
+    code, out, err = command_line(*command)
     assert (code, out) == (2, "")
-    assert "holds a PlackettLuce, which ranks items and has no scores for rows" in " ".join(err.split())
+    assert err == "podium: model holds a PlackettLuce, which ranks items and has no scores for rows of features.\n"
 
 
 def test_ids_may_be_arrays_of_objects():

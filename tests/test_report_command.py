@@ -56,9 +56,30 @@ def test_the_command_writes_the_same_page(files, command_line, model, tables, mo
     assert [(name, digest) for name, _, digest in found["reproduction"]["files"]] == told
     assert found["reproduction"]["commands"] == ["podium report m.podium test.txt -o r.html -m ndcg@5"]
     assert str(files) not in text
+    seeded = command_line(
+        "report", files / "m.podium", files / "test.txt", "-o", "seeded.html", "-m", "map", "--seed", "3"
+    )
+    assert seeded[0] == 0
+    assert "podium report m.podium test.txt -o seeded.html -m map --seed 3" in (files / "seeded.html").read_text(
+        "utf-8"
+    )
+    refused = command_line("report", files / "m.podium", files / "test.txt", "-o", "seeded.html", "--seed", "-1")
+    assert refused == (2, "", "podium: --seed must be an integer of at least 0; got -1.\n")
     again = command_line("report", files / "m.podium", files / "test.txt", "-o", "again.html", "-m", "ndcg@5")
     assert again[0] == 0
     assert (files / "again.html").read_text("utf-8") == text.replace("-o r.html", "-o again.html")
+
+
+def test_programs_read_where_the_page_is_and_what_it_measures(files, command_line, model, tables):
+    code, out, err = command_line(
+        "report", files / "m.podium", files / "test.txt", "-o", "r.html", "-m", "ndcg@5,map", "--json"
+    )
+    assert (code, err) == (0, "")
+    test = tables[1]
+    result = evaluate(test.y, model.predict(test.X), qid=test.qid, measures=["ndcg@5", "map"]).to_dict()["measures"]
+    measured = {name: {key: one[key] for key in ("mean", "low", "high")} for name, one in result.items()}
+    sizes = {"bytes": (files / "r.html").stat().st_size, "queries": 12, "queries_shown": 12}
+    assert json.loads(out) == {"page": "r.html", **sizes, "measures": measured}
 
 
 def test_a_command_that_fails_says_one_sentence_and_leaves_the_old_page(files, command_line):

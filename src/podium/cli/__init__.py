@@ -37,8 +37,10 @@ from podium.cli.options import (
     Measures,
     PairsFile,
     Qid,
+    Quiet,
     Sizes,
     Source,
+    measure_names,
 )
 from podium.cli.search_commands import cv_command, tune_command
 from podium.cli.wording import in_options
@@ -116,7 +118,7 @@ app.command("export")(export_command)
 def doctor_command(
     file: DataFile,
     test: Annotated[Path | None, typer.Argument(help="Test data: what they share with the first file.")] = None,
-    pairs: Annotated[Path | None, typer.Option(help="Explicit pairs: winner, loser, weight a line.")] = None,
+    pairs: PairsFile = None,
     file_format: Format = "auto",
     label: Label = "label",
     qid: Qid = "qid",
@@ -127,6 +129,8 @@ def doctor_command(
     """Say what is wrong with data before anything is learned from them, and what to do about it.
 
     podium doctor train.txt test.txt
+
+    podium doctor items.csv --pairs prefs.csv --item id
     """
     from podium.cli.examining import examine
 
@@ -136,9 +140,7 @@ def doctor_command(
 @app.command("fuse")
 def fuse_command(
     runs: Annotated[list[Path], typer.Argument(help="TREC runs, two or more: qid Q0 docno rank score tag.")],
-    output: Annotated[
-        Path, typer.Option("--output", "--out", "-o", help="File for the fused run; - is standard output.")
-    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="File for the fused run; - is standard output.")],
     qrels: Annotated[Path | None, typer.Option(help="TREC judgements: to learn from, and to measure by.")] = None,
     method: Annotated[
         str | None, typer.Option(help=f"{', '.join(FUSION_METHODS)}; rankboost with judgements, rrf without.")
@@ -158,14 +160,14 @@ def fuse_command(
     """
     from podium.cli.fusing import fuse_files
 
-    options = {"method": method, "norm": norm, "depth": depth or None, "measures": measure}
+    options = {"method": method, "norm": norm, "depth": depth or None, "measures": measure_names(measure)}
     fuse_files(runs, qrels, output, options | {"n_folds": folds, "random_state": seed}, as_json)
 
 
 @app.command("compile")
 def compile_command(
     jobs: Annotated[int | None, typer.Option("--jobs", "-j", help="Processes that compile; all processors.")] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress bar.")] = False,
+    quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
     """Compile all kernels ahead, for container images: no first call has to wait then.

@@ -82,6 +82,8 @@ def run_jobs(names: list[str], n_processes: int) -> Iterator[str]:
 
 def _process_count(n_jobs: int | None) -> int:
     """Return how many processes compile: all processors unless said otherwise."""
+    if n_jobs == 0:
+        raise PodiumError("--jobs must be an integer other than 0 (-1 is all processors); got 0.")
     from podium._compiled import thread_count
 
     return thread_count(-1 if n_jobs is None else n_jobs)

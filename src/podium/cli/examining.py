@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from podium.cli.files import column_names, load_table, named_columns
+from podium._types import MatrixLike
+from podium._validation import Array
+from podium.cli.files import beside_pairs, column_names, format_of, load_table, named_columns
 from podium.cli.options import Source
 from podium.cli.output import show
 from podium.diagnosis import doctor
-from podium.readers import read_pairs
+from podium.readers import RankingTable
 
 
 def describe_data(source: Source, pairs: Path | None, as_json: bool) -> None:
@@ -29,11 +32,24 @@ def describe_data(source: Source, pairs: Path | None, as_json: bool) -> None:
 
 def examine(source: Source, test: Path | None, pairs: Path | None, as_json: bool) -> None:
     """Look at a data file, beside test data and explicit pairs where there are some."""
-    table = load_table(*source)
-    held_out = None
+    table, given = (load_table(*source), {}) if pairs is None else _rows_and_pairs(source, pairs)
     if test is not None:
-        like = {"n_features": table.X.shape[1], "sparse": sp.issparse(table.X)}
-        other = load_table(*source._replace(file=test, query_sizes=None), **like)
-        held_out = (named_columns(other), other.y, other.qid)
-    given = None if pairs is None else read_pairs(pairs)
-    show(doctor(named_columns(table), table.y, qid=table.qid, pairs=given, test=held_out, n_jobs=-1), as_json)
+        other = source._replace(file=test, query_sizes=None)
+        given["test"] = _held_out(other if pairs is None else beside_pairs(other), table)
+    show(doctor(named_columns(table), table.y, qid=table.qid, n_jobs=-1, **given), as_json)
+
+
+def _rows_and_pairs(source: Source, pairs: Path) -> tuple[RankingTable, dict[str, Any]]:
+    """Read rows and pairs of them; return the rows, and the pairs as `doctor` takes them."""
+    from podium.cli.preferences import PairOptions, load_items, pairs_of_rows  # here: it imports all rankers
+
+    table, items = load_items(source, PairOptions(pairs))
+    return table, pairs_of_rows(pairs, items)
+
+
+def _held_out(source: Source, like: RankingTable) -> tuple[MatrixLike, Array | None, Array | None]:
+    """Read test data as the training data were; rows that --qid '' makes one query have no id that both could share."""
+    is_letor = format_of(source.file, source.file_format) == "letor"
+    named = source._replace(qid=source.qid or "qid") if is_letor else source  # LETOR files name queries by themselves
+    table = load_table(*named, n_features=like.X.shape[1], sparse=sp.issparse(like.X))
+    return named_columns(table), table.y, table.qid if named.qid else None

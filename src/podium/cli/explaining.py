@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from podium._validation import Array, PodiumError, near_matches
-from podium.cli.files import columns_for, load_unlabelled
+from podium.cli.files import columns_for, load_ranker, load_unlabelled
 from podium.cli.options import Source
-from podium.rankers import Estimator, load
+from podium.rankers import Estimator
 from podium.readers import RankingTable
 from podium.report import shown_name
 
@@ -20,7 +20,7 @@ def explain(
     model_file: Path, source: Source, query: str | None, docs: tuple[str, str] | None, method: str | None, as_json: bool
 ) -> None:
     """Say why one document of a query stands above another, or what moves each document of the query."""
-    model = load(model_file)
+    model = load_ranker(model_file)
     table = load_unlabelled(source, model, with_queries=bool(source.qid))
     rows = rows_of_query(table, query)
     names = row_names(table, rows)

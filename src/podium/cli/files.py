@@ -20,6 +20,7 @@ from podium.readers import (
     read_letor,
     read_parquet,
     read_query_sizes,
+    table_columns,
 )
 
 if TYPE_CHECKING:
@@ -60,6 +61,16 @@ def load_table(
     if sizes.sum() != n_rows:
         raise PodiumError(f"The sizes in {query_sizes} must sum to {n_rows}, the rows of {path}; got {sizes.sum()}.")
     return table._replace(qid=np.repeat(np.arange(len(sizes)), sizes))
+
+
+def beside_pairs(source: Source) -> Source:
+    """Return a data file without the columns of labels and queries that it does not have: beside pairs it need not."""
+    kind = format_of(source.file, source.file_format)
+    if kind == "letor":
+        return source._replace(file_format=kind)
+    names = table_columns(source.file, kind)
+    label, qid = (source.label if source.label in names else None), (source.qid if source.qid in names else "")
+    return source._replace(file_format=kind, label=label, qid=qid)
 
 
 def load_ranker(path: Path) -> Estimator:
@@ -131,11 +142,9 @@ def read_names(path: Path) -> list[str]:
         raise PodiumError(f"{path} must hold one name a line; it looks binary.") from None
 
 
-def feature_scores(table: RankingTable, feature: int | None) -> Array:
+def feature_scores(table: RankingTable, feature: int) -> Array:
     """Return one feature as scores, reversed where its number is negative; missing values stand last."""
     n_features = table.X.shape[1]
-    if feature is None:
-        raise PodiumError("Give a model or a file of scores, or --feature N to rank by one feature.")
     if not 1 <= abs(feature) <= n_features:
         raise PodiumError(f"--feature must be 1 to {n_features}, or negative to reverse it; got {feature}.")
     column = table.X[:, [abs(feature) - 1]]

@@ -21,6 +21,7 @@ from podium.neural import Net, NetShape
 from podium.pairs import Distribution, PairOrder
 from podium.plus import TieWeights, pack_bits, tie_tables
 from podium.report import export_report
+from podium.trees import SHARED_CELLS
 
 Model = TypeVar("Model", bound=Learner)
 
@@ -42,8 +43,6 @@ class WeakOptions(TypedDict, total=False):
 
 SMALL: TreeSize = {"max_leaves": 4, "min_child_samples": 3}
 N_QUERIES, N_DOCS = 6, 8
-SHARED_CELLS = 2_000_000
-"""Cells of a table that several threads grow a tree from."""
 
 
 def _table(dtype: type = np.float64) -> tuple[Array, Array, Array]:
@@ -86,11 +85,16 @@ def boost_other_trees() -> None:
     categories = np.c_[np.tile(y, 6) * 3.0 + np.arange(6 * len(X)) % 3, np.zeros(6 * len(X))]
     model = rankers.MART(3, categorical_features=[0], subsample=0.7, **SMALL)
     model.fit(categories, np.tile(y, 6), qid=np.tile(qid, 6)).predict(categories)
-    wide = np.tile(X, (1, SHARED_CELLS // X.size + 1))
-    rankers.LambdaMART(1, n_jobs=2, **SMALL).fit(wide, y, qid=qid)
+    _share_a_tree(X, y, qid)
     bin_features(np.arange(MIN_ROWS_BY_BITS, dtype=np.float32)[:, None])
     for dtype in (np.float64, np.float32):
         hash_features(np.zeros((MIN_CELLS_COMPILED, 1), dtype))
+
+
+def _share_a_tree(X: Array, y: Array, qid: Array) -> None:
+    """Grow a tree on the smallest table that two threads share."""
+    wide = np.tile(X, (1, SHARED_CELLS // X.size + 1))
+    rankers.LambdaMART(1, n_jobs=2, **SMALL).fit(wide, y, qid=qid)
 
 
 def boost_responses() -> None:

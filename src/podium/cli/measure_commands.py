@@ -9,6 +9,7 @@ import typer
 
 from podium.cli.options import (
     Against,
+    ChosenMeasures,
     Convention,
     DataFile,
     Format,
@@ -36,7 +37,7 @@ def evaluate_command(
     feature: Annotated[
         int | None, typer.Option(help="Rank by this feature, counted from 1; negative: reversed.")
     ] = None,
-    measure: Measures = ["ndcg@10", "map", "mrr", "pair_loss"],  # noqa: B006 (typer copies it)
+    measure: ChosenMeasures = None,
     ties: Ties = None,
     relevant: Relevant = None,
     convention: Convention = "podium",
@@ -59,9 +60,13 @@ def evaluate_command(
 
     source = Source(file, file_format, label, qid, query_sizes, item)
     if pairs is not None:
-        from podium.cli.preferences import evaluate_pairs
+        from podium.cli.preferences import evaluate_pairs, refuse_beside_pairs
 
-        evaluate_pairs(source, pairs, rankings, measure_names(measure), ties, as_json)
+        refuse_beside_pairs({
+            "--against": against is not None, "--relevant": relevant is not None,
+            "--convention": convention != "podium", "--per-query": per_query, "--query-sizes": query_sizes is not None,
+        })  # fmt: skip
+        evaluate_pairs(source, pairs, rankings, feature, _measures(measure) | {"ties": ties}, as_json)
         return
     evaluate_file(source, rankings, against, feature, _rules(measure, ties, relevant, convention), as_json, per_query)
 
@@ -123,7 +128,12 @@ def measures_command(as_json: Json = False) -> None:
     list_measures(as_json)
 
 
-def _rules(measure: list[str], ties: str | None, relevant: str | None, convention: str) -> dict[str, Any]:
+def _rules(measure: list[str] | None, ties: str | None, relevant: str | None, convention: str) -> dict[str, Any]:
     """Return options of `evaluate`."""
-    rules = {"measures": measure_names(measure), "ties": ties, "convention": convention}
+    rules = {**_measures(measure), "ties": ties, "convention": convention}
     return {**rules, "relevant": number_or_word(relevant)}
+
+
+def _measures(given: list[str] | None) -> dict[str, Any]:
+    """Return the measures that --measure names, as an option of `evaluate`; its own default where there are none."""
+    return {} if given is None else {"measures": measure_names(given)}

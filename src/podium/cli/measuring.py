@@ -11,10 +11,9 @@ import numpy as np
 from rich.console import Console
 
 from podium._validation import PodiumError, check_choice
-from podium.cli.files import feature_scores
 from podium.cli.options import Source, measure_names
 from podium.cli.output import show, show_json
-from podium.cli.ranking_files import names_of, read_rankings, with_last
+from podium.cli.ranking_files import check_rankings, feature_ranking, names_of, read_rankings, with_last
 from podium.evaluation import Contest, Leaderboard, compare, evaluate, evaluate_run, evaluate_runs, leaderboard
 from podium.measures import available
 from podium.model_file import check_writable, write_bytes
@@ -36,13 +35,11 @@ def evaluate_file(
 
     `rules` are options of `evaluate`: measures, ties, relevant, convention.
     """
-    if rankings and feature is not None:
-        raise PodiumError("Give models and files of scores or --feature, not both.")
+    check_rankings(rankings, feature)
     files = with_last(rankings, against)
-    _check_per_query(per_query, files)
+    _check_per_query(per_query, len(files) + (feature is not None))
     table, scores = read_rankings(source, files)
-    if not rankings:
-        scores = {f"feature {feature}": feature_scores(table, feature), **scores}
+    scores = {**feature_ranking(table, feature), **scores}
     labels, options = np.asarray(table.y), {"qid": table.qid, **rules}
     if against is not None and len(scores) == 2:
         (first, one), (second, two) = scores.items()
@@ -91,7 +88,7 @@ def evaluate_trec_runs(
         show(evaluate_run(judged, read_run(runs[0]), measures=measures), as_json, per_query)
         return
     files = with_last(runs, against)
-    _check_per_query(per_query, files)
+    _check_per_query(per_query, len(files))
     names = names_of(files)
     found = {name: read_run(path) for name, path in zip(names, files, strict=True)}
     board = evaluate_runs(judged, found, measures=measures)
@@ -108,10 +105,10 @@ def list_measures(as_json: bool) -> None:
         print("\n".join(f"{name:{width}}  {text}" for name, text in known.items()))
 
 
-def _check_per_query(per_query: bool, files: list[Path]) -> None:
+def _check_per_query(per_query: bool, n_rankings: int) -> None:
     """Refuse --per-query of several rankings."""
-    if per_query and len(files) > 1:
-        raise PodiumError(f"--per-query shows one ranking at a time; got {len(files)} files.")
+    if per_query and n_rankings > 1:
+        raise PodiumError(f"--per-query shows one ranking at a time; got {n_rankings} of them.")
 
 
 def _check_chart(path: Path) -> None:

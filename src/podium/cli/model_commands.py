@@ -10,6 +10,7 @@ import typer
 from podium.cli.options import (
     EXPORT_FORMATS,
     IMPORT_FORMATS,
+    ConfigFile,
     DataFile,
     Format,
     Item,
@@ -20,12 +21,14 @@ from podium.cli.options import (
     ModelOutput,
     PairsFile,
     Qid,
+    Quiet,
+    Settings,
     Sizes,
     Source,
+    TrainedRanker,
+    measure_names,
 )
-from podium.cli.ranker_table import DEFAULT_RANKER, TABLE, matching_rankers
-
-RANKER_HELP = f"In any case; podium rankers NAME lists parameters. One of {', '.join(TABLE)}. [{DEFAULT_RANKER}]"
+from podium.cli.ranker_table import matching_rankers
 
 
 def rankers_command(
@@ -45,12 +48,10 @@ def rankers_command(
 
 def train_command(
     file: DataFile,
-    output: Annotated[Path, typer.Option("--output", "-o", help="File to save the model to.")],
-    ranker: Annotated[str | None, typer.Option(help=RANKER_HELP, autocompletion=matching_rankers)] = None,
-    settings: Annotated[list[str], typer.Option("--set", help="A parameter, as name=value; repeat for several.")] = [],  # noqa: B006 (typer copies it)
-    config: Annotated[
-        Path | None, typer.Option(help="TOML file with ranker = NAME and [parameters]; --ranker and --set go first.")
-    ] = None,
+    output: ModelOutput,
+    ranker: TrainedRanker = None,
+    settings: Settings = [],  # noqa: B006 (typer copies it)
+    config: ConfigFile = None,
     eval_files: Annotated[
         list[Path], typer.Option("--eval", help="Data to measure each round on; the last one decides.")
     ] = [],  # noqa: B006 (typer copies it)
@@ -62,7 +63,7 @@ def train_command(
         Path | None, typer.Option("--eval-pairs", help="Pairs held out to measure each round on, as --pairs.")
     ] = None,
     item: Item = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
+    quiet: Quiet = False,
     file_format: Format = "auto",
     label: Label = "label",
     qid: Qid = "qid",
@@ -155,12 +156,13 @@ def report_command(
     output: Annotated[Path, typer.Option("--output", "-o", help="File for the page.")],
     measure: Measures = ["ndcg@10", "map", "mrr", "pair_loss"],  # noqa: B006 (typer copies it)
     title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
-    random_state: Annotated[int, typer.Option(help="Seed of the queries drawn where they are many.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the queries drawn where they are many.")] = 0,
     file_format: Format = "auto",
     label: Label = "label",
     qid: Qid = "qid",
     query_sizes: Sizes = None,
     item: Item = None,
+    as_json: Json = False,
 ) -> None:
     """Make one page on a model: how good it is, where it fails, why one document stands above another.
 
@@ -171,7 +173,7 @@ def report_command(
     from podium.cli.reporting import report_file
 
     source = Source(file, file_format, label, qid, query_sizes, item)
-    report_file(model_file, source, output, measure, title, random_state)
+    report_file(model_file, source, output, measure_names(measure), title, seed, as_json)
 
 
 def import_command(
@@ -194,7 +196,7 @@ def import_command(
 def export_command(
     model_file: ModelFile,
     model_format: Annotated[str, typer.Option("--format", help=f"{', '.join(EXPORT_FORMATS)}.")],
-    output: Annotated[Path, typer.Option("--output", "--out", "-o", help="File to write; - is standard output.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="File to write; - is standard output.")],
     options: Annotated[
         list[str], typer.Option("--set", help="An option of the format, as name=value, such as missing=zero.")
     ] = [],  # noqa: B006 (typer copies it)

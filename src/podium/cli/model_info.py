@@ -20,6 +20,8 @@ MAX_NAMES = 12
 
 def show_info(path: Path, as_json: bool, as_toml: bool) -> None:
     """Print what a model file holds: for people, as JSON, or as a TOML file that `podium train --config` takes."""
+    if as_json and as_toml:
+        raise PodiumError("Give --toml or --json, not both.")
     model, content, run = load(path), read_model(path), read_run(path)
     if as_toml:
         command = None if run is None else run["command"]

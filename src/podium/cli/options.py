@@ -9,6 +9,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from podium._errors import PodiumError
+from podium.cli.ranker_table import DEFAULT_RANKER, SEARCHED_RANKER, TABLE, matching_rankers
 
 EXPORT_FORMATS = ("ranklib", "xgboost-json", "lightgbm", "solr", "onnx", "sql", "python", "scorecard")
 """Names in the help, written out: importing `podium.export` takes longer than all of `podium --help`."""
@@ -28,6 +29,16 @@ Measures = Annotated[
     list[str],
     typer.Option("--measure", "-m", help="Measures, such as ndcg@10,map; the first one decides on the order."),
 ]
+ChosenMeasures = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--measure",
+        "-m",
+        help="Measures, such as ndcg@10,map; the first one decides on the order.",
+        show_default="ndcg@10, map, mrr, pair_loss; of --pairs: pair_loss, pair_loss_1, pair_loss_2",
+    ),
+]
+"""Those of `podium evaluate`, whose defaults depend on what it measures against; a test compares them."""
 Rankings = Annotated[
     list[Path], typer.Argument(help="Models, and files of scores, one a line in the data's order, as they come.")
 ]
@@ -44,7 +55,24 @@ PairsFile = Annotated[
     ),
 ]
 ModelFile = Annotated[Path, typer.Argument(help="Model that `podium train` saved.")]
-ModelOutput = Annotated[Path, typer.Option("--output", "--out", "-o", help="File to save the model to.")]
+ModelOutput = Annotated[Path, typer.Option("--output", "-o", help="File to save the model to.")]
+Settings = Annotated[list[str], typer.Option("--set", help="A parameter, as name=value; repeat for several.")]
+ConfigFile = Annotated[
+    Path | None,
+    typer.Option("--config", help="TOML file with ranker = NAME and [parameters]; --ranker and --set go first."),
+]
+Seed = Annotated[int, typer.Option("--seed", help="Seed: the same one gives the same answer.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress.")]
+
+
+def _ranker_option(default: str) -> Any:
+    """Return --ranker, whose names shells complete; `default` is what it says of the ranker without it."""
+    said = f"In any case; podium rankers NAME lists parameters. One of {', '.join(TABLE)}. [{default}]"
+    return typer.Option("--ranker", help=said, autocompletion=matching_rankers)
+
+
+TrainedRanker = Annotated[str | None, _ranker_option(DEFAULT_RANKER)]
+SearchedRanker = Annotated[str | None, _ranker_option(SEARCHED_RANKER)]
 
 
 class Source(NamedTuple):
@@ -52,7 +80,7 @@ class Source(NamedTuple):
 
     file: Path
     file_format: str
-    label: str
+    label: str | None
     qid: str
     query_sizes: Path | None = None
     item: str | None = None

@@ -9,14 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from podium._validation import Array, PodiumError
-from podium.cli.files import format_of, load_table
+from podium.cli.files import beside_pairs, load_table
 from podium.cli.options import Source
 from podium.cli.output import show, show_json
-from podium.cli.ranking_files import scores_of_rows
+from podium.cli.ranking_files import check_rankings, feature_ranking, scores_of_rows
 from podium.evaluation import Evaluation, evaluate
-from podium.evaluation.queries import DEFAULT_MEASURES
 from podium.rankers import Estimator, Ranker
-from podium.readers import RankingTable, read_item_pairs, table_columns
+from podium.readers import RankingTable, read_item_pairs
 from podium.report import describe
 
 
@@ -39,17 +38,19 @@ def load_items(source: Source, options: PairOptions) -> tuple[RankingTable, Arra
     """
     if not options.given:
         return load_table(*source), None
-    kind, label, qid = format_of(source.file, source.file_format), source.label or None, source.qid
-    if kind != "letor":
-        names = table_columns(source.file, kind)
-        label, qid = (label if label in names else None), (qid if qid in names else "")
-    table = load_table(source.file, kind, label, qid, source.query_sizes, source.item)
-    if source.item is None and kind != "letor":
+    known = beside_pairs(source)
+    table = load_table(*known)
+    if source.item is None and known.file_format != "letor":
         print(
             f"Without --item, pairs are read as row numbers of {source.file}, counted from 0; --item COLUMN reads ids.",
             file=sys.stderr,
         )
     return table, None if source.item is None else _named_rows(table, source.file)
+
+
+def pairs_of_rows(path: Path, items: Array | None) -> dict[str, Any]:
+    """Return the pairs of a file, and the ids of the rows that they name, as `describe` and its like take them."""
+    return {"pairs": read_item_pairs(path, ids=items is not None), "items": items}
 
 
 def pairs_for_fit(model: Estimator, options: PairOptions, items: Array | None) -> dict[str, Any]:
@@ -70,26 +71,28 @@ def pairs_for_fit(model: Estimator, options: PairOptions, items: Array | None) -
 def describe_pairs(source: Source, path: Path, as_json: bool) -> None:
     """Say what a data file and a file of pairs of its rows hold."""
     table, items = load_items(source, PairOptions(path))
-    pairs = read_item_pairs(path, ids=items is not None)
-    show(describe(table.X, table.y, qid=table.qid, pairs=pairs, items=items), as_json)
+    show(describe(table.X, table.y, qid=table.qid, **pairs_of_rows(path, items)), as_json)
+
+
+def refuse_beside_pairs(options: dict[str, bool]) -> None:
+    """Refuse options of `podium evaluate` that mean nothing for pairs; `options` says of each whether it is given."""
+    given = [name for name, is_given in options.items() if is_given]
+    if given:
+        raise PodiumError(
+            f"{', '.join(given)} must not be given beside --pairs, by which each ranking is measured alone, pair by "
+            "pair and without grades or queries; leave out the one or the other."
+        )
 
 
 def evaluate_pairs(
-    source: Source, path: Path, rankings: list[Path], measures: list[str], ties: str | None, as_json: bool
+    source: Source, path: Path, rankings: list[Path], feature: int | None, rules: dict[str, Any], as_json: bool
 ) -> None:
-    """Measure models and files of scores against a file of pairs, by those of the measures that pairs define."""
-    if not rankings:
-        raise PodiumError("Give models or files of scores, to be measured against --pairs.")
+    """Measure models and files of scores, or a feature, against a file of pairs; `rules` are options of `evaluate`."""
+    check_rankings(rankings, feature)
     table, items = load_items(source, PairOptions(path))
-    pairs = read_item_pairs(path, ids=items is not None)
-    rules: dict[str, Any] = {"ties": ties}
-    if measures != list(DEFAULT_MEASURES):
-        rules["measures"] = measures
-    found = {
-        name: evaluate(scores=scores, pairs=pairs, items=items, **rules)
-        for name, scores in scores_of_rows(table, source.file, rankings).items()
-    }
-    _show_all(found, as_json)
+    rules = {**rules, **pairs_of_rows(path, items)}
+    scores = {**feature_ranking(table, feature), **scores_of_rows(table, source.file, rankings)}
+    _show_all({name: evaluate(scores=one, **rules) for name, one in scores.items()}, as_json)
 
 
 def _show_all(found: dict[str, Evaluation], as_json: bool) -> None:

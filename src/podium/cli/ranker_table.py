@@ -51,6 +51,9 @@ TABLE = {
 }
 """Every ranker that `podium train` can train, with what it optimises and one line."""
 DEFAULT_RANKER = "RankBoost"
+"""What `podium train` trains where neither --ranker nor --config names a ranker."""
+SEARCHED_RANKER = "LambdaMART"
+"""What `podium cv` and `podium tune` fit then."""
 
 
 def ranker_name(text: str, known: tuple[str, ...] = tuple(TABLE)) -> str:

@@ -7,12 +7,20 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from podium._validation import Array, PodiumError
-from podium.cli.files import load_ranker, load_table, named_columns, read_scores
+from podium.cli.files import feature_scores, load_ranker, load_table, named_columns, read_scores
 from podium.cli.options import Source
 from podium.readers import RankingTable
 
 MODEL_START = b"PK\x03\x04"
 """First bytes of a zip, which every model file is."""
+
+
+def check_rankings(rankings: list[Path], feature: int | None) -> None:
+    """Refuse files beside --feature, and neither of the two."""
+    if rankings and feature is not None:
+        raise PodiumError("Give models and files of scores or --feature, not both.")
+    if not rankings and feature is None:
+        raise PodiumError("Give a model or a file of scores, or --feature N to rank by one feature.")
 
 
 def read_rankings(source: Source, paths: list[Path]) -> tuple[RankingTable, dict[str, Array]]:
@@ -38,6 +46,11 @@ def read_rankings(source: Source, paths: list[Path]) -> tuple[RankingTable, dict
     table = next(iter(tables.values()), None) or table_like(None, "auto")
     _check_lengths(scores, table, source.file)
     return table, scores
+
+
+def feature_ranking(table: RankingTable, feature: int | None) -> dict[str, Array]:
+    """Return the scores of --feature by what it is called; nothing where it is not given."""
+    return {} if feature is None else {f"feature {feature}": feature_scores(table, feature)}
 
 
 def scores_of_rows(table: RankingTable, file: Path, paths: list[Path]) -> dict[str, Array]:

@@ -5,20 +5,28 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from podium._validation import PodiumError
 from podium.cli.files import load_ranker, load_table, named_columns
 from podium.cli.options import Source
+from podium.cli.output import show_json
 from podium.diagnosis import doctor
 from podium.model_file import check_writable
 from podium.readers import RankingTable
-from podium.report.page import report
+from podium.report.page import Report, report
 
 
 def report_file(
-    model_file: Path, source: Source, output: Path, measures: Sequence[str], title: str | None, random_state: int
+    model_file: Path,
+    source: Source,
+    output: Path,
+    measures: Sequence[str],
+    title: str | None,
+    seed: int,
+    as_json: bool,
 ) -> None:
     """Write a page on a model and the rows of a data file; a file that cannot be written is refused at once."""
     check_writable(output)
@@ -38,11 +46,23 @@ def report_file(
         feature_names=names,
         findings=_findings(table),
         files=[model_file, source.file],
-        commands=[_command(model_file, source, output, measures, title, random_state)],
-        random_state=random_state,
+        commands=[_command(model_file, source, output, measures, title, seed)],
+        random_state=seed,
     )
     page.save(output)
-    print(f"{output}: {output.stat().st_size / 1e6:.1f} MB, the rankings of {page.n_shown:,} queries")
+    if as_json:
+        show_json(_summary(page, output))
+    else:
+        print(f"{output}: {output.stat().st_size / 1e6:.1f} MB, the rankings of {page.n_shown:,} queries")
+
+
+def _summary(page: Report, path: Path) -> dict[str, object]:
+    """Return what the command says for programs: where the page is, how large, and what it shows and measures."""
+    content: dict[str, Any] = page.content
+    rows = content["quality"]["rows"]
+    measured = {row["name"]: {key: row[key] for key in ("mean", "low", "high")} for row in rows}
+    sizes = {"queries": content["summary"]["queries"], "queries_shown": page.n_shown}
+    return {"page": str(path), "bytes": path.stat().st_size, **sizes, "measures": measured}
 
 
 def _findings(table: RankingTable) -> list[str]:
@@ -52,7 +72,7 @@ def _findings(table: RankingTable) -> list[str]:
 
 
 def _command(
-    model_file: Path, source: Source, output: Path, measures: Sequence[str], title: str | None, random_state: int
+    model_file: Path, source: Source, output: Path, measures: Sequence[str], title: str | None, seed: int
 ) -> str:
     """Return the command that makes the page, files without their folders, options that are not the defaults."""
     words = ["podium", "report", model_file.name, source.file.name, "-o", output.name]
@@ -60,7 +80,7 @@ def _command(
         words += ["-m", measure]
     given = {
         "--title": (title, None),
-        "--random-state": (str(random_state), "0"),
+        "--seed": (str(seed), "0"),
         "--format": (source.file_format, "auto"),
         "--label": (source.label, "label"),
         "--qid": (source.qid, "qid"),

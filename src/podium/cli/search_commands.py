@@ -7,21 +7,28 @@ from typing import Annotated
 
 import typer
 
-from podium.cli.options import DataFile, Format, Item, Json, Label, Measures, Qid, Sizes, Source, measure_names
-
-RankerName = Annotated[str | None, typer.Option(help="Name of the ranker, in any case. [LambdaMART]")]
-ConfigFile = Annotated[
-    Path | None,
-    typer.Option("--config", help="TOML file with ranker = NAME and [parameters]; --ranker and --set go first."),
-]
-Settings = Annotated[list[str], typer.Option("--set", help="A parameter, as name=value; repeat for several.")]
-Seed = Annotated[int, typer.Option("--seed", help="Seed: the same one gives the same answer.")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress.")]
+from podium.cli.options import (
+    ConfigFile,
+    DataFile,
+    Format,
+    Item,
+    Json,
+    Label,
+    Measures,
+    Qid,
+    Quiet,
+    SearchedRanker,
+    Seed,
+    Settings,
+    Sizes,
+    Source,
+    measure_names,
+)
 
 
 def cv_command(
     file: DataFile,
-    ranker: RankerName = None,
+    ranker: SearchedRanker = None,
     folds: Annotated[int, typer.Option(help="Folds; no query is in two of them.")] = 5,
     measure: Measures = ["ndcg@10", "map", "mrr", "pair_loss"],  # noqa: B006 (typer copies it)
     settings: Settings = [],  # noqa: B006 (typer copies it)
@@ -50,7 +57,7 @@ def cv_command(
 def tune_command(
     file: DataFile,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="TOML file for the best parameters.")] = None,
-    ranker: RankerName = None,
+    ranker: SearchedRanker = None,
     trials: Annotated[int, typer.Option(help="Trials in all, those of --storage counted.")] = 30,
     measure: Annotated[str, typer.Option("--measure", "-m", help="What to search the best of.")] = "ndcg@10",
     eval_file: Annotated[

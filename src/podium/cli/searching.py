@@ -17,6 +17,7 @@ from podium._validation import PodiumError
 from podium.cli.files import column_names, load_table, named_columns
 from podium.cli.options import Source, setting
 from podium.cli.output import show
+from podium.cli.ranker_table import SEARCHED_RANKER
 from podium.cli.run_settings import make_ranker, read_config
 from podium.cli.wording import features_named
 from podium.diagnosis import fit_seconds
@@ -25,8 +26,6 @@ from podium.rankers import Estimator
 from podium.readers import RankingTable
 from podium.tuning import SPACES, Fold, TuningTrial, cross_validate, tune
 
-SEARCHED_RANKER = "LambdaMART"
-"""What is fitted where neither --ranker nor --config names a ranker."""
 TRAINING_SHARE = 0.8
 """Share of the queries that trials learn from where a fifth is held out."""
 

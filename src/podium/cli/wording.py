@@ -35,6 +35,10 @@ WORDS: tuple[tuple[str, str], ...] = (
     (r"(feature number \d+ is larger than \d+)", r"\1, the last one of the training data"),
     (r"^n_trials must", "--trials must"),
     (r"^n_folds must", "--folds must"),
+    (r"^n_jobs must be None or", "--set n_jobs must be null or"),
+    (r"^ties, for pairs, must", "--ties, beside --pairs, must"),
+    (r"give labels y in the place of pairs for others", "leave out --pairs for others"),
+    (r"^random_state must", "--seed must"),
     (r"consider RankBoost, or max_leaves=2", "consider RankBoost, or --set max_leaves=2"),
     (r'kernel="linear" is one', "--set kernel=linear makes one"),
 )

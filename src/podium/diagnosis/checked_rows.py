@@ -29,9 +29,10 @@ class CheckedRows:
         qid: ArrayLike | None,
         group: ArrayLike | None,
         pairs: PairsLike | None = None,
+        items: ArrayLike | None = None,
     ) -> CheckedRows:
         """Check what the caller gave."""
-        return cls(RankingData.from_arrays(X, y, qid=qid, group=group, pairs=pairs))
+        return cls(RankingData.from_arrays(X, y, qid=qid, group=group, pairs=pairs, items=items))
 
     @classmethod
     def of_test(cls, test: object) -> CheckedRows:

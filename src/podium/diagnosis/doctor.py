@@ -27,6 +27,7 @@ def doctor(
     qid: ArrayLike | None = None,
     group: ArrayLike | None = None,
     pairs: PairsLike | None = None,
+    items: ArrayLike | None = None,
     test: Sequence[object] | None = None,
     n_jobs: int | None = None,
 ) -> Diagnosis:
@@ -34,7 +35,7 @@ def doctor(
 
     Parameters
     ----------
-    X, y, qid, group, pairs
+    X, y, qid, group, pairs, items
         As for a ranker's `fit`.
     test : tuple, optional
         (X, y, qid) of test data, or a `RankingTable`; y may be None. What it shares with the training data is found.
@@ -56,7 +57,7 @@ def doctor(
     (('31',), ('32',))
     """
     n_threads = thread_count(n_jobs)
-    rows = CheckedRows.of(X, y, qid, group, pairs)
+    rows = CheckedRows.of(X, y, qid, group, pairs, items)
     held_out = None if test is None else CheckedRows.of_test(test)
     estimates = estimates_of(rows)
     findings = [*check_queries(rows), *check_features(rows), *check_leaks(rows, n_threads), *check_pairs(rows)]

@@ -133,8 +133,7 @@ class VoteBoosting:
 def vote_weight(epsilon: float, total: float) -> float:
     """Return v = ½ ln((1 - ε) / ε); for ε = 0 one more than the sum of the weights so far, which outvotes them.
 
-    It is a multiple of `VOTE_UNIT`, so that sums of votes are exact and rounding does not decide where half of the votes
-    are for a grade.
+    It is a multiple of `VOTE_UNIT`: sums of votes are exact, and rounding does not decide where half are for a grade.
     """
     if epsilon == 0:
         return 1.0 + total

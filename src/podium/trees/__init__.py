@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from podium.trees.category_split import WORDS_PER_SET, CategorySplits
 from podium.trees.category_walk import code_of
-from podium.trees.grower import TreeGrower
+from podium.trees.grower import SHARED_CELLS, TreeGrower
 from podium.trees.leaf_values import newton_values
 from podium.trees.least_squares import LeastSquaresTrees
 from podium.trees.regression_tree import Forest, RegressionTree, rounded_down, staged_scores
@@ -14,6 +14,7 @@ from podium.trees.tree_columns import CategoryLists, trees_from_columns, trees_t
 from podium.trees.tree_shape import leaf_bounds, left_sides, tree_depths
 
 __all__ = [
+    "SHARED_CELLS",
     "WORDS_PER_SET",
     "CategoryLists",
     "CategorySplits",
