@@ -166,6 +166,17 @@ def test_row_and_query_order_change_no_bit(ranker, table):
     np.testing.assert_array_equal(one, two)
 
 
+@each_ranker
+def test_a_rows_score_does_not_depend_on_the_rows_beside_it(ranker, table):
+    rng = np.random.default_rng(2)
+    X = np.column_stack([table[0], rng.normal(size=(120, 14))])
+    model = clone(ranker).fit(X, *table[1:2], qid=table[2])
+    rows = rng.permutation(np.repeat(np.arange(40), 3))
+    alone = np.concatenate([model.predict(X[i : i + 1]) for i in range(40)])
+    np.testing.assert_array_equal(model.predict(X[rows]), alone[rows])
+    np.testing.assert_array_equal(model.predict(np.asfortranarray(X[rows])), alone[rows])
+
+
 @pytest.fixture
 def helpers(monkeypatch):
     """Number of helping threads of each shared work; small work is shared too."""

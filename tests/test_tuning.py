@@ -291,6 +291,14 @@ def test_other_settings_than_those_of_the_file_are_refused(data, tmp_path):
     assert len(search(data, RankBoost(12, n_jobs=1), n_trials=2, storage=path).trials) == 2
 
 
+@pytest.mark.parametrize("n_features", [1, 2, 7])
+def test_no_more_neighbors_are_tried_than_there_are_features(data, n_features):
+    result = tune("NearestNeighbor", data.X[:, :n_features], data.y, qid=data.qid, n_trials=6)
+    tried = {one.parameters["n_neighbors"] for one in result.trials}
+    assert tried <= set(range(1, n_features + 1))
+    assert len(tried) > 1 or n_features == 1
+
+
 def test_a_frame_with_categories_is_searched_and_known_again(tmp_path):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"x": rng.normal(size=80), "site": pd.Categorical(rng.choice(["a", "b", "c"], 80))})

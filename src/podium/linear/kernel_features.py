@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from scipy.linalg import eigh
-from sklearn.metrics.pairwise import pairwise_kernels
+from scipy.spatial.distance import cdist
 
 from podium._errors import SizeError
 from podium._validation import Array
 
 KERNELS = ("linear", "rbf", "laplacian")
 """The product of rows, and exponentials of their squared and of their absolute distance."""
+DISTANCES: dict[str, Literal["sqeuclidean", "cityblock"]] = {"rbf": "sqeuclidean", "laplacian": "cityblock"}
 MAX_KERNEL_ROWS = 8000
 """Rows that a kernel may have: its matrix, the eigenvectors and their workspace take 2 GB there, and minutes."""
 RANK_SHARE = 1e-12
@@ -56,6 +58,9 @@ class KernelFeatures:
 
 
 def kernel_values(rows: Array, others: Array, kernel: str, gamma: float) -> Array:
-    """Return the kernel of each row with each of the others."""
-    values: Array = pairwise_kernels(rows, others, metric=kernel, filter_params=True, gamma=gamma)
+    """Return exp(-γ distance) of each row and each of the others, whatever rows stand beside them.
+
+    scikit-learn's squared distances come from a product of matrices, whose last bits hang on the rows beside.
+    """
+    values: Array = np.exp(-gamma * cdist(rows, others, DISTANCES[kernel]))
     return values

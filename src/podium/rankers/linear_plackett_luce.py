@@ -103,7 +103,8 @@ class LinearPlackettLuce(Ranker):
         self.log_likelihood_, self.n_iter_ = float(found.point.value), found.n_iter
 
     def _score(self, features: Features) -> Array:
-        scores: Array = Scaling(self.means_, np.ones_like(self.means_)).apply(features) @ self.coef_
+        rows = Scaling(self.means_, np.ones_like(self.means_)).apply(features)
+        scores: Array = np.sum(rows * self.coef_, axis=1)  # a product of matrices hangs on the rows beside
         return scores
 
     def _exported(self) -> Linear:

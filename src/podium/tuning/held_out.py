@@ -55,6 +55,11 @@ class LabelledRows:
         """Queries that have rows."""
         return len(np.unique(self.qid))
 
+    @property
+    def n_features(self) -> int:
+        """Columns of X."""
+        return int(np.shape(self.X)[1])  # type: ignore[arg-type]
+
     def take(self, mask: Array) -> LabelledRows:
         """Return the rows of a mask."""
         rows = np.flatnonzero(mask)

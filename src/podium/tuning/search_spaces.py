@@ -99,6 +99,15 @@ Space: TypeAlias = Mapping[str, Range]
 """What may be tried, by the name of the parameter."""
 
 
+def for_features(space: Space, n_features: int) -> Space:
+    """Return a space in which no more features are asked for than there are."""
+    own = space.get("n_neighbors")
+    if not isinstance(own, Whole) or own.high <= n_features:
+        return space
+    fewer = Whole(own.low, n_features, own.log) if own.low < n_features else Choice((n_features,))
+    return {**space, "n_neighbors": fewer}
+
+
 def _check_range(low: float, high: float, log: bool) -> None:
     """Refuse a range without numbers."""
     if not low < high or (log and low <= 0):

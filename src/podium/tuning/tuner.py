@@ -17,7 +17,7 @@ from podium.rankers.boosted import Boosted
 from podium.tuning.held_out import LabelledRows, query_folds, ranker_of
 from podium.tuning.interruption import noticing_interrupts
 from podium.tuning.parameter_search import ParameterSearch
-from podium.tuning.search_spaces import SPACES, Choice, Real, Space, Whole
+from podium.tuning.search_spaces import SPACES, Choice, Real, Space, Whole, for_features
 from podium.tuning.trial_storage import finished_trials, open_study, quiet_optuna, seeded_sampler
 from podium.tuning.tuning_result import Tuning, TuningTrial
 
@@ -73,7 +73,8 @@ def tune(
     measure : str
         As `podium.evaluate` names them, in its own direction. Ordinal rankers are measured by their `predict_rank`.
     space : mapping of str to Real, Whole or Choice, optional
-        What to search, of `podium.tuning`; by default ``SPACES`` of the ranker.
+        What to search, of `podium.tuning`; by default ``SPACES`` of the ranker, of which `n_neighbors` is cut to the
+        number of features.
     storage : path, optional
         File that keeps each trial, an Optuna journal; a later call with the same settings goes on from there.
     random_state : int
@@ -94,6 +95,8 @@ def tune(
     check_integer(n_trials, "n_trials", 1)
     check_integer(random_state, "random_state", 0)
     train, valid = _held_out(LabelledRows.of(X, y, qid, group), eval_set, eval_qid, eval_group, random_state)
+    if space is None:
+        ranges = for_features(ranges, train.n_features)
     search = ParameterSearch(_prepared(model, parsed), parsed, ranges, train, valid)
     with quiet_optuna() as optuna, noticing_interrupts() as interruption:
         study = open_study(optuna, storage, search.settings(random_state))
