@@ -49,7 +49,7 @@ def check_pairs(pairs: PairsLike, n_rows: int, items: ArrayLike | None = None) -
     if len(better) != len(worse):
         raise PodiumError(f"pairs must name as many better as worse rows; got {len(better)} and {len(worse)}.")
     if len(better) == 0:
-        raise NoPairsError("pairs is empty: there is nothing to rank.")
+        raise NoPairsError("pairs is empty; leave it out where labels say what stands above what.")
     same = np.flatnonzero(better == worse)
     if len(same):
         raise PodiumError(f"A row cannot stand above itself: pair {same[0]} names row {better[same[0]]} twice.")

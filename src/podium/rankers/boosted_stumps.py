@@ -51,7 +51,7 @@ class StumpRanker(Ranker, Boosted[Round]):
         return self.model_.first(self.best_iteration_).score(features, thread_count(self.n_jobs))
 
     def staged_predict(self, X: MatrixLike) -> Iterator[Array]:
-        """Yield the scores of each row after each round."""
+        """Yield the scores of each row after each round; sums in another order than those of `predict`, to rounding."""
         yield from self.model_.staged_scores(self._check_rows(X))
 
     def _exported(self) -> TreeSum:

@@ -170,7 +170,7 @@ class TreeRanker(CategoricalRanker, Boosted[TreeRound]):
         return None if self.base_model_ is not None else self.base_score_ + tree_sums
 
     def staged_predict(self, X: MatrixLike) -> Iterator[Array]:
-        """Yield the scores of each row after each round."""
+        """Yield the scores of each row after each round; sums in another order than those of `predict`, to rounding."""
         features = self._check_rows(X)
         yield from staged_scores(self.trees_, features, self._start.scores(features))
 

@@ -197,7 +197,7 @@ class GradientFreeBoost(Ranker, Boosted[LinearRound]):
         return self.base_score_ + self.model_.first(self.best_iteration_).score(features, thread_count(self.n_jobs))
 
     def staged_predict(self, X: MatrixLike) -> Iterator[Array]:
-        """Yield the scores of each row after each round."""
+        """Yield the scores of each row after each round; sums in another order than those of `predict`, to rounding."""
         for scores in self.model_.staged_scores(self._check_rows(X)):
             yield self.base_score_ + scores
 

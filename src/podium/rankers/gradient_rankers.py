@@ -192,7 +192,7 @@ class FunctionalGradientRanker(Ranker, Boosted[ResponseRound]):
         return scores
 
     def staged_predict(self, X: MatrixLike) -> Iterator[Array]:
-        """Yield the scores of each row after each round."""
+        """Yield the scores of each row after each round; sums in another order than those of `predict`, to rounding."""
         features = self._check_rows(X)
         scores = np.full(features.shape[0], self.base_score_, SCORE)
         for done in self.rounds_:
