@@ -2,11 +2,14 @@
 
     python experiments/lambdamart.py peers PATH/mq2008 [--seeds 5] [--patience 0] [--trees 100]
     python experiments/lambdamart.py quantized [--seeds 10] [--rows 30000]
+    python experiments/lambdamart.py normalized [--seeds 5] [--rows 60000]
     python experiments/lambdamart.py splits PATH/mq2008 [--seeds 3]
 
 `peers`: the five folds of MQ2008, 100 trees of 31 leaves, the same settings on both sides. The seed shuffles rows and
 queries (LightGBM breaks ties by row order, Podium does not look at it) and draws Podium's rounding.
 `quantized`: made data; the difference of histograms from rounded gradients to those from exact ones, paired by seed.
+`normalized`: made data; λ with each pair divided by its distance to λ normalised by query, the default, by number of
+trees; made rows have less noise than real ones, which lambda_forms.py has.
 `splits`: splits by Newton's gain against those by least squares, which the paper has; the seed draws the queries of
 each tree. Differences are paired by query over the test queries of all folds, a query's value its mean over seeds.
 All values are mean NDCG@10 of held-out queries in percent, with the standard error of the mean difference.
@@ -71,9 +74,9 @@ def fit_lightgbm(train, valid, seed, patience, trees):
     return lightgbm.train(params, sets[0], trees, **further).predict
 
 
-def fit_podium(train, valid, seed, patience, trees):
+def fit_podium(train, valid, seed, patience, trees, **settings):
     """Return our scoring function."""
-    model = LambdaMART(trees, early_stopping_rounds=patience or None, random_state=seed)
+    model = LambdaMART(trees, early_stopping_rounds=patience or None, random_state=seed, **settings)
     further = {"eval_set": [valid[:2]], "eval_qid": [valid[2]]} if patience else {}
     return model.fit(*train[:2], qid=train[2], **further).predict
 
@@ -103,6 +106,19 @@ def quantized(args):
             model = LambdaMART(args.trees, quantized=rounded, random_state=seed).fit(X, y, qid=qid)
             values[seed, k] = ndcg(y_test, model.predict(X_test), qid_test)
     show(f"{args.rows} made rows, test NDCG@10", ["exact", "rounded"], {f"{args.seeds} seeds": values})
+
+
+def normalized(args):
+    """Compare normalisation by pair with that by query on made data, after some trees and with early stopping."""
+    found = {"30 trees": [], "100 trees": [], "300 trees": [], "early stopping": []}
+    for seed in range(args.seeds):
+        train, valid, test = (made_data(args.rows, seed + 1000 * part) for part in range(3))
+        for name, values in found.items():
+            stop = name == "early stopping"
+            limits = (30, 2000) if stop else (0, int(name.split()[0]))
+            fits = [fit_podium(train, valid, seed, *limits, normalize=kind) for kind in ("query", "pairs")]
+            values.append([ndcg(test[1], predict(test[0]), test[2]) for predict in fits])
+    show(f"{args.rows} made rows, test NDCG@10", ["query", "pairs"], {n: np.array(v) for n, v in found.items()})
 
 
 LAMBDAS = {"default λ": {"subsample": 0.8}, "paper's λ": {"subsample": 0.8, "form": "paper"}}
@@ -148,7 +164,7 @@ def main():
     """Read the command line and run one experiment."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(required=True)
-    for run, seeds, rows in ((peers, 5, 0), (quantized, 10, 30_000), (splits, 3, 0)):
+    for run, seeds, rows in ((peers, 5, 0), (quantized, 10, 30_000), (normalized, 5, 60_000), (splits, 3, 0)):
         command = commands.add_parser(run.__name__, help=run.__doc__)
         command.set_defaults(run=run)
         command.add_argument("--seeds", type=int, default=seeds)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -24,7 +24,7 @@ from podium.diagnosis import fit_seconds
 from podium.model_file import check_writable
 from podium.rankers import Estimator
 from podium.readers import RankingTable
-from podium.tuning import SPACES, Fold, TuningTrial, cross_validate, tune
+from podium.tuning import Fold, TuningTrial, cross_validate, space_of, tune
 
 TRAINING_SHARE = 0.8
 """Share of the queries that trials learn from where a fifth is held out."""
@@ -101,7 +101,7 @@ def run_trials(
     model, chosen = choice.ranker_and_parameters()
     model._check_trainable()
     table = load_table(*source)
-    given: dict[str, Any] = {"qid": table.qid, "space": _space_without(type(model).__name__, chosen)}
+    given: dict[str, Any] = {"qid": table.qid, "space": space_of(model, table.X.shape[1], chosen)}
     if held_out is not None:
         like = {"n_features": table.X.shape[1], "sparse": sp.issparse(table.X)}
         valid = load_table(*held_out, **like)
@@ -130,13 +130,6 @@ def run_trials(
     if result.interrupted:
         again = "; the same command goes on from there" if storage is not None else ""
         raise PodiumError(f"Interrupted: {len(result.trials)} of {trials} trials are done, and kept{again}.")
-
-
-def _space_without(ranker: str, given: Collection[str]) -> Any:
-    """Return the search space without the parameters that are given; None where the ranker has none."""
-    if ranker not in SPACES:
-        return None
-    return {name: one for name, one in SPACES[ranker].items() if name not in given}
 
 
 class FitProgress:

@@ -124,7 +124,6 @@ def _check_ranker(ranker: object, pairs: PairsLike | None) -> None:
         if not (ranker.estimator is None or type(ranker.estimator) is ORStump):
             raise PodiumError(f"estimator must be an ORStump in a fit on Dask; got {type(ranker.estimator).__name__}.")
         return
-    ranker._check_weak()
     needed = {"weak": ranker.weak == "stump", "max_bins": ranker.max_bins is not None}
     needed["thresholds"] = ranker.thresholds is None
     for name in (name for name, fits in needed.items() if not fits):

@@ -132,11 +132,11 @@ class PNormPush(StumpRanker):
                 "its own, which InfinitePush solves."
             )
         super()._check_parameters()
+        if self.weak == "feature":
+            refuse_beside_weak(self.weak, {"max_bins": self.max_bins != 255}, "stumps only")
 
     def _learn(self, data: RankingData, evals: list[RankingData], init_model: Estimator | None) -> None:
         self._check_boosting(evals, init_model)
-        if self.weak == "feature":
-            refuse_beside_weak(self.weak, {"max_bins": self.max_bins != 255}, "stumps only")
         threads = threads_for(self.n_jobs, data.features.shape[0] * data.features.shape[1])
         distribution = PushDistribution(_graded(data), self.p, self.query_scale == "loss", threads)
         boosting = PushBoosting(data, distribution, self._make_learner(data, threads), self.learning_rate)

@@ -170,7 +170,6 @@ class RankBoost(StumpRanker):
 
     def _learn(self, data: RankingData, evals: list[RankingData], init_model: Estimator | None) -> None:
         self._check_boosting(evals, init_model)
-        self._check_weak()
         n_pairs = 0 if data.pairs is None else len(data.pairs.better)
         threads = threads_for(self.n_jobs, data.features.shape[0] * data.features.shape[1] + 4 * n_pairs)
         self._boost_pairs(self._make_boosting(data, threads), data, evals, init_model)
@@ -187,8 +186,9 @@ class RankBoost(StumpRanker):
         feedback = feedback_of(data, self.pair_weight, self.contradictions, exchange)
         return Distribution(feedback, len(data.queries.rows), threads, exchange)
 
-    def _check_weak(self) -> None:
-        """Refuse parameters that the chosen weak rankings, or their rule for α, would ignore."""
+    def _check_parameters(self) -> None:
+        """Refuse, too, parameters that the chosen weak rankings, or their rule for α, would ignore."""
+        super()._check_parameters()
         if self.undefined == "stop" and (self.weak != "stump" or (self.alpha or self.criterion) == "r"):
             raise PodiumError(
                 'undefined="stop" goes with stumps and alpha="z" or "numeric", which may be undefined; '

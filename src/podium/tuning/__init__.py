@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from podium.tuning.cross_validation import CrossValidation, Fold, cross_validate
 from podium.tuning.search_spaces import SPACES, Choice, Real, Space, Whole
-from podium.tuning.tuner import tune
+from podium.tuning.tuner import space_of, tune
 from podium.tuning.tuning_result import Tuning, TuningTrial
 
 __all__ = [
@@ -18,5 +18,6 @@ __all__ = [
     "TuningTrial",
     "Whole",
     "cross_validate",
+    "space_of",
     "tune",
 ]

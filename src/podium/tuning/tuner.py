@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from os import PathLike
 from typing import Any
 
@@ -17,7 +17,7 @@ from podium.rankers.boosted import Boosted
 from podium.tuning.held_out import LabelledRows, query_folds, ranker_of
 from podium.tuning.interruption import noticing_interrupts
 from podium.tuning.parameter_search import ParameterSearch
-from podium.tuning.search_spaces import SPACES, Choice, Real, Space, Whole, for_features
+from podium.tuning.search_spaces import SPACES, Choice, Range, Real, Space, Value, Whole, for_features
 from podium.tuning.trial_storage import finished_trials, open_study, quiet_optuna, seeded_sampler
 from podium.tuning.tuning_result import Tuning, TuningTrial
 
@@ -73,8 +73,8 @@ def tune(
     measure : str
         As `podium.evaluate` names them, in its own direction. Ordinal rankers are measured by their `predict_rank`.
     space : mapping of str to Real, Whole or Choice, optional
-        What to search, of `podium.tuning`; by default ``SPACES`` of the ranker, of which `n_neighbors` is cut to the
-        number of features.
+        What to search, of `podium.tuning`; by default ``SPACES`` of the ranker, without choices that its other
+        parameters refuse, and with no more `n_neighbors` than features.
     storage : path, optional
         File that keeps each trial, an Optuna journal; a later call with the same settings goes on from there.
     random_state : int
@@ -91,12 +91,12 @@ def tune(
     """
     model = ranker_of(ranker)
     parsed = parse_measure(measure)
-    ranges = _check_space(model, space)
+    if space is not None:
+        _check_space(model, space)
     check_integer(n_trials, "n_trials", 1)
     check_integer(random_state, "random_state", 0)
     train, valid = _held_out(LabelledRows.of(X, y, qid, group), eval_set, eval_qid, eval_group, random_state)
-    if space is None:
-        ranges = for_features(ranges, train.n_features)
+    ranges = space_of(model, train.n_features) if space is None else dict(space)
     search = ParameterSearch(_prepared(model, parsed), parsed, ranges, train, valid)
     with quiet_optuna() as optuna, noticing_interrupts() as interruption:
         study = open_study(optuna, storage, search.settings(random_state))
@@ -143,22 +143,44 @@ def _given(model: Estimator, space: Space) -> dict[str, Any]:
     return {name: value for name, value in own if name not in unused and repr(value) != repr(default[name])}
 
 
-def _check_space(model: Estimator, space: Space | None) -> Space:
-    """Return what is searched."""
+def space_of(model: Estimator, n_features: int, given: Collection[str] = ()) -> Space:
+    """Return what is searched of a ranker by default, but for given parameters: what goes with its other settings."""
     name = type(model).__name__
-    if space is None:
-        if name not in SPACES:
-            raise PodiumError(
-                f"{name} has no search space of its own: give space; those that have one: {', '.join(SPACES)}."
-            )
-        return SPACES[name]
+    if name not in SPACES:
+        raise PodiumError(
+            f"{name} has no search space of its own: give space; those that have one: {', '.join(SPACES)}."
+        )
+    fitting = {parameter: _fitting(model, parameter, one) for parameter, one in SPACES[name].items()}
+    searched = {parameter: one for parameter, one in fitting.items() if one is not None and parameter not in given}
+    return for_features(searched, n_features)
+
+
+def _fitting(model: Estimator, parameter: str, one: Range) -> Range | None:
+    """Return a range without choices that the ranker's other parameters refuse; None if there is no choice left."""
+    if not isinstance(one, Choice):
+        return one
+    values = tuple(value for value in one.values if _takes(model, parameter, value))
+    return Choice(values) if len(values) > 1 else None
+
+
+def _takes(model: Estimator, parameter: str, value: Value) -> bool:
+    """Return whether a ranker may have a value beside its other parameters."""
+    try:
+        ranker_of(model, **{parameter: value})
+    except PodiumError:
+        return False
+    return True
+
+
+def _check_space(model: Estimator, space: Space) -> None:
+    """Refuse a space that is empty, or not of the ranker."""
+    name = type(model).__name__
     if not space:
         raise PodiumError(f"There is nothing to search: all parameters in the space of {name} are set.")
     for parameter, one in space.items():
         check_choice(parameter, model.get_params(deep=False), f"A parameter of {name}")
         if not isinstance(one, Real | Whole | Choice):
             raise PodiumError(f"space must map parameters to Real, Whole or Choice; {parameter} has {one!r}.")
-    return dict(space)
 
 
 def _held_out(
