@@ -12,9 +12,9 @@ NDCG@10 of the validation part has not risen for 30, and its value is the mean o
 the five best trials are kept in the cache, a file for each ranker and fold, so that a run that was ended goes on; and
 those of four fits with the best parameters, each on all but a quarter of the training and validation queries.
 `table`: test values of the best trial in LETOR's convention, means of folds; intervals and Holm-corrected randomisation
-tests over all test queries, against the ranker of ours that is best on the validation parts; values of the mean ranks
-by the five trials, and by the four fits. "ours, by fold" takes in each fold the ranker of ours that is best on its
-validation part, "our blend" the mean ranks by both of several rankers of ours; neither looks at test parts.
+tests over all test queries, against the ranker of ours that is best on the quarters that those four fits left out;
+values of the mean ranks by the five trials, and by the four fits. "ours, by fold" takes in each fold the ranker of ours
+that is best on its quarters, "our blend" the mean ranks by both of its eight best; neither looks at test parts.
 Results are kept in results/leaderboard.json (`--folder`).
 """
 
@@ -62,7 +62,7 @@ def kept_trials(task, options):
 def rankings_of(tests, cached):
     """Return the test scores of each ranking by fold, and the ranker of ours that each fold chose."""
     ours = {fold: {name: own[fold] for name, own in cached.items() if name in OURS} for fold in tests}
-    chosen = {fold: max(own, key=lambda name: own[name]["trials"][0]["valid_value"]) for fold, own in ours.items()}
+    chosen = {fold: max(own, key=lambda name: own[name]["quarters_value"]) for fold, own in ours.items()}
     scores = {name: {fold: np.array(own[fold]["trials"][0]["test"]) for fold in tests} for name, own in cached.items()}
     scores["ours, by fold"] = {fold: scores[name][fold] for fold, name in chosen.items()}
     scores["our blend"] = {fold: blended(part.qid, ours[fold]) for fold, part in tests.items()}
@@ -92,7 +92,7 @@ def facts_of(own):
     """Return how a ranker was tuned: mean of its best values, fits, seconds and the chosen parameters."""
     best = [one["trials"][0] for one in own.values()]
     return {
-        "valid": float(np.mean([one["valid_value"] for one in best])),
+        "quarters_value": float(np.mean([one["quarters_value"] for one in own.values()])),
         "fits": sum(one["fits"] for one in own.values()),
         "seconds": round(sum(one["seconds"] for one in own.values()), 1),
         "parameters": [one["parameters"] for one in best],
@@ -107,7 +107,7 @@ def results_of(task, options):
     found = {name: fold_means(tests, own, MEASURES, rules) for name, own in scores.items()}
     for name, own in cached.items():
         found[name] |= {**facts_of(own), **several_of(tests, own, rules)}
-    best = max((name for name in cached if name in OURS), key=lambda name: found[name]["valid"])
+    best = max((name for name in cached if name in OURS), key=lambda name: found[name]["quarters_value"])
     y = np.concatenate([part.y for part in tests.values()])
     qid = np.concatenate([[f"{fold}.{query}" for query in part.qid] for fold, part in tests.items()])
     joined = {name: np.concatenate(list(own.values())) for name, own in scores.items()}

@@ -67,7 +67,7 @@ RankBoost's, with features themselves as weak rankings, was chosen by queries le
 KEPT_TRIALS = 5
 """Trials whose scores are kept: each ranker's best."""
 BLENDED = 8
-"""Rankers of ours in the blend: those best on the validation part of the fold."""
+"""Rankers of ours in the blend: those best on the quarters of training and validation queries that fits left out."""
 OURS = (
     "LambdaMART", "MART", "RankBoost", "RankBoostPlus", "PNormPush", "RSRank", "RankSVM", "RankRLS", "PlugInRanker",
     "LinearPlackettLuce", "PairBoost", "L2Boost", "L1Boost", "GradientFreeBoost", "InfinitePush", "TreeRank",
@@ -116,11 +116,19 @@ def valid_value(part, scores, relevant=None):
 
 
 def tuned(contender, fold, n_trials, seed, relevant=None):
-    """Return the best trials of one ranker in one fold, and scores of fits on four parts with the best parameters."""
-    found = best_trials(contender, fold, n_trials, seed, partial(valid_value, relevant=relevant))
+    """Return the best trials of one ranker in one fold, and four fits with the best parameters.
+
+    Each of these leaves out a quarter of the training and validation queries: scores, and the mean value there.
+    """
+    value = partial(valid_value, relevant=relevant)
+    found = best_trials(contender, fold, n_trials, seed, value)
     train, valid, test = fold
-    fits = (contender.fit(found["trials"][0]["parameters"], *parts) for parts in four_parts(train, valid))
-    return {**found, "parts": [predict(test.X).tolist() for predict in fits]}
+    scores, values = [], []
+    for rest, quarter in four_parts(train, valid):
+        predict = contender.fit(found["trials"][0]["parameters"], rest, quarter)
+        scores.append(predict(test.X).tolist())
+        values.append(value(quarter, predict(quarter.X)))
+    return {**found, "parts": scores, "quarters_value": float(np.mean(values))}
 
 
 def best_trials(contender, fold, n_trials, seed, value):
@@ -150,8 +158,8 @@ def mean_ranks(scores, qid):
 
 
 def blended(qid, cached):
-    """Return the mean ranks by the rankers that are best on the validation part, each by its trials and fits kept."""
-    best = sorted(cached, key=lambda name: -cached[name]["trials"][0]["valid_value"])[:BLENDED]
+    """Return the mean ranks by the rankers that are best on quarters left out, each by its trials and fits kept."""
+    best = sorted(cached, key=lambda name: -cached[name]["quarters_value"])[:BLENDED]
     models = ([one["test"] for one in cached[name]["trials"]] + cached[name]["parts"] for name in best)
     return np.mean([mean_ranks(scores, qid) for scores in models], axis=0)
 

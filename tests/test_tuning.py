@@ -13,7 +13,7 @@ import podium
 from peers import peer
 from podium import LambdaMART, PNormPush, PodiumError, RankBoost, RankSVM, evaluate, make_search, tune
 from podium.boosting import Monitor
-from podium.tuning import SPACES, Choice, Real, Tuning, TuningTrial, Whole, parameter_search
+from podium.tuning import Choice, Real, Tuning, TuningTrial, Whole, parameter_search
 from podium.tuning.held_out import query_folds
 from podium.tuning.trial_pruning import PRUNED, REPORT_EVERY, PrunedMonitor
 
@@ -305,15 +305,12 @@ def test_no_more_neighbors_are_tried_than_there_are_features(data, n_features):
         (RankBoost(weak="feature"), {"learning_rate", "pair_weight"}),
         (RankBoost(), {"learning_rate", "pair_weight", "criterion"}),
         (PNormPush(max_bins=9), {"p", "learning_rate"}),
-        (LambdaMART(form="paper"), {*SPACES["MART"]}),
-        (LambdaMART(), {*SPACES["MART"], "normalize"}),
     ],
 )
 def test_choices_that_other_parameters_refuse_are_not_tried(data, ranker, searched):
     model = ranker.__class__(**{**ranker.get_params(), "n_estimators": 2})
     result = tune(model, data.X, data.y, qid=data.qid, n_trials=8)
     assert {frozenset(one.parameters) for one in result.trials} == {frozenset(searched)}
-    assert {one.parameters.get("normalize") for one in result.trials} <= {None, "auto", "pairs"}
 
 
 def test_a_frame_with_categories_is_searched_and_known_again(tmp_path):

@@ -152,7 +152,7 @@ _FOREST: Space = {
 }
 
 SPACES: Mapping[str, Space] = {
-    "LambdaMART": {**_TREES, "normalize": Choice(("auto", "pairs"))},
+    "LambdaMART": _TREES,
     "MART": _TREES,
     "RankBoost": {"learning_rate": _STUMP_RATE, "criterion": Choice(("r", "z")), "pair_weight": _PAIR_WEIGHT},
     "RankBoostPlus": {"max_bins": Whole(8, 255, log=True), "pair_weight": _PAIR_WEIGHT},
