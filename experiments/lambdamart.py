@@ -1,6 +1,6 @@
 """Quality of LambdaMART: beside LightGBM, and with rounded gradients; see lambda_forms.py for the forms of λ.
 
-    python experiments/lambdamart.py peers PATH/mq2008 [--seeds 5] [--patience 0] [--trees 100]
+    python experiments/lambdamart.py peers PATH/mq2008 [--seeds 5] [--trees 100]
     python experiments/lambdamart.py quantized [--seeds 10] [--rows 30000]
     python experiments/lambdamart.py normalized [--seeds 5] [--rows 60000]
     python experiments/lambdamart.py splits PATH/mq2008 [--seeds 3]
@@ -12,17 +12,20 @@ queries (LightGBM breaks ties by row order, Podium does not look at it) and draw
 trees; made rows have less noise than real ones, which lambda_forms.py has.
 `splits`: splits by Newton's gain against those by least squares, which the paper has; the seed draws the queries of
 each tree. Differences are paired by query over the test queries of all folds, a query's value its mean over seeds.
-All values are mean NDCG@10 of held-out queries in percent, with the standard error of the mean difference.
+All values are mean NDCG@10 of held-out queries in percent, with the standard error of the mean difference, kept in
+results/lambdamart.json (`--folder`), of which the tables of docs/lambdamart.md are made.
 """
 
 import argparse
+from itertools import product
 from pathlib import Path
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
+from paper_tables import RESULTS, keep, markdown
 
 from podium import LambdaMART, evaluate, read_letor
+
+PATIENCE = 20
 
 
 def ndcg(y, scores, qid):
@@ -32,7 +35,7 @@ def ndcg(y, scores, qid):
 
 def read_fold(folder, number):
     """Return training, validation and test data of one fold."""
-    parts = [read_letor(Path(folder) / f"Fold{number}" / f"{name}.txt.gz") for name in ("train", "vali", "test")]
+    parts = [read_letor(folder / f"Fold{number}" / f"{name}.txt.gz") for name in ("train", "vali", "test")]
     return [(part.X, part.y, part.qid) for part in parts]
 
 
@@ -82,18 +85,18 @@ def fit_podium(train, valid, seed, patience, trees, **settings):
 
 
 def peers(args):
-    """Compare with LightGBM on MQ2008."""
+    """Compare with LightGBM on MQ2008, without and with early stopping."""
     fits = {"LightGBM": fit_lightgbm, "Podium": fit_podium}
-    values = np.empty((5, args.seeds, 2))
+    ways = {f"{args.trees} trees": 0, f"early stopping, patience {PATIENCE}": PATIENCE}
+    values = np.empty((len(ways), 5, args.seeds, 2))
     for fold in range(5):
-        train, valid, test = read_fold(args.folder, fold + 1)
+        train, valid, test = read_fold(args.data, fold + 1)
         for seed in range(args.seeds):
             data = shuffled(*train, seed)
-            for k, fit in enumerate(fits.values()):
-                predict = fit(data, valid, seed, args.patience, args.trees)
-                values[fold, seed, k] = ndcg(test[1], predict(test[0]), test[2])
-    rows = {f"fold {fold + 1}": values[fold] for fold in range(5)}
-    show("MQ2008, test NDCG@10", list(fits), {**rows, "mean of folds": values.mean(axis=0)})
+            for (way, patience), (k, fit) in product(enumerate(ways.values()), enumerate(fits.values())):
+                predict = fit(data, valid, seed, patience, args.trees)
+                values[way, fold, seed, k] = ndcg(test[1], predict(test[0]), test[2])
+    return list(fits), dict(zip(ways, values.mean(axis=1), strict=True))
 
 
 def quantized(args):
@@ -105,7 +108,7 @@ def quantized(args):
         for k, rounded in enumerate((False, True)):
             model = LambdaMART(args.trees, quantized=rounded, random_state=seed).fit(X, y, qid=qid)
             values[seed, k] = ndcg(y_test, model.predict(X_test), qid_test)
-    show(f"{args.rows} made rows, test NDCG@10", ["exact", "rounded"], {f"{args.seeds} seeds": values})
+    return ["exact", "rounded"], {f"{args.seeds} seeds": values}
 
 
 def normalized(args):
@@ -115,10 +118,10 @@ def normalized(args):
         train, valid, test = (made_data(args.rows, seed + 1000 * part) for part in range(3))
         for name, values in found.items():
             stop = name == "early stopping"
-            limits = (30, 2000) if stop else (0, int(name.split()[0]))
+            limits = (PATIENCE, 2000) if stop else (0, int(name.split()[0]))
             fits = [fit_podium(train, valid, seed, *limits, normalize=kind) for kind in ("query", "pairs")]
             values.append([ndcg(test[1], predict(test[0]), test[2]) for predict in fits])
-    show(f"{args.rows} made rows, test NDCG@10", ["query", "pairs"], {n: np.array(v) for n, v in found.items()})
+    return ['`"query"`', '`"pairs"`'], found
 
 
 LAMBDAS = {"default λ": {"subsample": 0.8}, "paper's λ": {"subsample": 0.8, "form": "paper"}}
@@ -129,7 +132,7 @@ def splits(args):
     """Compare splits by Newton's gain with splits by least squares on MQ2008."""
     kinds, found = ("newton", "squares"), {name: [] for name in LAMBDAS}
     for fold in range(1, 6):
-        train, _, test = read_fold(args.folder, fold)
+        train, _, test = read_fold(args.data, fold)
         for name, settings in LAMBDAS.items():
             values = [
                 [
@@ -139,7 +142,7 @@ def splits(args):
                 for seed in range(args.seeds)
             ]
             found[name].append(np.mean(values, axis=0).T)
-    show("MQ2008, test NDCG@10", list(kinds), {name: np.concatenate(values) for name, values in found.items()})
+    return list(kinds), {name: np.concatenate(values) for name, values in found.items()}
 
 
 def query_values(model, train, test):
@@ -149,15 +152,22 @@ def query_values(model, train, test):
     return [100 * result[query] for query in sorted(result) if not np.isnan(result[query])]
 
 
-def show(title, names, found):
-    """Print the mean of each column, and the second less the first with its standard error over rows."""
-    table = Table("", *names, "difference", "standard error", title=title)
-    for label, values in found.items():
-        change = values[:, 1] - values[:, 0]
-        error = change.std(ddof=1) / np.sqrt(len(change)) if len(change) > 1 else np.nan
-        means = [f"{value:.3f}" for value in values.mean(axis=0)]
-        table.add_row(label, *means, f"{change.mean():+.3f}", f"{error:.3f}")
-    Console().print(table)
+def with_error(values):
+    """Return the means of both columns, and the second less the first with its standard error over rows."""
+    first, second = np.transpose(values)
+    return [first.mean(), second.mean(), (second - first).mean(), (second - first).std(ddof=1) / len(first) ** 0.5]
+
+
+def tables(results):
+    """Return the tables of the page."""
+    found = {}
+    for name, kept in results.items():
+        rows = [
+            [label, f"{first:.2f}", f"{second:.2f}", f"{change:+.2f} ± {error:.2f}"]
+            for label, (first, second, change, error) in kept["rows"].items()
+        ]
+        found[f"lambda-{name}"] = markdown(["", *kept["columns"], "difference"], rows)
+    return found
 
 
 def main():
@@ -170,12 +180,15 @@ def main():
         command.add_argument("--seeds", type=int, default=seeds)
         command.add_argument("--rows", type=int, default=rows)
         command.add_argument("--trees", type=int, default=100)
+        command.add_argument("--folder", type=Path, default=RESULTS)
         if run in (peers, splits):
-            command.add_argument("folder")
-        if run is peers:
-            command.add_argument("--patience", type=int, default=0, help="stop early on the validation fold")
+            command.add_argument("data", type=Path)
     args = parser.parse_args()
-    args.run(args)
+    columns, found = args.run(args)
+    name = args.run.__name__
+    results = {name: {"columns": columns, "rows": {label: with_error(values) for label, values in found.items()}}}
+    keep("lambdamart", results, args.folder)
+    print(tables(results)[f"lambda-{name}"])
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ PAGES = tuple(
 EXPERIMENTS = (
     "rankboost_plus", "rankboost_plus_figures", "rankboost_variants", "metasearch_runs", "movie_ratings", "two_grades",
     "ordinal", "ordinal_theorems", "ordinal_peers", "ordinal_readings", "lambda_family", "ranking_losses", "continuous",
-    "ranking_problems", "leaderboard", "leaderboard_ordinal", "top_of_list", "lambda_forms", "neural",
+    "ranking_problems", "leaderboard", "leaderboard_ordinal", "top_of_list", "lambda_forms", "lambdamart", "neural",
 )  # fmt: skip
 MARKED = re.compile(r"(<!-- table: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 

@@ -187,9 +187,10 @@ def test_experiment_on_forms_of_lambda_keeps_what_it_ran(run, shared_data, tmp_p
         assert sorted(kept) == [f"test-0-{seed}" for seed in range(5)]
 
 
-def test_experiment_on_rounded_gradients_prints_the_difference(run):
-    text = run("experiments/lambdamart.py", "quantized", "--seeds", 2, "--rows", 480, "--trees", 3)
-    lines_with(text, "480 made rows, test NDCG@10", "2 seeds # # # #")
+@pytest.mark.parametrize(("what", "row"), [("quantized", "| 2 seeds | # | # | # ± # |"), ("normalized", "| 30 trees |")])
+def test_experiments_on_made_rows_print_the_difference(run, what, row):
+    few = ["--seeds", 2, "--rows", 480, "--folder", "kept"]
+    lines_with(run("experiments/lambdamart.py", what, *few), row)
 
 
 def test_experiments_on_continuous_labels_print_the_example_and_tables(run):
@@ -212,9 +213,9 @@ def test_experiment_on_ranking_problems_leaves_out_labels_that_a_ranker_refuses(
 def test_experiments_on_mq2008_print_the_difference(run, shared_data):
     peer("lightgbm")
     folder = shared_data("mq2008")
-    few = ["--seeds", 1, "--trees", 2]
-    lines_with(run("experiments/lambdamart.py", "peers", *few, folder), "fold 5 # # #", "mean of folds # # #")
-    lines_with(run("experiments/lambdamart.py", "splits", *few, folder), "default λ # # # #", "paper's λ # # # #")
+    few = ["--seeds", 2, "--trees", 2, "--folder", "kept"]
+    lines_with(run("experiments/lambdamart.py", "peers", *few, folder), "2 trees | # | #", "early stopping, patience #")
+    lines_with(run("experiments/lambdamart.py", "splits", *few, folder), "default λ | # | #", "paper's λ | # | #")
 
 
 def test_experiments_on_the_top_of_the_list_print_their_tables(run, shared_data, tmp_path):
