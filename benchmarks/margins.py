@@ -1,14 +1,12 @@
 """Time linear RankSVM against others that minimise the same objective, or the same one on sampled pairs.
 
-    python benchmarks/margins.py time [--rows 100000] [--features 50] [--survival PATH/python] [--repeat 2]
-    python benchmarks/margins.py mq2008 PATH/mq2008 PATH/letor-baselines/RankSVM-Struct.MQ2008.txt
+    python benchmarks/margins.py [--rows 100000] [--features 50] [--survival PATH/python] [--repeat 2]
 
-`time`: one query. LinearSVC (liblinear) minimises the squared hinge of sampled pairs of two grades. FastSurvivalSVM of
+One query. LinearSVC (liblinear) minimises the squared hinge of sampled pairs of two grades. FastSurvivalSVM of
 scikit-survival minimises our objective on the same pairs where labels are amounts, every row an event (it puts tied
 ones into a random order, so that two grades are another problem there); it runs in the Python that --survival names.
 Weights of each are measured on all pairs by our objective. Turns alternate, the best of each counts.
-`mq2008`: mean of the five folds by LETOR's convention, C of the best MAP on the validation part, beside the official
-RankSVM.
+experiments/top_of_list.py has its quality beside the official RankSVM.
 """
 
 import argparse
@@ -22,13 +20,12 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from podium import RankSVM, evaluate, read_letor
+from podium import RankSVM
 from podium.data.feedback import feedback_of
 from podium.data.ranking_data import RankingData
 from podium.linear import PairMargins
 
 C = 10.0
-VALUES = (0.1, 1.0, 10.0, 100.0, 1000.0)
 SURVIVAL = """
 import json, sys, time
 import numpy as np
@@ -118,65 +115,14 @@ def show(title, X, y, jobs, repeat):
     Console().print(table)
 
 
-def measured(part, scores):
-    """MAP and NDCG@10 by LETOR's convention."""
-    found = evaluate(part.y, scores, qid=part.qid, measures=["map", "ndcg@10"], convention="letor", n_resamples=0)
-    return found["map"], found["ndcg@10"]
-
-
-def official(path):
-    """MAP and NDCG@10 of the official RankSVM on the test parts, mean of the folds."""
-    lines = [line.split() for line in Path(path).read_text().splitlines()]
-    averages = [line for line in lines if line and line[0] == "Avg"]
-    return float(averages[1][11]), float(averages[0][10])
-
-
-def compare_folds(args):
-    """Print the means over the folds beside the official ones."""
-    kinds = {
-        "RankSVM": {},
-        "RankSVM queries": {"pair_weight": "queries"},
-        "RankSVM l1": {"penalty": "l1"},
-    }
-    table = Table("mean of the folds", "MAP", "NDCG@10", "C chosen")
-    table.add_row("official RankSVM", *(f"{value:.4f}" for value in official(args.baseline)), "")
-    for name, options in kinds.items():
-        results, chosen = zip(*[fold_result(args.folder, number, options) for number in args.folds], strict=True)
-        shown = (f"{value:.4f}" for value in np.mean(results, axis=0))
-        table.add_row(name, *shown, " ".join(f"{value:g}" for value in chosen))
-    Console().print(table)
-
-
-def fold_result(folder, number, options):
-    """Values on the test part for the C of the best MAP on the validation part."""
-    parts = [read_letor(Path(folder) / f"Fold{number}" / f"{name}.txt.gz") for name in ("train", "vali", "test")]
-    train, valid, test = parts
-    model, best = RankSVM(warm_start=True, **options), (-1.0, None, None)
-    for value in VALUES:
-        model.set_params(C=value * (10 if options.get("penalty") == "l1" else 1)).fit(train.X, train.y, qid=train.qid)
-        quality = measured(valid, model.predict(valid.X))[0]
-        if quality > best[0]:
-            best = quality, measured(test, model.predict(test.X)), model.C
-    return best[1:]
-
-
 def main():
-    """Run what was asked for."""
+    """Read the command line and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    what = parser.add_subparsers(required=True)
-    timing = what.add_parser("time")
-    timing.add_argument("--rows", type=int, default=100_000)
-    timing.add_argument("--features", type=int, default=50)
-    timing.add_argument("--repeat", type=int, default=2)
-    timing.add_argument("--survival", help="a Python that has scikit-survival")
-    timing.set_defaults(run=compare_times)
-    folds = what.add_parser("mq2008")
-    folds.add_argument("folder")
-    folds.add_argument("baseline")
-    folds.add_argument("--folds", type=int, nargs="+", default=[1, 2, 3, 4, 5])
-    folds.set_defaults(run=compare_folds)
-    args = parser.parse_args()
-    args.run(args)
+    parser.add_argument("--rows", type=int, default=100_000)
+    parser.add_argument("--features", type=int, default=50)
+    parser.add_argument("--repeat", type=int, default=2)
+    parser.add_argument("--survival", help="a Python that has scikit-survival")
+    compare_times(parser.parse_args())
 
 
 if __name__ == "__main__":

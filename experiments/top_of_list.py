@@ -1,15 +1,15 @@
-"""The top of the list on MQ2008: the p-norm push beside the official RankSVM, and λ of the localized loss.
+"""The top of the list on MQ2008: the p-norm push and linear rankers beside the official RankSVM, and localized λ.
 
     python experiments/top_of_list.py push PATH/data [--rounds 300] [--folds 5]
     python experiments/top_of_list.py lambdas PATH/data [--trees 200] [--seeds 3] [--folds 5]
 
-PATH/data holds the folders `mq2008` and `letor-baselines`. `push`: PNormPush of several powers; weak rankings, learning
-rate and rounds are chosen in each fold by MAP of its validation part. Values are means over the five test parts in
-LETOR's convention (NDCG@10 is 0 for queries of fewer rows), as the official file has them. `lambdas`: LambdaMART with
-each delta and the same other settings, rounds by early stopping on the localized loss@10 of the validation part, which
-the table shows for all test queries, beside NDCG@10 and the weak loss; differences from NDCG's λ are paired by query, a
-query's value its mean over the seeds, which draw half of the queries for each tree. Both keep
-results/top_of_list.json (`--kept`).
+PATH/data holds the folders `mq2008` and `letor-baselines`. `push`: PNormPush of several powers, RankSVM and RSRank;
+weak rankings, learning rate, rounds, C and alpha are chosen in each fold by MAP of its validation part. Values are
+means over the five test parts in LETOR's convention (NDCG@10 is 0 for queries of fewer rows), as the official file has
+them. `lambdas`: LambdaMART with each delta and the same other settings, rounds by early stopping on the localized
+loss@10 of the validation part, which the table shows for all test queries, beside NDCG@10 and the weak loss;
+differences from NDCG's λ are paired by query, a query's value its mean over the seeds, which draw half of the queries
+for each tree. Both keep results/top_of_list.json (`--kept`).
 """
 
 import argparse
@@ -20,14 +20,12 @@ from lambdamart import read_fold
 from leaderboard_tasks import official_values
 from paper_tables import RESULTS, keep, markdown
 
-from podium import LambdaMART, PNormPush, evaluate
+from podium import LambdaMART, PNormPush, RankSVM, RSRank, evaluate
 
 POWERS = (1, 2, 4, 8, 16)
-CHOICES = [
-    {"weak": weak, "learning_rate": rate}
-    for weak, rates in (("stump", (0.1, 0.3)), ("feature", (0.3, 1.0)))
-    for rate in rates
-]
+WEAK = (("stump", 0.1), ("stump", 0.3), ("feature", 0.3), ("feature", 1.0))
+C_VALUES = (0.1, 1.0, 10.0, 100.0, 1000.0)
+ALPHAS = (0.0003, 0.001, 0.003, 0.01)
 DELTAS = {
     "ndcg": {},
     "localized": {"delta": "localized", "truncation": 10},
@@ -42,24 +40,41 @@ def fit(model, train, valid):
     return model.fit(*train[:2], qid=train[2], eval_set=[valid[:2]], eval_qid=[valid[2]])
 
 
-def best_push(p, rounds, train, valid):
-    """Return the push whose validation MAP is best."""
-    options = {"p": p, "early_stopping_rounds": 60, "eval_metric": "map"}
-    models = [fit(PNormPush(rounds, **options, **choice), train, valid) for choice in CHOICES]
-    return max(models, key=lambda model: max(model.evals_result_["validation_0"]["map"]))
+def candidates(rounds):
+    """Return the rankers that are chosen from, by name."""
+    stopped = {"early_stopping_rounds": 60, "eval_metric": "map"}
+    found = {}
+    for p in POWERS:
+        found[f"PNormPush p = {p}"] = [
+            PNormPush(rounds, p=p, weak=weak, learning_rate=rate, **stopped) for weak, rate in WEAK
+        ]
+    found["RankSVM"] = [RankSVM(C) for C in C_VALUES]
+    found["RankSVM, queries"] = [RankSVM(C, pair_weight="queries") for C in C_VALUES]
+    found["RankSVM, l1"] = [RankSVM(10 * C, penalty="l1") for C in C_VALUES]
+    found["RSRank"] = [RSRank(rounds, alpha=alpha, **stopped) for alpha in ALPHAS]
+    return found
+
+
+def best_scores(models, train, valid, X):
+    """Return the scores of the ranker whose validation MAP is best."""
+    for model in models:
+        fit(model, train, valid) if hasattr(model, "n_estimators") else model.fit(*train[:2], qid=train[2])
+    return max(models, key=lambda model: measured(valid, model.predict(valid[0]))[0]).predict(X)
+
+
+def measured(part, scores):
+    """Return MAP and NDCG@10."""
+    names = {"measures": ["map", "ndcg@10"], "convention": "letor", "n_resamples": 0}
+    found = evaluate(part[1], scores, qid=part[2], **names)
+    return found["map"], found["ndcg@10"]
 
 
 def push(folds, options):
-    """Return MAP and NDCG@10 of each power, beside the official RankSVM."""
+    """Return MAP and NDCG@10 of each ranker, beside the official RankSVM."""
     results = {}
-    for p in POWERS:
-        values = []
-        for train, valid, (X, y, qid) in folds:
-            scores = best_push(p, options.rounds, train, valid).predict(X)
-            names = {"measures": ["map", "ndcg@10"], "convention": "letor", "n_resamples": 0}
-            measured = evaluate(y, scores, qid=qid, **names)
-            values.append([measured["map"], measured["ndcg@10"]])
-        results[f"PNormPush p = {p}"] = np.mean(values, axis=0).tolist()
+    for name, models in candidates(options.rounds).items():
+        values = [measured(test, best_scores(models, train, valid, test[0])) for train, valid, test in folds]
+        results[name] = np.mean(values, axis=0).tolist()
     theirs = official_values(options.folder, "RankSVM-Struct")
     return results | {"official RankSVM": [theirs["map"], theirs["ndcg@10"]]}
 

@@ -17,7 +17,7 @@ SMALL = {
         [f"{name} # MB # s" for name in ("lightgbm", "xgboost-json", "ranklib")],
     ),
     "margins.py": (
-        ["time", "--rows", 400, "--features", 4, "--repeat", 1],
+        ["--rows", 400, "--features", 4, "--repeat", 1],
         ["400 rows x 4, two grades", "RankSVM # #", "LinearSVC, 400 sampled pairs # #"],
     ),
     "model_files.py": (["--trees", 3, "--leaves", 4], ["3 trees of 4 leaves", "save # #", "load # #", "# MB"]),
