@@ -10,7 +10,7 @@ import pytest
 from peers import peer
 from podium import NearestNeighbor, RankBoost, evaluate, load, read_letor
 from podium._validation import PodiumError
-from podium.cli import files, training
+from podium.cli import exchange, files, training
 from podium.cli.options import setting
 from podium.report import export_report
 from reference.foreign_files import LAMBDAMART, RANKBOOST, WEIGHTS
@@ -353,12 +353,17 @@ def test_score_needs_no_labels_and_no_queries_by_their_names(run, tmp_path):
     assert run("score", "m", "data.csv", "--label", "grade")[0] == 2
 
 
-def test_export_passes_its_options_on(run, content, tmp_path):
+def test_export_passes_its_options_on(run, content, tmp_path, monkeypatch):
     (tmp_path / "names").write_text("first\nsecond one\n")
     assert run("train", "data.txt", "-o", "m", *QUICK)[0] == 0
     assert run("export", "m", "--format", "sql", "-o", "m.sql", "--feature-names", "names")[0] == 0
     assert '"first"' in (tmp_path / "m.sql").read_text() or '"second one"' in (tmp_path / "m.sql").read_text()
     assert content("export", "m", "--format", "sql", "-o", "m.sql") == {"model": "m.sql"}
+    reports = []
+    monkeypatch.setattr(exchange, "export_report", lambda *_, **given: reports.append(given) or 3)
+    check = ["--feature-names", "names", "--check", "data.txt"]
+    assert run("export", "m", "--format", "sql", "-o", "m.sql", *check)[0] == 0
+    assert reports[0]["feature_names"] == ["first", "second one"]
 
 
 def test_settings_of_an_export_reach_the_file_and_its_check(run, content, tmp_path):

@@ -6,7 +6,8 @@ import tomllib
 
 import pytest
 
-from podium import LambdaMART, PodiumError, RankBoost, load, read_letor
+from peers import peer
+from podium import AdaBoostOR, LambdaMART, PodiumError, PRank, RankBoost, load, read_letor
 from podium.cli import run_settings
 from podium.cli.ranker_help import documented, parameters_of
 from podium.cli.ranker_table import TABLE, matching_rankers, ranker_name
@@ -224,13 +225,61 @@ def test_the_settings_of_a_model_train_it_again(command_line, search_files, tmp_
     assert command_line("score", "m", "valid.txt") == command_line("score", "again", "valid.txt")
 
 
-def test_values_without_a_form_in_toml_stand_as_comments():
-    given = {"a": None, "b": (1, "x"), "c": {"d": 1}, "e": 0.5, "f": True, "verbose": 1}
-    text = run_settings.to_toml("RankBoost", given, None)
-    assert (
-        text
-        == 'ranker = "RankBoost"\n\n[parameters]\na = "None"\nb = [1, "x"]\n# c: not a plain value\ne = 0.5\nf = true\n'
-    )
+def test_what_the_command_line_sets_by_itself_is_no_setting():
+    text = run_settings.to_toml("RankBoost", {"a": None, "b": (1, "x"), "e": 0.5, "f": True, "verbose": 1}, None)
+    assert text == 'ranker = "RankBoost"\n\n[parameters]\na = "None"\nb = [1, "x"]\ne = 0.5\nf = true\n'
+
+
+@pytest.mark.parametrize(
+    ("ranker", "given", "parameters"),
+    [
+        ("LambdaMART", 'gain={"0": 0, "1": 1, "2": 5, "3": 6, "4": 7}', {"gain": dict(enumerate([0, 1, 5, 6, 7]))}),
+        ("RankBoost", 'thresholds={"1": [0, 0.5]}', {"thresholds": {1: [0, 0.5]}}),
+        ("RankBoost", "thresholds=[0, 0.5]", {"thresholds": [0, 0.5]}),
+    ],
+)
+def test_mappings_have_the_keys_of_python(command_line, search_files, tmp_path, ranker, given, parameters):
+    train = ["train", "train.txt", "--quiet"]
+    code, _, err = command_line(*train, "-o", "m", "--ranker", ranker, "--set", "n_estimators=3", "--set", given)
+    assert (code, err) == (0, "")
+    table = read_letor("train.txt")
+    model = RANKERS[ranker](n_estimators=3, **parameters).fit(table.X, table.y, qid=table.qid)
+    assert load("m").predict(table.X).tolist() == model.predict(table.X).tolist()
+    assert model.get_params().items() >= parameters.items()
+    (tmp_path / "run.toml").write_text(command_line("info", "m", "--toml")[1])
+    assert command_line(*train, "-o", "again", "--config", "run.toml")[0] == 0
+    assert read_model("m")["parameters"] == read_model("again")["parameters"]
+
+
+def test_keys_of_thresholds_are_names_where_columns_have_them(command_line, tmp_path):
+    peer("pyarrow")
+    (tmp_path / "data.csv").write_text("label,qid,1,b\n1,x,3,5\n0,x,1,5\n1,x,2,9\n0,x,0,2\n")
+    train = ["train", "data.csv", "-o", "m", *QUICK, "--ranker", "RankBoost"]
+    assert command_line(*train, "--set", 'thresholds={"1": [1.5], "b": [4]}')[0] == 0
+    assert load("m").thresholds == {"1": [1.5], "b": [4]}
+    assert {(one.feature, one.threshold) for one in load("m").rounds_} >= {(0, 1.5)}
+    assert command_line(*train, "--set", 'thresholds={"0": [1.5]}')[0] == 0
+    assert load("m").thresholds == {0: [1.5]}
+
+
+def test_searches_take_numbers_of_columns_as_keys_of_thresholds(command_line, search_files):
+    common = ["train.txt", "--ranker", "RankBoost", *QUICK, "--set", 'thresholds={"0": [0.5]}']
+    assert command_line("cv", *common, "--folds", "2")[0] == 0
+    peer("optuna")
+    assert command_line("tune", *common, "--trials", "1")[0] == 0
+
+
+def test_settings_with_a_ranker_inside_are_refused(command_line):
+    X = [[float(i)] for i in range(9)]
+    AdaBoostOR(PRank(epochs=2), n_estimators=2).fit(X, [i // 3 for i in range(9)]).save("m")
+    code, out, err = command_line("info", "m", "--toml")
+    assert (code, out) == (2, "")
+    assert err.endswith("and lists and mappings of these; it cannot hold estimator=PRank(epochs=2).\n")
+
+
+def test_none_within_a_list_of_toml_is_none(tmp_path):
+    (tmp_path / "run.toml").write_text('parameters = {thresholds = ["None", [1.5]]}')
+    assert run_settings.read_config(tmp_path / "run.toml").parameters == {"thresholds": [None, [1.5]]}
 
 
 def test_a_run_that_was_tampered_with_is_refused(command_line, search_files):

@@ -1,11 +1,14 @@
 """`podium train`: the library's model, its report, and one sentence for what cannot be trained."""
 
 import json
+import tracemalloc
 
 import numpy as np
 import pytest
 
 from peers import peer
+from podium import _sparse
+from podium.cli import files
 from podium.rankers import RANKERS
 
 LETOR = "2 qid:1 1:0.5 2:3\n0 qid:1 1:0.1 2:4\n1 qid:2 1:0.9 # docid = b\n0 qid:2 1:0.2 2:1\n"
@@ -50,6 +53,31 @@ def test_train_and_score_equal_the_library(command_line, search_files, tmp_path)
     command_line("score", "m.podium", "train.txt", "-o", "scores.out")
     assert np.loadtxt(tmp_path / "scores.out").tolist() == expected.tolist()
     assert len(load(tmp_path / "m.podium").rounds_) == 7
+
+
+def test_features_numbered_with_gaps_take_no_memory_for_their_names(command_line, tmp_path, monkeypatch):
+    monkeypatch.setattr(_sparse, "COLUMN_BYTES", 2**26)
+    (tmp_path / "gaps.txt").write_text("1 qid:1 20000000:1\n0 qid:1 1:1\n1 qid:2 2:1\n0 qid:2 1:1\n")
+    tracemalloc.start()
+    try:
+        refused = [command_line("train", "gaps.txt", "-o", "m"), command_line("cv", "gaps.txt", "--folds", "2")]
+        code, out, _ = command_line("data", "gaps.txt", "--json")
+        measured = command_line("evaluate", "gaps.txt", "--feature", "20000000")
+        assert tracemalloc.get_traced_memory()[1] < 2**26
+    finally:
+        tracemalloc.stop()
+    for failed, _, err in refused:
+        assert failed == 2
+        assert "podium: A sparse X of 20000000 columns takes at least" in err
+        assert err.endswith("GiB, more memory than there is; number the features without gaps.\n")
+    assert (code, measured[0]) == (0, 0)
+    assert {"n_features": 20_000_000, "absent_features": 19_999_997}.items() <= json.loads(out).items()
+
+
+def test_the_numbers_of_a_letor_file_are_names():
+    names = files.column_names(files.RankingTable(np.zeros((1, 3)), np.zeros(1), None, None, None))
+    assert list(names) == ["1", "2", "3"]
+    assert list(names[1:]) == ["2", "3"]
 
 
 def test_train_stops_early_and_reports(command_line, search_files):

@@ -57,6 +57,9 @@ def trained(command_line, tmp_path):
         (["score", "m", "wide.txt"],
          "wide.txt, line 1: feature number 3 is larger than 2, the last one of the training data: "
          "'1 qid:1 1:1 3:1'."),
+        (["train", "large.txt", "-o", "n"],
+         "large.txt, line 1: feature number 3000000000 is larger than 2147483647, the largest that can be read: "
+         "'1 qid:1 3000000000:1'."),
         (["score", "absent", "data.txt"], "absent: No such file or directory."),
         (["train", "absent.csv", "-o", "n"], "absent.csv: No such file or directory."),
         (["train", "wide.csv", "-o", "n", "--qid", "query"],
@@ -72,6 +75,7 @@ def test_hints_are_options_and_sets_are_files(trained, tmp_path, arguments, said
     (tmp_path / "plain.txt").write_text(re.sub(r"qid:\d ", "", LETOR))
     (tmp_path / "alike.txt").write_text(re.sub(r"^\d", "0", LETOR, flags=re.M))
     (tmp_path / "wide.txt").write_text("1 qid:1 1:1 3:1\n0 qid:1 1:0\n")
+    (tmp_path / "large.txt").write_text("1 qid:1 3000000000:1\n0 qid:1 1:0\n")
     (tmp_path / "wide.csv").write_text("a,b,c\n1,2,3\n")
     (tmp_path / "names").write_text("a\n")
     code, out, err = trained(*arguments)
@@ -182,6 +186,19 @@ def test_a_packed_csv_file_and_packed_scores_are_read(trained, tmp_path):
     assert json.loads(trained("data", "data.csv.xz", "--json")[1])["feedback"]["n_rows"] == 4
     (tmp_path / "scores.gz").write_bytes(gzip.compress(b"3\n2\n1\n0\n"))
     assert trained("evaluate", "data.txt", "scores.gz", "-m", "mrr")[0] == 0
+
+
+def test_scores_come_from_standard_input(trained, monkeypatch, tmp_path):
+    (tmp_path / "scores").write_text("3\n2\n1\n0\n")
+    (tmp_path / "pairs").write_text("0 1\n")
+    for options in ([], ["--pairs", "pairs"]):
+        expected = trained("evaluate", "data.txt", "scores", "--json", *options)
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"3\n2\n1\n0\n")))
+        assert trained("evaluate", "data.txt", "-", "--json", *options) == expected
+        assert expected[0] == 0
+        assert trained("evaluate", "-", "-", *options) == (
+            2, "", "podium: Standard input holds the data or the scores, not both; name a file for one of them.\n",
+        )  # fmt: skip
 
 
 def test_a_dash_is_standard_input_or_output(trained, monkeypatch, tmp_path):

@@ -68,6 +68,39 @@ def test_a_report_names_the_split_at_which_float32_goes_elsewhere():
     )
 
 
+def test_a_report_has_the_names_of_the_file(data):
+    X, y, qid = data
+    model = RankBoost(n_estimators=4).fit(X, y, qid=qid)
+    names = [f"name{j}" for j in range(X.shape[1])]
+    moved = np.nextafter(np.array([one.threshold for one in model.rounds_])[:, None], np.inf) + np.zeros(X.shape[1])
+    named, numbered = (
+        podium.export_report(model, moved, "xgboost-json", feature_names=one).example.why for one in (names, None)
+    )
+    assert " f" in numbered
+    assert named == numbered.replace(" f", " name", 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "names", "reason"),
+    [
+        ("lightgbm", ["a b", "c"], "A LightGBM file cannot carry the feature name 'a b'"),
+        ("sql", ["", "c"], "SQL cannot carry the column name ''"),
+        ("sql", ["\ud800", "c"], "which is no character"),
+        ("ranklib", ["a", "a"], "feature_names must differ from each other"),
+    ],
+)
+def test_what_export_refuses_is_not_reported(tmp_path, name, names, reason):
+    record = stumps(0.5)
+    X = np.array([[0.0, 1.0], [1.0, 0.0]])
+    with pytest.raises(PodiumError, match=reason):
+        export_model(record, tmp_path / "m", name, feature_names=names)
+    with pytest.raises(PodiumError, match=reason):
+        certify(record, X, record.score(X), np.zeros(2, int), name, feature_names=names)
+    if name != "ranklib":
+        with pytest.raises(PodiumError, match=reason):
+            certify(stumps(0.5, names=tuple(names)), X, record.score(X), np.zeros(2, int), name)
+
+
 def test_a_report_says_where_only_sums_differ():
     values = [1.0, 1e-9, 0.5]
     record = TreeSum(

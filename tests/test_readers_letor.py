@@ -172,7 +172,8 @@ REFUSALS = {
     ),
     "feature too large": (
         "1 qid:1 99999999999999999999:7",
-        "feature number 99999999999999999999 is larger than 2147483647: '1 qid:1 99999999999999999999:7'",
+        "feature number 99999999999999999999 is larger than 2147483647, the largest that can be read: "
+        "'1 qid:1 99999999999999999999:7'",
     ),
     "a feature twice": ("1 qid:1 3:1 2:1 3:1", "feature 3 is given twice: '1 qid:1 3:1 2:1 3:1'"),
     "no qid": (

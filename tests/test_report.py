@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from podium import RankBoost, export_report
+from podium import PodiumError, RankBoost, export_report
 from podium.model_file.training_summary import count_missing
 from podium.report import MAX_LISTED, describe, evaluated, training_report, watched
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.plain
 def lines_of(report):
     """The rows of a printed report: its name and what stands beside it."""
     names = ["rows per query", "rows", "queries with nothing to learn", "queries", "features", "missing feature values"]
-    names += ["constant features", "labels", "pairs with different labels"]
+    names += ["constant features", "features that no row has", "labels", "pairs with different labels"]
     found = {}
     for line in str(report).splitlines()[1:]:
         name = max((name for name in names if line.strip().startswith(name)), key=len)
@@ -35,7 +35,10 @@ def test_a_data_set_is_counted(make):
     assert report.query_sizes == (2, 3, 4)
     share = (10 if make is np.asarray else 18) / 30  # a sparse matrix has zeros where nothing is stored: missing
     assert report.missing_share == pytest.approx(share)
-    assert report.constant_features == ["f0", "f3", "f4"]
+    assert report.n_features == 5
+    constant, absent = (["f0", "f3", "f4"], 0) if make is np.asarray else (["f0", "f4"], 1)
+    assert (report.constant_features, report.absent_features) == (constant, absent)
+    assert ("features that no row has" in str(report)) == (absent > 0)
     shown = lines_of(report)
     assert shown["rows"] == "6"
     assert shown["queries"] == "2"
@@ -44,6 +47,18 @@ def test_a_data_set_is_counted(make):
     assert shown["pairs with different labels"] == "4 (57% of those in queries)"
     assert shown["missing feature values"] == f"{share:.1%}"
     assert report.to_dict()["query_sizes"] == (2, 3, 4)
+
+
+def test_sparse_columns_without_entries_take_no_memory():
+    rows, columns = np.array([0, 1, 1]), np.array([2_000_000_000, 7, 2_000_000_000])
+    X = sp.coo_array((np.array([1.0, 2.0, 1.0]), (rows, columns)), shape=(2, 2**31 - 1))
+    report = describe(X, [1.0, 0.0])
+    assert (report.n_features, report.absent_features) == (2**31 - 1, 2**31 - 3)
+    assert report.constant_features == ["f2000000000"]
+    assert report.missing_share == pytest.approx(1 - 3 / 2 / (2**31 - 1), rel=1e-15)
+    assert describe(sp.csr_array((2, 3)), [1.0, 0.0]).constant_features == ["f0", "f1", "f2"]
+    with pytest.raises(PodiumError, match="X must be a matrix of rows and features; got 1 dimension"):
+        describe(sp.coo_array(np.ones(3)), [1.0, 0.0, 1.0])
 
 
 @pytest.mark.parametrize("n_labels", [MAX_LISTED - 1, MAX_LISTED, MAX_LISTED + 1, 99, 100, 101])

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from podium import PodiumError, PRank
 from podium.rankers import RANKERS
 from podium.tuning import SPACES, Choice, Real, Whole
 from podium.tuning.settings_file import settings_text
@@ -51,8 +52,29 @@ def test_settings_are_read_back_as_they_were():
     assert type(read["parameters"]["real"]) is float
     infinite = tomllib.loads(settings_text("R", {"a": np.inf, "b": -np.inf, "c": np.nan}))["parameters"]
     assert str(infinite) == "{'a': inf, 'b': -inf, 'c': nan}"
-    assert settings_text("R", {"a": object(), "b": [object()]}).endswith(
-        "# a: not a plain value\n# b: not a plain value\n"
+
+
+def test_mappings_are_tables_of_settings():
+    given = {"gain": {0: 0.5, 1.5: np.float64(3), "a b": [1, 2]}, "whole": 3, "c d": {}}
+    read = tomllib.loads(settings_text("R", given))
+    assert read["parameters"] == {"gain": {"0": 0.5, "1.5": 3.0, "a b": [1, 2]}, "whole": 3, "c d": {}}
+
+
+@pytest.mark.parametrize(
+    ("value", "named"),
+    [
+        (PRank(epochs=3), "a=PRank(epochs=3)"),
+        ([PRank()], "a=[PRank()]"),
+        ({"b": PRank()}, "a['b']=PRank()"),
+        ({"b": {"c": 1}}, "a['b']={'c': 1}"),
+    ],
+)
+def test_what_a_settings_file_cannot_hold_is_refused(value, named):
+    with pytest.raises(PodiumError) as refused:
+        settings_text("R", {"a": value})
+    assert str(refused.value) == (
+        "A settings file holds numbers, strings, truth values, and lists and mappings of these; "
+        f"it cannot hold {named}."
     )
 
 

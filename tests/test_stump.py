@@ -303,6 +303,11 @@ def test_stump_reads_sparse_rows_as_it_reads_dense_ones():
         ({"criterion": "w"}, "criterion must be one of 'r', 'z'; got 'w'."),
         ({"abstain": 2}, "abstain must be one of 'learn', 0, 1; got 2."),
         ({"monotone_constraints": [1]}, "monotone_constraints must have one entry per feature, 3; got 1."),
+        (
+            {"monotone_constraints": {0: 1}},
+            "monotone_constraints must be a list with 1, -1 or 0 for each of the 3 features, in the order of the "
+            "columns; got the mapping {0: 1}.",
+        ),
         ({"monotone_constraints": [1, 0, 5]}, "monotone_constraints must be -1, 0 or 1; got 5."),
     ],
 )

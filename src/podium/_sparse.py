@@ -53,6 +53,18 @@ def dense_rows(features: Features) -> Array:
     return dense
 
 
+def stored_columns(X: SparseMatrix) -> tuple[SparseMatrix, Array]:
+    """Return the columns of a sparse matrix that have entries, and their numbers; all where none has.
+
+    It takes time and memory by the entries alone, where a column takes some of both however empty it is.
+    """
+    entries = sp.coo_array(_whole(X))
+    columns, place = np.unique(entries.col, return_inverse=True)
+    if len(columns) == 0:
+        return X, np.arange(X.shape[1])
+    return sp.csc_array((entries.data, (entries.row, place)), shape=(X.shape[0], len(columns))), columns
+
+
 def by_columns(X: sp.sparray) -> sp.csc_array:
     """Return a sparse matrix by columns, sorted, with repeats summed, in float32 or float64.
 

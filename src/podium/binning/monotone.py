@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -13,6 +15,11 @@ def check_monotone(constraints: ArrayLike | None, n_features: int) -> Array | No
     """Return 1, -1 or 0 for each feature, or None where none is constrained."""
     if constraints is None:
         return None
+    if isinstance(constraints, Mapping):
+        raise PodiumError(
+            f"monotone_constraints must be a list with 1, -1 or 0 for each of the {n_features} features, in the order "
+            f"of the columns; got the mapping {constraints!r}."
+        )
     given = to_array(constraints, "monotone_constraints")
     if given.shape != (n_features,):
         raise PodiumError(f"monotone_constraints must have one entry per feature, {n_features}; got {given.size}.")

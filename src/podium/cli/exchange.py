@@ -43,11 +43,13 @@ def export_file(
     given = dict(map(setting, options))
     check_options(model_format, given)
     model = load_ranker(model_file)
-    model.export(target, model_format, feature_names=None if names is None else read_names(names), **given)
+    called = None if names is None else read_names(names)
+    model.export(target, model_format, feature_names=called, **given)
     said = sys.stderr if to_output else sys.stdout
     if check is None:
         print(json.dumps({"model": str(output)}) if as_json else f"model: {output}", file=said)
         return
     table = load_unlabelled(check, model, with_queries=True)
-    report = export_report(model, columns_for(model, table), model_format, qid=table.qid, **given)
+    rows = columns_for(model, table)
+    report = export_report(model, rows, model_format, qid=table.qid, feature_names=called, **given)
     print(json.dumps(report.to_dict(), indent=2) if as_json else report, file=said)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
@@ -116,9 +116,31 @@ def columns_for(model: Estimator, table: RankingTable) -> MatrixLike:
     return table.X if numbered else named_columns(table)
 
 
-def column_names(table: RankingTable) -> list[str]:
+class Numbers(Sequence[str]):
+    """The numbers 1, 2, … as names, each made when it is asked for: a file of two lines may have billions of them.
+
+    Parameters
+    ----------
+    numbers : range
+    """
+
+    def __init__(self, numbers: range) -> None:
+        self.numbers = numbers
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+    @overload
+    def __getitem__(self, place: slice) -> Numbers: ...
+    def __getitem__(self, place: int | slice) -> str | Numbers:
+        return Numbers(self.numbers[place]) if isinstance(place, slice) else str(self.numbers[place])
+
+
+def column_names(table: RankingTable) -> Sequence[str]:
     """Return the names of the features; of a LETOR file, which has none, their numbers, counted from 1."""
-    return table.feature_names or [str(j + 1) for j in range(table.X.shape[1])]
+    return table.feature_names or Numbers(range(1, table.X.shape[1] + 1))
 
 
 def read_scores(path: Path) -> Array:
@@ -147,7 +169,7 @@ def feature_scores(table: RankingTable, feature: int) -> Array:
     n_features = table.X.shape[1]
     if not 1 <= abs(feature) <= n_features:
         raise PodiumError(f"--feature must be 1 to {n_features}, or negative to reverse it; got {feature}.")
-    column = table.X[:, [abs(feature) - 1]]
+    column = table.X[:, abs(feature) - 1 : abs(feature)]
     dense = np.asarray(column.toarray() if hasattr(column, "toarray") else column, float).ravel()
     signed = dense if feature > 0 else -dense
     scores: Array = np.nan_to_num(signed, nan=-np.inf, posinf=np.inf, neginf=-np.inf)

@@ -40,7 +40,8 @@ ChosenMeasures = Annotated[
 ]
 """Those of `podium evaluate`, whose defaults depend on what it measures against; a test compares them."""
 Rankings = Annotated[
-    list[Path], typer.Argument(help="Models, and files of scores, one a line in the data's order, as they come.")
+    list[Path],
+    typer.Argument(help="Models, and files of scores (- is standard input), one a line in the data's order."),
 ]
 Against = Annotated[Path | None, typer.Option(help="Test each against this one, paired by query.")]
 Ties = Annotated[str | None, typer.Option(help="expected, stable, optimistic or pessimistic.")]

@@ -12,7 +12,7 @@ from podium._validation import Array, PodiumError
 from podium.cli.files import beside_pairs, load_table
 from podium.cli.options import Source
 from podium.cli.output import show, show_json
-from podium.cli.ranking_files import check_rankings, feature_ranking, scores_of_rows
+from podium.cli.ranking_files import check_input, check_rankings, feature_ranking, scores_of_rows
 from podium.evaluation import Evaluation, evaluate
 from podium.rankers import Estimator, Ranker
 from podium.readers import RankingTable, read_item_pairs
@@ -89,6 +89,7 @@ def evaluate_pairs(
 ) -> None:
     """Measure models and files of scores, or a feature, against a file of pairs; `rules` are options of `evaluate`."""
     check_rankings(rankings, feature)
+    check_input(source.file, rankings)
     table, items = load_items(source, PairOptions(path))
     rules = {**rules, **pairs_of_rows(path, items)}
     scores = {**feature_ranking(table, feature), **scores_of_rows(table, source.file, rankings)}

@@ -9,6 +9,7 @@ from pathlib import Path
 from podium._validation import Array, PodiumError
 from podium.cli.files import feature_scores, load_ranker, load_table, named_columns, read_scores
 from podium.cli.options import Source
+from podium.cli.standard_input import STANDARD_INPUT
 from podium.readers import RankingTable
 
 MODEL_START = b"PK\x03\x04"
@@ -23,8 +24,15 @@ def check_rankings(rankings: list[Path], feature: int | None) -> None:
         raise PodiumError("Give a model or a file of scores, or --feature N to rank by one feature.")
 
 
+def check_input(data: Path, rankings: list[Path]) -> None:
+    """Refuse to read both data and scores from standard input."""
+    if str(data) == STANDARD_INPUT and data in rankings:
+        raise PodiumError("Standard input holds the data or the scores, not both; name a file for one of them.")
+
+
 def read_rankings(source: Source, paths: list[Path]) -> tuple[RankingTable, dict[str, Array]]:
     """Return the data and the scores of its rows by each ranking, by the names of the files."""
+    check_input(source.file, paths)
     names = names_of(paths)
     models = {path: load_ranker(path) for path in paths if _is_model(path)}
     tables: dict[tuple[int | None, bool | str], RankingTable] = {}
@@ -106,6 +114,8 @@ def names_of(paths: list[Path]) -> list[str]:
 
 
 def _is_model(path: Path) -> bool:
-    """Say whether a file is a model, by its first bytes."""
+    """Say whether a file is a model, by its first bytes; standard input holds scores."""
+    if str(path) == STANDARD_INPUT:
+        return False
     with open(path, "rb") as file:
         return file.read(len(MODEL_START)) == MODEL_START

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple, NotRequired, TypedDict
 
 from podium._validation import FormatError, near_matches
-from podium.cli.options import Source, setting
+from podium.cli.options import Source, number_or_word, setting
 from podium.cli.ranker_table import DEFAULT_RANKER, ranker_name
 from podium.model_file import Column, Content, Scalar, Schema, Value, read_model
 from podium.rankers import RANKERS, Estimator
@@ -70,10 +70,20 @@ def make_ranker(
     given = config or Config()
     chosen = ranker_name(name or given.ranker or DEFAULT_RANKER, tuple(RANKERS))
     known = list(RANKERS[chosen]().get_params(deep=False))
-    parameters = {**given.parameters, **dict(map(setting, settings))}
+    parameters = _with_labels({**given.parameters, **dict(map(setting, settings))})
     check_parameter_names(chosen, parameters, known)
     quiet = {key: value for key, value in defaults.items() if key in known}
     return RANKERS[chosen](**{**quiet, **parameters})
+
+
+def number_columns(model: Estimator, names: Sequence[str] | None) -> None:
+    """Let the keys of `thresholds` that are no names of columns be their numbers, from 0 as the parameter has them."""
+    given = getattr(model, "thresholds", None)
+    if isinstance(given, Mapping):
+        known = names or ()
+        model.set_params(
+            thresholds={int(key) if key.isdecimal() and key not in known else key: one for key, one in given.items()}
+        )
 
 
 def run_content(source: Source, eval_files: Sequence[Path], pairs: Path | None) -> Content:
@@ -103,4 +113,14 @@ def to_toml(ranker: str, parameters: dict[str, Value], command: str | None) -> s
 
 def _from_toml(value: object) -> object:
     """Return a value with None for its word."""
+    if isinstance(value, list):
+        return [_from_toml(one) for one in value]
     return WORDS.get(value, value) if isinstance(value, str) else value
+
+
+def _with_labels(parameters: Mapping[str, object]) -> Mapping[str, object]:
+    """Return parameters with labels as the keys of `gain`: JSON and TOML have strings there."""
+    gain = parameters.get("gain")
+    if not isinstance(gain, dict):
+        return parameters
+    return {**parameters, "gain": {number_or_word(label): value for label, value in gain.items()}}

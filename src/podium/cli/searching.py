@@ -18,7 +18,7 @@ from podium.cli.files import column_names, load_table, named_columns
 from podium.cli.options import Source, setting
 from podium.cli.output import show
 from podium.cli.ranker_table import SEARCHED_RANKER
-from podium.cli.run_settings import make_ranker, read_config
+from podium.cli.run_settings import make_ranker, number_columns, read_config
 from podium.cli.wording import features_named
 from podium.diagnosis import fit_seconds
 from podium.model_file import check_writable
@@ -65,6 +65,7 @@ def run_folds(
     model, _ = choice.ranker_and_parameters()
     model._check_trainable()
     table = load_table(*source)
+    number_columns(model, table.feature_names)
     with FitProgress(folds, "fold", quiet) as progress, features_named(column_names(table)):
         result = cross_validate(
             model,
@@ -101,6 +102,7 @@ def run_trials(
     model, chosen = choice.ranker_and_parameters()
     model._check_trainable()
     table = load_table(*source)
+    number_columns(model, table.feature_names)
     given: dict[str, Any] = {"qid": table.qid, "space": space_of(model, table.X.shape[1], chosen)}
     if held_out is not None:
         like = {"n_features": table.X.shape[1], "sparse": sp.issparse(table.X)}

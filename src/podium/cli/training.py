@@ -15,7 +15,7 @@ from podium.cli.files import column_names, columns_for, load_ranker, load_table,
 from podium.cli.options import Source
 from podium.cli.output import show
 from podium.cli.preferences import PairOptions, load_items, pairs_for_fit
-from podium.cli.run_settings import make_ranker, read_config, run_content
+from podium.cli.run_settings import make_ranker, number_columns, read_config, run_content
 from podium.cli.wording import features_named, in_options
 from podium.model_file import check_writable, write_bytes, write_model
 from podium.rankers import Estimator, OrdinalThresholds, Ranker
@@ -41,6 +41,7 @@ def train(
     model = make_ranker(ranker, settings, read_config(config), verbose=0 if quiet or as_json else 1)
     model._check_trainable()
     table, items = load_items(source, pairs)
+    number_columns(model, table.feature_names)
     evals = _load_evals(source, eval_files, eval_sizes, table)
     given = {
         **pairs_for_fit(model, pairs, items), **_evaluation_sets(model, evals, eval_files),

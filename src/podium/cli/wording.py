@@ -32,7 +32,7 @@ WORDS: tuple[tuple[str, str], ...] = (
         r"column '(.+?)' (must hold numbers .*); leave it out of features",
         r"column '\1' \2; if it names the rows, give --item \1",
     ),
-    (r"(feature number \d+ is larger than \d+)", r"\1, the last one of the training data"),
+    (r"(feature number \d+ is larger than \d+)(?=:)", r"\1, the last one of the training data"),
     (r"^n_trials must", "--trials must"),
     (r"^n_folds must", "--folds must"),
     (r"^n_jobs must be None or", "--set n_jobs must be null or"),

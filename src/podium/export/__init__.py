@@ -84,11 +84,7 @@ def export_model(
     check_writable(path)
     if format == "scorecard" and "layout" not in options:
         options["layout"] = check_choice(Path(path).suffix[1:].lower(), LAYOUTS, "The ending of a scorecard")
-    content = kind.write(_renamed(record, feature_names), **options)
-    try:
-        write_bytes(path, content if isinstance(content, bytes) else content.encode("utf-8"))
-    except UnicodeEncodeError as error:
-        raise PodiumError(f"A name or a category holds {error.object[error.start]!r}, which is no character.") from None
+    write_bytes(path, _content(_renamed(record, feature_names), kind, options))
 
 
 def options_for_complete_rows(record: Writable, format: str, options: dict[str, Any]) -> dict[str, Any]:
@@ -112,8 +108,18 @@ def options_for_complete_rows(record: Writable, format: str, options: dict[str, 
     return options
 
 
-def certify(record: Writable, X: Array, ours: Array, query: Array, format: str, **options: Any) -> ExportReport:
-    """Compare our scores with those that a reader of a format gives.
+def certify(
+    record: Writable,
+    X: Array,
+    ours: Array,
+    query: Array,
+    format: str,
+    feature_names: Sequence[str] | None = None,
+    **options: Any,
+) -> ExportReport:
+    """Compare our scores with those that a reader of a format gives; refuse a model that no file can hold.
+
+    A file that is refused for what its reader does with missing values alone is compared, so that one can see what.
 
     Parameters
     ----------
@@ -125,10 +131,14 @@ def certify(record: Writable, X: Array, ours: Array, query: Array, format: str, 
     query : ndarray of int64
         Query number of each row.
     format : str
+    feature_names : sequence of str, optional
+        As for `export_model`.
     **options
         As for `export_model`; ``missing`` says what the reader does with missing values.
     """
     kind = _check_format(record, format, options)
+    record = _renamed(record, feature_names)
+    _content(record, kind, {**options, "missing": "absent"} if kind.missing else options)
     given = {"missing": options.get("missing", kind.missing[0])} if kind.missing else {}
 
     def why(row: int) -> str:
@@ -155,6 +165,15 @@ def check_options(format: str, options: Mapping[str, Any]) -> Format:
     if "missing" in options:
         check_choice(options["missing"], kind.missing, f"missing, for the format {format},")
     return kind
+
+
+def _content(record: Writable, kind: Format, options: Mapping[str, object]) -> bytes:
+    """Return the file of a model."""
+    content = kind.write(record, **options)
+    try:
+        return content if isinstance(content, bytes) else content.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise PodiumError(f"A name or a category holds {error.object[error.start]!r}, which is no character.") from None
 
 
 def _check_format(record: Writable, format: str, options: dict[str, Any]) -> Format:

@@ -98,7 +98,7 @@ def _unknown(name: str, base: str) -> str:
 def _parse_k(name: str, cut: str) -> int:
     """The number after "@"."""
     if not (cut.isascii() and cut.isdigit() and len(cut) < 10 and int(cut) > 0):
-        raise PodiumError(f"k must be an integer of at least 1; got {name!r}.")
+        raise PodiumError(f"k must be an integer from 1 to 999999999; got {name!r}.")
     return int(cut)
 
 

@@ -16,7 +16,7 @@ from sklearn.base import ClassifierMixin
 from podium._magnitudes import scaled_weight
 from podium._types import Features, MatrixLike
 from podium._validation import Array, FormatError, PodiumError, check_weight
-from podium.export import Additive, Graded, Linear
+from podium.export import Additive, Exported, Graded, Linear
 from podium.model_file import Content, Scalar, Schema
 from podium.model_file.training_summary import summary_of
 from podium.ordinal import COSTS, OrdinalData, cost_matrix, grades_of, row_costs
@@ -133,6 +133,9 @@ class OrdinalRanker(ClassifierMixin, Estimator):
     def _export_record(self) -> Graded:
         """Return what gives the grades; a ranker that cuts a score gives the score to `_graded`."""
         raise PodiumError(f"{type(self).__name__} is no sum of trees nor of features that is cut into grades.")
+
+    def _exported(self) -> Exported:
+        raise PodiumError(f"{type(self).__name__} predicts grades, which are no sum over trees or features.")
 
     def _export_values(self, features: Features) -> Array:
         return self._grade(features).astype(np.float64)

@@ -153,6 +153,7 @@ class _Report(NamedTuple):
             problem = "feature number 0 is not allowed: LETOR counts from 1, so add 1 to every feature number"
         elif status == _TOO_LARGE:
             problem = f"feature number {token.partition(':')[0]} is larger than {largest}"
+            problem += ", the largest that can be read" if largest == LARGEST_FEATURE else ""
         elif token.startswith("qid:") and token != "qid:":
             problem = "qid must stand right after the label"
         else:

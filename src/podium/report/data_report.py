@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from rich.table import Table
 
+from podium._sparse import is_sparse, stored_columns
 from podium._types import Json, MatrixLike, PairsLike
 from podium._validation import Array, PodiumError
 from podium.data import FeedbackSummary, PairSummary, RankingData, column_facts, summarize, summarize_pairs
 from podium.evaluation.results import plain_text, table_of
-from podium.explain import names_or_numbers
 
 MAX_LISTED = 8
 """Labels and feature names listed before the rest is only counted."""
@@ -38,6 +38,8 @@ class DataReport:
         Share of the feature values that are missing.
     constant_features : list of str
         Features with one value (missing or not) in all rows: they cannot rank anything.
+    absent_features : int
+        Columns of a sparse X without an entry, which are not listed beside the constant ones: they may be billions.
     pairs : PairSummary or None
         What explicit pairs hold, where there are some.
     """
@@ -49,6 +51,7 @@ class DataReport:
     n_features: int
     missing_share: float
     constant_features: list[str]
+    absent_features: int = 0
     pairs: PairSummary | None = None
 
     def to_dict(self) -> dict[str, Json]:
@@ -69,6 +72,7 @@ class DataReport:
             ["features", f"{self.n_features:,}"],
             ["missing feature values", f"{self.missing_share:.1%}"],
             ["constant features", _named(self.constant_features)],
+            *([["features that no row has", f"{self.absent_features:,}"]] if self.absent_features else []),
             *([] if self.label_range is None else self._label_rows(self.label_range)),
             *([] if self.pairs is None else _pair_rows(self.pairs)),
         ]
@@ -120,10 +124,17 @@ def describe(
     """
     if y is None and pairs is None:
         raise PodiumError("There is nothing to learn from: give labels y, pairs, or both.")
+    numbers, absent = None, 0
+    if is_sparse(X) and len(X.shape) == 2:
+        width = X.shape[1]
+        X, numbers = stored_columns(X)
+        absent = width - len(numbers)
     data = RankingData.from_arrays(X, y, qid=qid, group=group, pairs=pairs, items=items)
     sizes = data.queries.sizes
     facts = column_facts(data.features)
-    names = names_or_numbers(feature_names or data.feature_names, data.features.shape[1])
+    n_features = len(facts.missing) + absent
+    names = feature_names or data.feature_names
+    constant = (np.arange(n_features) if numbers is None else numbers)[facts.constant].tolist()
     values, counts = np.unique(np.empty(0) if data.labels is None else data.labels, return_counts=True)
     known = zip(values[::-1].tolist(), counts[::-1].tolist(), strict=True) if len(values) <= 100 else ()
     return DataReport(
@@ -131,9 +142,10 @@ def describe(
         query_sizes=(int(sizes.min()), int(np.median(sizes)), int(sizes.max())),
         labels=dict(known),
         label_range=_range_of(data.labels),
-        n_features=data.features.shape[1],
-        missing_share=float(np.mean(facts.missing / facts.n_rows)),
-        constant_features=[name for name, flat in zip(names, facts.constant, strict=True) if flat],
+        n_features=n_features,
+        missing_share=float((np.sum(facts.missing / facts.n_rows) + absent) / n_features),
+        constant_features=[names[j] if names else f"f{j}" for j in constant],
+        absent_features=absent,
         pairs=summarize_pairs(data),
     )
 

@@ -1,4 +1,4 @@
-"""A ranker and its parameters as TOML: ``ranker = "…"`` and plain lines under ``[parameters]``."""
+"""A ranker and its parameters as TOML: ``ranker = "…"``, lines under ``[parameters]``, a table for each mapping."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+
+from podium._errors import PodiumError
 
 NOTHING = '"None"'
 """How None is written, which `podium train --config` reads as such."""
@@ -22,21 +24,36 @@ def settings_text(ranker: str, parameters: Mapping[str, Any], comments: tuple[st
     ----------
     ranker : str
     parameters : mapping of str to value
-        Numbers, strings, truth values, lists of these, and None, for which TOML has no word and which is written as
-        one; others are left out, as comments.
+        Numbers, strings, truth values, lists of these, mappings to these, whose keys TOML reads as strings, and None,
+        for which TOML has no word and which is written as one. Others, such as a ranker inside another, are refused.
     comments : tuple of str
         Lines on top.
     """
     lines = [f"# {line}" for line in comments]
     lines += [f"ranker = {_text(ranker)}", "", "[parameters]"]
-    lines += [_line(name, _text(value)) for name, value in parameters.items()]
+    tables = {name: value for name, value in parameters.items() if isinstance(value, Mapping)}
+    lines += [_line(name, value, name) for name, value in parameters.items() if name not in tables]
+    for name, table in tables.items():
+        lines += ["", f"[parameters.{_key(name)}]"]
+        lines += [_line(key, value, f"{name}[{key!r}]") for key, value in table.items()]
     return "\n".join(lines) + "\n"
 
 
-def _line(name: str, text: str | None) -> str:
-    """Return the line of a parameter."""
-    key = name if _BARE_KEY.fullmatch(name) else json.dumps(name)
-    return f"# {key}: not a plain value" if text is None else f"{key} = {text}"
+def _line(name: object, value: object, place: str) -> str:
+    """Return the line of a parameter, or of an entry of one."""
+    text = _text(value)
+    if text is None:
+        raise PodiumError(
+            "A settings file holds numbers, strings, truth values, and lists and mappings of these; "
+            f"it cannot hold {place}={value!r}."
+        )
+    return f"{_key(name)} = {text}"
+
+
+def _key(name: object) -> str:
+    """Return a key, which TOML has as a string, whatever it was."""
+    text = str(name)
+    return text if _BARE_KEY.fullmatch(text) else json.dumps(text)
 
 
 def _text(value: Any) -> str | None:
