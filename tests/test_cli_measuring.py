@@ -1,8 +1,10 @@
 """`podium evaluate`, `compare` and `evaluate-run` of several rankings: the numbers of Python, named by files."""
 
 import inspect
+import io
 import json
 import re
+import sys
 
 import numpy as np
 import pytest
@@ -182,6 +184,23 @@ def test_several_runs_are_a_leaderboard(runs, command_line):
     assert json.loads(out)["per_query"]["P_5"] == {"1": 0.2, "2": 0.2}
     code, _, err = command_line("evaluate-run", "qrels", "one.run", "one.run")
     assert (code, err) == (2, "podium: one.run is given twice; name each file once.\n")
+
+
+def test_runs_and_judgements_come_from_standard_input(runs, command_line, monkeypatch, tmp_path):
+    def pipe(content, *words):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content.encode())))
+        return command_line(*words)
+
+    judged, one = ((tmp_path / name).read_text() for name in ("qrels", "one.run"))
+    expected = command_line("evaluate-run", "qrels", "one.run", "--json")
+    assert expected[0] == 0
+    assert pipe(one, "evaluate-run", "qrels", "-", "--json") == expected
+    assert pipe(judged, "evaluate-run", "-", "one.run", "--json") == expected
+    fused = command_line("fuse", "one.run", "two.run", "-o", "-")[1]
+    assert pipe(one, "fuse", "-", "two.run", "-o", "-")[1] == fused
+    assert pipe(judged, "fuse", "one.run", "two.run", "--qrels", "-", "-o", "-", "--method", "rrf")[0] == 0
+    told = "podium: Standard input is empty; it can be read once, so give - for one file alone.\n"
+    assert pipe(judged, "evaluate-run", "-", "-") == (2, "", told)
 
 
 def test_the_examples_of_the_help_run(files, runs, command_line, tmp_path):

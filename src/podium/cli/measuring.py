@@ -14,6 +14,7 @@ from podium._validation import PodiumError, check_choice
 from podium.cli.options import Source, measure_names
 from podium.cli.output import show, show_json
 from podium.cli.ranking_files import check_rankings, feature_ranking, names_of, read_rankings, with_last
+from podium.cli.standard_input import read_from
 from podium.evaluation import Contest, Leaderboard, compare, evaluate, evaluate_run, evaluate_runs, leaderboard
 from podium.measures import available
 from podium.model_file import check_writable, write_bytes
@@ -83,14 +84,14 @@ def evaluate_trec_runs(
     qrels: Path, runs: list[Path], against: Path | None, measure: list[str], as_json: bool, per_query: bool
 ) -> None:
     """Measure TREC runs against judgements; several as a leaderboard, or each against one of them."""
-    judged, measures = read_qrels(qrels), measure_names(measure)
+    judged, measures = read_from(qrels, read_qrels), measure_names(measure)
     if len(runs) == 1 and against is None:
-        show(evaluate_run(judged, read_run(runs[0]), measures=measures), as_json, per_query)
+        show(evaluate_run(judged, read_from(runs[0], read_run), measures=measures), as_json, per_query)
         return
     files = with_last(runs, against)
     _check_per_query(per_query, len(files))
     names = names_of(files)
-    found = {name: read_run(path) for name, path in zip(names, files, strict=True)}
+    found = {name: read_from(path, read_run) for name, path in zip(names, files, strict=True)}
     board = evaluate_runs(judged, found, measures=measures)
     show(board if against is None else board.against(names[-1]), as_json)
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
+from typing import TypeVar
 
+from podium._validation import PodiumError
+
+T = TypeVar("T")
 STANDARD_INPUT = "-"
 """How a command line names it."""
 
@@ -41,5 +45,13 @@ def file_or_input(path: Path) -> Iterator[PathLike[str]]:
         return
     with tempfile.NamedTemporaryFile(prefix="podium-") as copy:
         shutil.copyfileobj(sys.stdin.buffer, copy)
+        if copy.tell() == 0:
+            raise PodiumError("Standard input is empty; it can be read once, so give - for one file alone.")
         copy.flush()
         yield InputCopy(copy.name)
+
+
+def read_from(path: Path, read: Callable[[PathLike[str]], T]) -> T:
+    """Return what a reader makes of a file or of standard input."""
+    with file_or_input(path) as file:
+        return read(file)
