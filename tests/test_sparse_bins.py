@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from podium._compiled import JIT_DISABLED
-from podium.binning import bin_features, cuts, shared_sparse_bins
+from podium.binning import SparseReader, bin_features, cuts, shared_sparse_bins
 from podium.binning.cuts import Cuts, bin_uppers
 from podium.binning.thresholds import uppers_of_given
 
@@ -123,3 +123,21 @@ def test_a_feature_without_values_has_one_threshold_below_all():
     found = Cuts.of(np.array([1.0, 2.0, 3.0]), np.array([2, 0, 1]), np.zeros(3, bool), np.ones(3, bool))
     assert found.thresholds.tolist() == [-np.inf, 1.0, np.inf, -np.inf, -np.inf, np.inf]
     assert found.n_bins.tolist() == [2, 0, 1]
+
+
+def test_entries_of_a_feature_are_its_stored_ones_but_nan_and_a_column_has_them_in_the_order_of_rows():
+    X, order = features(25), np.random.default_rng(4).permutation(N_ROWS)
+    reader, place = SparseReader.of(X, order), np.argsort(order)
+    for feature in range(25):
+        stored = slice(*X.indptr[feature : feature + 2])
+        rows, values = place[X.indices[stored]], X.data[stored]
+        kept = ~np.isnan(values)
+        np.testing.assert_array_equal(reader.entries(feature), [rows[kept], values[kept]])
+        by_row = np.argsort(rows[kept])
+        np.testing.assert_array_equal(reader.column(feature), [rows[kept][by_row], values[kept][by_row]])
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csc_array])
+def test_the_lowest_value_of_all_is_above_no_threshold(form):
+    X = np.array([[-np.inf, np.inf], [1.0, 2.0], [3.0, 3.0]])
+    assert bin_features(form(X), max_bins=None).cuts.first.tolist() == [1, 0]
