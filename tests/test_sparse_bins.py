@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from podium import LambdaMART
 from podium._compiled import JIT_DISABLED
+from podium._errors import SizeError
 from podium.binning import SparseReader, bin_features, cuts, shared_sparse_bins
 from podium.binning.cuts import Cuts, bin_uppers
 from podium.binning.thresholds import uppers_of_given
@@ -141,3 +143,12 @@ def test_entries_of_a_feature_are_its_stored_ones_but_nan_and_a_column_has_them_
 def test_the_lowest_value_of_all_is_above_no_threshold(form):
     X = np.array([[-np.inf, np.inf], [1.0, 2.0], [3.0, 3.0]])
     assert bin_features(form(X), max_bins=None).cuts.first.tolist() == [1, 0]
+
+
+@pytest.mark.parametrize(("n_bytes", "what"), [(10**4, "A sparse X of 1000"), (10**7, "A tree of 1000")])
+def test_trees_refuse_more_sparse_features_than_there_is_memory_for(monkeypatch, n_bytes, what):
+    X = sp.random(N_ROWS, 1000, 0.01, "csr", random_state=0)
+    monkeypatch.setattr("podium._memory.machine_memory", lambda: n_bytes)
+    monkeypatch.setattr("podium._sparse.COLUMN_BYTES", 1)
+    with pytest.raises(SizeError, match=f"{what} .* takes at least 0.. GiB, more memory .* RankBoost"):
+        LambdaMART(2, min_child_samples=1).fit(X, np.arange(N_ROWS) % 3, group=[N_ROWS])

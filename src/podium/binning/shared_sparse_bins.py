@@ -13,6 +13,7 @@ import numpy as np
 
 from podium._compiled import CODE, ROW, run_threads
 from podium._exchange import ALONE, Exchange
+from podium._memory import enough_memory
 from podium._types import SparseMatrix
 from podium._validation import Array
 from podium.binning import cuts, shared_bins
@@ -33,7 +34,10 @@ MOST_ENTRIES_ALONE = 2**14
 
 def bin_sparse_together(X: SparseMatrix, part: BinRows) -> BlockBins:
     """Bin a sparse matrix by columns; row i of the codes is row ``rows[i]`` of X, and what is absent is missing."""
-    codes, nothing = np.zeros((-(-X.shape[1] // BLOCK), len(part.rows), BLOCK), CODE), np.empty(0, np.uint32)
+    what, advice = f"A sparse X of {X.shape[1]} columns, as trees read it,", "take fewer, or use RankBoost"
+    with enough_memory(len(part.rows) * X.shape[1], what, advice):
+        codes = np.zeros((-(-X.shape[1] // BLOCK), len(part.rows), BLOCK), CODE)
+    nothing = np.empty(0, np.uint32)
 
     def keep(features: range, found: CutEntries) -> CutEntries:
         """Write the codes of some features, after which their entries are no longer needed."""
