@@ -140,9 +140,11 @@ def test_entries_of_a_feature_are_its_stored_ones_but_nan_and_a_column_has_them_
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csc_array])
-def test_the_lowest_value_of_all_is_above_no_threshold(form):
+def test_the_lowest_value_of_all_is_above_no_threshold_and_full_features_have_none_missing(form):
     X = np.array([[-np.inf, np.inf], [1.0, 2.0], [3.0, 3.0]])
-    assert bin_features(form(X), max_bins=None).cuts.first.tolist() == [1, 0]
+    cuts_of_all = bin_features(form(X), max_bins=None).cuts
+    assert cuts_of_all.first.tolist() == [1, 0]
+    assert not cuts_of_all.has_missing.any()
 
 
 @pytest.mark.parametrize(("n_bytes", "what"), [(10**4, "A sparse X of 1000"), (10**7, "A tree of 1000")])
