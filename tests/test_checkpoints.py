@@ -1,9 +1,12 @@
 """Checkpoints belong to one fit: its data, whatever their order, and its parameters; and they never get shorter."""
 
+from datetime import date
+
 import numpy as np
 import pytest
+from sklearn.base import clone
 
-from podium import FormatError, PodiumError, RankBoost
+from podium import AdaBoostOR, FormatError, ORBoost, PodiumError, RankBoost
 from podium.boosting import Checkpoint, fingerprint
 from podium.data.ranking_data import RankingData
 from podium.model_file import read_model, write_model
@@ -107,6 +110,21 @@ def test_the_same_data_in_another_order_have_the_same_fingerprint():
     moved = {name: given[name][order] for name in ("X", "y", "qid", "sample_weight")}
     assert mark(**moved, pairs=(place[better], place[worse], weight)) == mark()
     assert mark(dict(reversed(PARAMETERS.items()))) == mark()
+
+
+def test_labels_that_are_objects_count_by_what_they_are():
+    def digest(year):
+        return fingerprint({}, [np.array([date(year, 5, 1), date(year, 6, 1)], dtype=object)])
+
+    assert digest(2020) == digest(2020) != digest(2021)
+
+
+@pytest.mark.parametrize("ranker", [AdaBoostOR(n_estimators=3), ORBoost(3)], ids=["AdaBoostOR", "ORBoost"])
+def test_a_fit_to_dates_goes_on_from_its_checkpoint(ranker, tmp_path):
+    X, labels = np.arange(12.0)[:, None] % 5, np.array(["2024-05-01", "2024-06-01"], "M8[D]")[np.arange(12) % 5 // 3]
+    one = clone(ranker).set_params(checkpoint=tmp_path / "kept").fit(X, labels)
+    two = clone(ranker).set_params(checkpoint=tmp_path / "kept").fit(X[::-1], labels[::-1])
+    assert two.predict(X).tolist() == one.predict(X).tolist() == labels.tolist()
 
 
 def rounds(count):

@@ -10,6 +10,7 @@ from parts import in_chunks, run_parts
 from podium import MART, AdaBoostOR, LambdaMART, PodiumError, RankBoost, RankingData, make_search
 from podium._exact import rounded
 from podium._exchange import ALONE
+from podium._pair_gate import PairArrays
 from podium._validation import check_seed
 from podium.distributed import fit, held_evaluation, part_table
 from podium.distributed.part_table import Block, number_equal, ranking_data, read_blocks
@@ -82,6 +83,29 @@ def test_any_partitioning_of_the_queries_gives_the_local_model(ranker):
         for start, trees in run_parts(lambda block, exchange: train(ranker, block, exchange), blocks):
             assert start == fitted.base_score_
             np.testing.assert_array_equal(start + Forest.of(trees).score(X), expected)
+
+
+def test_tiny_weights_are_scaled_by_the_largest_of_all_parts():
+    X, y, qid, weight, query_weight = search()
+    local = RankingData.from_arrays(X, y, qid=qid, sample_weight=weight, query_weight=query_weight)
+    scales = [2.0 ** -np.frexp(one.max())[1] for one in (weight, query_weight)]
+    own = [np.flatnonzero(np.isin(qid, ids)) for ids in next(partitions(qid))]
+    tiny, queries = weight * 2.0**-600, query_weight * 2.0**-500
+    blocks = [Block(i, X[rows], y[rows], qid[rows], tiny[rows], queries[rows]) for i, rows in enumerate(own)]
+    for rows, data in zip(
+        own, run_parts(lambda block, given: ranking_data(read_blocks([block]), given), blocks), strict=True
+    ):
+        np.testing.assert_array_equal(data.row_weight, weight[rows][data.queries.rows] * scales[0])
+        assert set(data.query_weight) <= set(local.query_weight * scales[1])
+
+
+def test_tiny_weights_of_pairs_alone_are_scaled_by_the_largest_of_all_parts():
+    X, _, qid, *_ = search()
+    own = [np.flatnonzero(qid == query) for query in np.unique(qid)[1:3]]
+    pairs = [PairArrays(rows[:1], rows[1:2], np.array([0.75 / (i + 1) * 2.0**-600])) for i, rows in enumerate(own)]
+    blocks = [Block(i, X[rows], None, qid[rows], None, None, rows, pairs[i]) for i, rows in enumerate(own)]
+    found = run_parts(lambda block, given: ranking_data(read_blocks([block]), given), blocks)
+    assert [data.pairs.weight.tolist() for data in found] == [[0.75], [0.375]]
 
 
 WHOLE_RANKERS = [

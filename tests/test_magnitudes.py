@@ -167,10 +167,52 @@ def test_scale_of_large_weights_changes_nothing(ranker):
     assert one.score(X, Y, qid=QID, sample_weight=weight * 2.0**1020) == one.score(X, Y, qid=QID, sample_weight=weight)
 
 
-def test_weights_that_are_not_large_stay_as_they_are():
-    weight = np.array([0.0, 1e-15, 3.0, 2.0**WEIGHT_BITS * 0.99])
-    assert scaled_weight(weight) is weight
-    assert scaled_weights(weight, weight, weight).pairs is weight
+TAKE_PAIRS = [
+    RankBoost(3),
+    RankBoostPlus(3),
+    LambdaMART(3, **TREES),
+    LinearPlackettLuce(),
+    RankSVM(),
+    NearestNeighbor(),
+]
+
+
+@pytest.mark.parametrize("ranker", TAKE_PAIRS, ids=lambda ranker: type(ranker).__name__)
+def test_scale_of_tiny_weights_of_pairs_changes_nothing(ranker):
+    better, worse, weight = [0, 3, 7, 9], [1, 2, 4, 11], np.array([1.0, 3.0, 2.0, 3.5]) / 4
+
+    def scores(of_pairs, **given):
+        return clone(ranker).fit(X, qid=QID, pairs=(better, worse, weight * of_pairs), **given).predict(X)
+
+    np.testing.assert_array_equal(scores(2.0**-900), scores(1.0))
+    given = {"y": Y, "sample_weight": 0.5 + np.arange(12) % 2 / 4}
+    tiny = given | {"sample_weight": given["sample_weight"] * 2.0**-300}
+    np.testing.assert_array_equal(scores(2.0**-600, **tiny), scores(1.0, **given))
+
+
+def test_weights_that_are_neither_large_nor_tiny_stay_as_they_are():
+    for largest in (2.0**WEIGHT_BITS * 0.99, 3.0, 2.0**-WEIGHT_BITS * 0.51):
+        weight = largest * np.array([0.0, 1e-15, 1.0])
+        assert scaled_weight(weight) is weight
+        assert scaled_weights(weight, weight, weight).pairs is weight
+        assert scaled_weights(weight, weight, weight, labelled=False).pairs is weight
+
+
+@pytest.mark.parametrize("bits", [WEIGHT_BITS + 1, 300, 1070])
+def test_tiny_weights_go_up_to_between_a_half_and_one(bits):
+    tiny = np.ldexp([0.75, 0.5, 0.0], -bits)
+    assert scaled_weight(tiny).tolist() == [0.75, 0.5, 0.0]
+    ones, nothing = np.ones(2), np.zeros(0)
+    assert scaled_weights(ones, ones, tiny, labelled=False).pairs.tolist() == [0.75, 0.5, 0.0]
+    assert scaled_weights(tiny, ones, nothing).queries is ones
+
+
+def test_explicit_pairs_go_up_by_as_much_as_pairs_of_labels():
+    rows, queries, pairs = scaled_weights(np.full(2, 2.0**-300), np.full(2, 2.0**-100), np.array([2.0**-650]))
+    assert pairs[0] / (rows[0] ** 2 * queries[0]) == 2.0**50
+    rows, queries, pairs = scaled_weights(np.full(2, 2.0**-300), np.ones(2), np.array([1.0]))
+    assert pairs[0] < 2.0 ** (3 * WEIGHT_BITS)
+    assert pairs[0] / (rows[0] ** 2 * queries[0]) == 2.0**600
 
 
 def test_large_weights_keep_their_ratios_up_to_the_range():

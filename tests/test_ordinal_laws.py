@@ -81,6 +81,13 @@ def test_row_order_changes_no_bit(ranker, table):
 
 
 @each_ranker
+def test_tiny_weights_give_the_model_of_their_ratios(ranker, table):
+    weight = np.arange(1, 121) % 7 / 8
+    one, two = (clone(ranker).fit(*table, sample_weight=weight * tiny) for tiny in (1.0, 2.0**-600))
+    np.testing.assert_array_equal(two.predict(table[0]), one.predict(table[0]))
+
+
+@each_ranker
 def test_storage_of_features_changes_nothing(ranker, table):
     X, y = table
     X = X + 1

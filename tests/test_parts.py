@@ -159,7 +159,9 @@ def test_bins_of_many_rows_are_the_same_for_any_partitioning(monkeypatch, weight
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize(("most_merged", "n_features", "n_entries"), [(4096, 4096, 2**20), (40, 3, 350), (4096, 8, 1)])
+@pytest.mark.parametrize(
+    ("most_merged", "n_features", "n_entries"), [(4096, 4096, 2**20), (40, 3, 350), (4096, 8, 1), (20, 9, 999)]
+)
 def test_sparse_features_have_the_bins_of_dense_ones_for_any_partitioning(
     monkeypatch, weighted, most_merged, n_features, n_entries
 ):
@@ -171,6 +173,7 @@ def test_sparse_features_have_the_bins_of_dense_ones_for_any_partitioning(
     X, _, _, weights, keys = table(7)
     X[:, 6] = np.where(np.arange(400) % 50 == 0, np.arange(400), np.nan)
     X[:, 7] = np.where(np.arange(400) % 4 == 0, np.arange(400) // 8, 0.0)  # more values than are merged, or fewer
+    X[:, 4] = np.where(np.arange(400) % 13 == 0, np.arange(400), np.nan)  # 31 values, in no part more than 20
     X[:3, 1], X[:, 2], X[5, 3] = [-np.inf, 0.0, np.inf], np.nan, -0.0
     weights = weights if weighted else np.ones(400)
     known = np.full(X.shape[1], -1)

@@ -166,6 +166,17 @@ def test_row_and_query_order_change_no_bit(ranker, table):
     np.testing.assert_array_equal(one, two)
 
 
+@pytest.mark.filterwarnings("ignore:Nothing was learned")  # cells of less than min_child_weight
+@each_ranker
+def test_tiny_weights_give_the_model_of_their_ratios(ranker, table):
+    weight, of_queries = np.arange(1, 121) % 7 / 8, (1.0 + table[2] % 3) / 4
+    found = [
+        clone(ranker).fit(*table[:2], qid=table[2], sample_weight=weight * tiny, query_weight=of_queries * tiny)
+        for tiny in (1.0, 2.0**-600)
+    ]
+    np.testing.assert_array_equal(found[1].predict(table[0]), found[0].predict(table[0]))
+
+
 @each_ranker
 def test_a_rows_score_does_not_depend_on_the_rows_beside_it(ranker, table):
     rng = np.random.default_rng(2)

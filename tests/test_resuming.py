@@ -190,6 +190,24 @@ def test_a_fit_killed_while_it_replays_loses_nothing(name, train, tmp_path, monk
 
 
 @every
+@pytest.mark.parametrize("n_before", [0, 3])
+def test_a_checkpoint_serves_the_rows_in_any_order_and_no_others(name, train, tmp_path, n_before):
+    path, order = tmp_path / "fit.checkpoint", np.random.default_rng(5).permutation(len(train.y))
+    moved = train._replace(X=np.asarray(train.X)[order], y=train.y[order], qid=train.qid[order])
+
+    def resumed(data, n_estimators):
+        before = fit_alone(name, data, n_estimators=n_before) if n_before else None
+        return fit_alone(name, data, before, n_estimators=n_estimators, checkpoint=path)
+
+    half, found = resumed(train, 6), resumed(moved, 12)
+    assert story(found, len(half.rounds_)) == story(half)
+    assert story(found) == story(fit_alone(name, train))
+    others = train._replace(y=np.append(train.y[1:], train.y[:1]))
+    with pytest.raises(PodiumError, match="belongs to other data"):
+        resumed(others, 12)
+
+
+@every
 def test_a_fit_of_fewer_rounds_keeps_the_longer_checkpoint(name, train, tmp_path):
     path = tmp_path / "fit.checkpoint"
     fit_alone(name, train, checkpoint=path)

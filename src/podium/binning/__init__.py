@@ -33,6 +33,7 @@ from podium.binning.shared_sparse_bins import (
     bin_sparse_together,
     feature_batches,
     gather_each,
+    sparse_columns,
     sparse_columns_together,
 )
 from podium.binning.thresholds import candidate_thresholds
@@ -116,8 +117,10 @@ def bin_features(
     if max_bins is not None and thresholds is None and keys is not None and weight is not None:
         part = BinRows(order, weight, int(max_bins), n_threads, known, keys, exchange)
         return bin_together(X, part) if isinstance(X, np.ndarray) else sparse_columns_together(X, part)
-    if max_bins is None or not isinstance(X, np.ndarray):
-        return column_bins(X, order, shares, max_bins, n_threads, known, given)
+    if not isinstance(X, np.ndarray):
+        return sparse_columns(X, order, shares, max_bins, n_threads, known, given)
+    if max_bins is None:
+        return column_bins(X, order, n_threads, known, given)
     return block_bins(X, order, shares, int(max_bins), n_threads, known, given)
 
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from podium._compiled import ROW, SCORE, compiled, run_threads
-from podium._sparse import is_sparse
-from podium._types import Features, SparseMatrix
+from podium._compiled import ROW, SCORE, run_threads
+from podium._types import SparseMatrix
 from podium._validation import Array
 from podium.binning.blocks import Matrix
-from podium.binning.cuts import Cuts, uppers_of_sorted
+from podium.binning.cuts import Cuts, runs_of_sorted
+from podium.binning.segments import sorted_codes, starts_of
 from podium.binning.thresholds import uppers_of_given
 
 
@@ -49,18 +49,11 @@ class ColumnBins:
 
 
 def column_bins(
-    X: Features,
-    rows: Array,
-    weight: Array | None,
-    max_bins: int | None,
-    n_threads: int,
-    n_categories: Array,
-    thresholds: Sequence[Array | None],
+    X: Array, rows: Array, n_threads: int, n_categories: Array, thresholds: Sequence[Array | None]
 ) -> ColumnBins:
-    """Bin a dense matrix, or a sparse one by columns; row i of the result is row ``rows[i]`` of X."""
-    reader = SparseReader.of(X, rows) if is_sparse(X) else DenseReader(Matrix.of(X), rows)
-    features = zip(n_categories.tolist(), thresholds, strict=True)
-    calls = [(reader, feature, weight, max_bins, *given) for feature, given in enumerate(features)]
+    """Cut a dense matrix at every value; row i of the result is row ``rows[i]`` of X."""
+    reader, features = DenseReader(Matrix.of(X), rows), zip(n_categories.tolist(), thresholds, strict=True)
+    calls = [(reader, feature, *given) for feature, given in enumerate(features)]
     entry_rows, codes, uppers, lowest = zip(*run_threads(_bin_column, calls, n_threads), strict=True)
     counts = np.array([len(entries) for entries in entry_rows])
     return ColumnBins(
@@ -109,6 +102,16 @@ class SparseReader:
         ranked = ~np.isnan(values)
         return (rows, values) if ranked.all() else (rows[ranked], values[ranked])
 
+    def batch(self, features: range) -> tuple[Array, Array, Array]:
+        """Return what `entries` does of some features, one after the other, and where each begins."""
+        starts = self.matrix.indptr[features.start : features.stop + 1].astype(ROW)
+        own = slice(starts[0], starts[-1])
+        values, rows = self.matrix.data[own], self.place[self.matrix.indices[own]]
+        ranked = ~np.isnan(values)
+        if ranked.all():
+            return rows, values, starts - starts[0]
+        return rows[ranked], values[ranked], starts_of(ranked)[starts - starts[0]]
+
     def column(self, feature: int) -> tuple[Array, Array]:
         """Return row numbers, ascending, and values of the stored entries that are not NaN."""
         rows, values = self.entries(feature)
@@ -117,34 +120,18 @@ class SparseReader:
 
 
 def _bin_column(
-    reader: DenseReader | SparseReader,
-    feature: int,
-    weight: Array | None,
-    max_bins: int | None,
-    n_categories: int,
-    thresholds: Array | None,
+    reader: DenseReader, feature: int, n_categories: int, thresholds: Array | None
 ) -> tuple[Array, Array, Array, bool]:
     """Return rows and codes of one feature in the order of its values, its bins' uppers, and if it has -inf."""
-    # Sums of weights depend on their order in the last bit, so they are taken in an order free of the caller's.
-    rows, values = reader.entries(feature) if weight is None else reader.column(feature)
-    sequence = np.argsort(values, kind=None if weight is None else "stable")
+    rows, values = reader.entries(feature)
+    sequence = np.argsort(values)
     rows, values = rows[sequence], values[sequence]
     if thresholds is not None:
         uppers = uppers_of_given(values, thresholds)
     elif n_categories < 0:
-        uppers, _ = uppers_of_sorted(values, None if weight is None else weight[rows], max_bins)
+        uppers, _ = runs_of_sorted(values, None)
     else:
         uppers = np.arange(n_categories, dtype=values.dtype)
     codes = np.empty(len(values), np.uint32)
-    _sorted_codes(values, uppers, codes)
+    sorted_codes(values, uppers, codes)
     return rows, codes, uppers, len(values) > 0 and bool(values[0] == -np.inf)
-
-
-@compiled
-def _sorted_codes(ordered: Array, uppers: Array, codes_out: Array) -> None:
-    """Do ``codes_out[:] = 1 + np.searchsorted(uppers, ordered)`` for sorted values."""
-    code = 0
-    for i in range(len(ordered)):
-        while ordered[i] > uppers[code]:
-            code += 1
-        codes_out[i] = code + 1

@@ -47,9 +47,16 @@ class Cuts:
     @classmethod
     def join(cls, uppers: list[Array], has_lowest: Array, has_missing: Array) -> Cuts:
         """Put the uppermost values of all features' bins, ascending, into one object."""
-        parts = [np.array([-np.inf, *upper[:-1].tolist(), np.inf][: len(upper) + 1]) for upper in uppers]
-        offsets = np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(ROW)
-        return cls(np.concatenate(parts).astype(SCORE), offsets, has_lowest.astype(ROW), has_missing)
+        return cls.of(np.concatenate(uppers), np.array([len(upper) for upper in uppers]), has_lowest, has_missing)
+
+    @classmethod
+    def of(cls, uppers: Array, n_bins: Array, has_lowest: Array, has_missing: Array) -> Cuts:
+        """Do as `join` where the values of all features lie one after the other, `n_bins` of each."""
+        upto = np.concatenate([[0], np.cumsum(n_bins)]).astype(ROW)
+        offsets = upto + np.arange(len(upto))
+        thresholds = np.insert(uppers.astype(SCORE), upto[:-1], -np.inf)
+        thresholds[offsets[1:][n_bins > 0] - 1] = np.inf
+        return cls(thresholds, offsets, has_lowest.astype(ROW), has_missing)
 
     @property
     def n_features(self) -> int:
@@ -121,18 +128,18 @@ def runs_of_values(values: Array) -> tuple[Array, Array]:
 def runs_of_sorted(ordered: Array, weight: Array | None) -> tuple[Array, Array]:
     """Return the distinct ones of sorted values, NaN last and left out, and what each weighs."""
     distinct, share = np.empty_like(ordered), np.empty(len(ordered), SCORE)
-    count = _sum_runs(ordered, np.empty(0, SCORE) if weight is None else weight, distinct, share)
+    count = sum_runs(ordered, np.empty(0, SCORE) if weight is None else weight, distinct, share)
     return distinct[:count] + ordered.dtype.type(0), share[:count]  # the sum turns -0.0 into 0.0
 
 
 def quantiles(distinct: Array, share: Array, max_bins: int) -> Array:
     """Return the uppermost values of at most `max_bins` bins of about equal weight."""
     uppers = np.empty(max_bins, distinct.dtype)
-    return uppers[: _fill_quantiles(distinct, share, max_bins, uppers)]
+    return uppers[: fill_quantiles(distinct, share, max_bins, uppers)]
 
 
 @compiled
-def _sum_runs(ordered: Array, shares: Array, distinct_out: Array, share_out: Array) -> int:
+def sum_runs(ordered: Array, shares: Array, distinct_out: Array, share_out: Array) -> int:
     """Write each distinct value before the NaNs and the sum of its shares (1 each if empty); return their number.
 
     Every value is written to the place of its run, and the next place is taken where the next value differs: without a
@@ -156,7 +163,7 @@ def _sum_runs(ordered: Array, shares: Array, distinct_out: Array, share_out: Arr
 
 
 @compiled
-def _fill_quantiles(distinct: Array, share: Array, limit: int, uppers_out: Array) -> int:
+def fill_quantiles(distinct: Array, share: Array, limit: int, uppers_out: Array) -> int:
     """Write the uppermost value of each bin and return the number of bins.
 
     A value heavier than a `limit`-th of the whole ends a bin, of its own if bins allow. The others share the

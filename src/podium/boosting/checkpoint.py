@@ -29,8 +29,13 @@ def fingerprint(parameters: Mapping[str, object], columns: Sequence[Array | None
     """
     digest = hashlib.sha256(repr(_all_of(parameters)).encode())
     for column in columns:
-        digest.update(b"-" if column is None else np.ascontiguousarray(column).tobytes())
+        digest.update(b"-" if column is None else _bytes_of(column))
     return digest.hexdigest()
+
+
+def _bytes_of(column: Array) -> bytes:
+    """Return the contents of an array; what it holds of objects, such as dates, is where they lie."""
+    return repr(column.tolist()).encode() if column.dtype.hasobject else np.ascontiguousarray(column).tobytes()
 
 
 def _all_of(value: object) -> object:

@@ -164,7 +164,7 @@ class RankingData:
         if items is not None and pairs is None:
             raise PodiumError("items are the ids by which pairs name rows; without pairs leave it out.")
         given_pairs = None if pairs is None else check_pairs(pairs, n_rows, items)
-        weight, per_query, given_pairs = _within_range(weight, per_query, given_pairs)
+        weight, per_query, given_pairs = _within_range(weight, per_query, given_pairs, labels is not None)
         given = qid is not None or group is not None
         return cls.of_checked(
             features, names, labels, codes, ids, weight, per_query, given_pairs, categories, given
@@ -202,7 +202,7 @@ class RankingData:
     def with_pairs(self, pairs: PairsLike, items: ArrayLike | None = None) -> RankingData:
         """Return the same rows, in their order, with explicit pairs as all that is said of them."""
         checked = check_pairs(pairs, len(self.queries.rows), items)
-        scaled = _within_range(self.row_weight, self.query_weight, checked)[2]
+        scaled = _within_range(self.row_weight, self.query_weight, checked, False)[2]
         return replace(self, labels=None, pairs=None if scaled is None else _grouped_pairs(scaled, self.queries))
 
 
@@ -212,11 +212,13 @@ def weights_of_rows(row_weight: Array, query_weight: Array, offsets: Array) -> A
     return weights
 
 
-def _within_range(rows: Array, queries: Array, pairs: PairArrays | None) -> tuple[Array, Array, PairArrays | None]:
-    """Return all weights scaled down together where they are too large to multiply and square."""
+def _within_range(
+    rows: Array, queries: Array, pairs: PairArrays | None, labelled: bool
+) -> tuple[Array, Array, PairArrays | None]:
+    """Return all weights scaled together where they are too large or too small to multiply and square."""
     if pairs is None:
         return *scaled_weights(rows, queries, np.zeros(0))[:2], None
-    scaled = scaled_weights(rows, queries, pairs.weight)
+    scaled = scaled_weights(rows, queries, pairs.weight, labelled)
     return scaled.rows, scaled.queries, pairs._replace(weight=scaled.pairs)
 
 

@@ -222,7 +222,8 @@ def ranking_data(table: PartTable, exchange: Exchange) -> RankingData:
         if most <= 0:
             raise PodiumError(f"{name} must have a positive value; all are zero.")
     rows, queries = np.append(table.weight, largest[0]), np.append(table.query_weight, largest[1])
-    scaled = scaled_weights(rows, queries, np.append(np.zeros(0) if pairs is None else pairs.weight, largest[2]))  # 1
+    heaviest_too = np.append(np.zeros(0) if pairs is None else pairs.weight, largest[2])
+    scaled = scaled_weights(rows, queries, heaviest_too, table.labels is not None)  # 1
     codes, ids = check_queries(table.qid, None, len(table.qid))
     per_query = np.zeros(len(ids))
     per_query[codes] = scaled.queries[:-1]

@@ -37,6 +37,7 @@ from podium.trees.histogram import (
     WORDS_PER_LINE,
     Packed,
     as_lines,
+    empty_histograms,
     pack_gradients,
 )
 from podium.trees.leaf_values import leaf_sums, newton_values, room_for_sums
@@ -109,7 +110,7 @@ class TreeGrower:
         self._ranges: dict[int, Records] = {}
         self._spare_rows = np.empty(bins.n_rows, np.uint32)
         self._values = np.empty((0, bins.n_rows), np.int64)
-        self._histograms = np.empty((0, 1, self.n_words, FEATURES_PER_WORD, BINS), np.int64)
+        self._histograms = empty_histograms(0, 1, self.n_words)
 
     def _columns(self) -> Records:
         """Return what searches know of each feature."""
@@ -177,7 +178,7 @@ class TreeGrower:
         if len(self._values) < n_planes:
             self._values = np.empty((n_planes, self.bins.n_rows), np.int64)
         if len(self._histograms) < n_histograms:
-            more = np.empty((n_histograms, n_planes, *self._histograms.shape[2:]), np.int64)
+            more = empty_histograms(n_histograms, n_planes, self.n_words)
             more[: len(self._histograms)] = self._histograms
             self._histograms = more
         return Buffers(rows, self._spare_rows, self._values, self._histograms)

@@ -10,6 +10,7 @@ gradient is then some 26 multiples and a mean curvature 7, where a scale by the 
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -25,6 +26,7 @@ from podium._compiled import (
     threads_for,
 )
 from podium._exchange import ALONE, Exchange
+from podium._memory import enough_memory
 from podium._validation import Array
 from podium.binning import BlockBins
 from podium.stumps import half_blocks
@@ -86,6 +88,17 @@ class Packed(NamedTuple):
 
     planes: Array
     layout: SumLayout
+
+
+def empty_histograms(n_leaves: int, n_planes: int, n_words: int) -> Array:
+    """Return room for the histograms of some leaves; refuse more than the machine has."""
+    shape = n_leaves, n_planes, n_words, FEATURES_PER_WORD, BINS
+    what, advice = (
+        f"A tree of {n_words * FEATURES_PER_WORD} features",
+        "take fewer features or max_leaves, or use RankBoost",
+    )
+    with enough_memory(8 * math.prod(shape), what, advice):
+        return np.empty(shape, np.int64)
 
 
 def pack_gradients(
