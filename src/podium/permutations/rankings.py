@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from podium._compiled import ROW, SCORE
+from podium._magnitudes import check_within
 from podium._pair_gate import pair_columns
 from podium._types import PairsLike
 from podium._validation import Array, NoPairsError, PodiumError, check_weight
@@ -87,6 +88,8 @@ def read_rankings(
     own, (better, worse, count) = check_ids(named, "rankings"), _read_pairs(pairs)
     known, numbers = number_items(_joined(own, better, worse), items)
     own_numbers, pair_numbers = numbers[: len(own)], numbers[len(own) :].reshape(2, -1)
+    for given in (weight, count):
+        check_within(given, "Weights", "sums of them that are finite")
     summed = _sum_rankings(listed, own_numbers.tolist(), weight.tolist())
     return _rankings_of({one: math.fsum(each) for one, each in summed.items()}, pair_numbers, count, known)
 

@@ -217,9 +217,10 @@ def _flat_direction(n_items: int, n_ties: int) -> Array:
 
 def _errors(information: Array, flat: Array, alpha: float) -> Array:
     """Return standard errors of parameters; without a penalty in the space of mean 0, where they are told apart."""
-    shift = np.outer(flat, flat) if alpha == 0 else np.zeros_like(information)
-    root = np.linalg.cholesky(information + alpha * np.eye(len(information)) + shift)
+    size = np.trace(information) / len(flat)
+    root = np.linalg.cholesky(information + alpha * np.eye(len(flat)) + size * np.outer(flat, flat))
     inverse, _ = dtrtri(root, lower=1)
-    variances = np.sum(inverse**2, axis=0) - np.diag(shift)
+    along = 1.0 / alpha if alpha > 0 else 0.0
+    variances = np.sum(inverse**2, axis=0) + (along - 1.0 / (alpha + size)) * flat**2
     errors: Array = np.sqrt(np.maximum(variances, 0.0))
     return errors
