@@ -3,15 +3,12 @@
     python experiments/lambdamart.py peers PATH/mq2008 [--seeds 5] [--trees 100]
     python experiments/lambdamart.py quantized [--seeds 10] [--rows 30000]
     python experiments/lambdamart.py normalized [--seeds 5] [--rows 60000]
-    python experiments/lambdamart.py splits PATH/mq2008 [--seeds 3]
 
 `peers`: the five folds of MQ2008, 100 trees of 31 leaves, the same settings on both sides. The seed shuffles rows and
 queries (LightGBM breaks ties by row order, Podium does not look at it) and draws Podium's rounding.
 `quantized`: made data; the difference of histograms from rounded gradients to those from exact ones, paired by seed.
 `normalized`: made data; λ with each pair divided by its distance to λ normalised by query, the default, by number of
 trees; made rows have less noise than real ones, which lambda_forms.py has.
-`splits`: splits by Newton's gain against those by least squares, which the paper has; the seed draws the queries of
-each tree. Differences are paired by query over the test queries of all folds, a query's value its mean over seeds.
 All values are mean NDCG@10 of held-out queries in percent, with the standard error of the mean difference, kept in
 results/lambdamart.json (`--folder`), of which the tables of docs/lambdamart.md are made.
 """
@@ -124,34 +121,6 @@ def normalized(args):
     return ['`"query"`', '`"pairs"`'], found
 
 
-LAMBDAS = {"default λ": {"subsample": 0.8}, "paper's λ": {"subsample": 0.8, "form": "paper"}}
-"""Settings of LambdaMART under which splits are compared."""
-
-
-def splits(args):
-    """Compare splits by Newton's gain with splits by least squares on MQ2008."""
-    kinds, found = ("newton", "squares"), {name: [] for name in LAMBDAS}
-    for fold in range(1, 6):
-        train, _, test = read_fold(args.data, fold)
-        for name, settings in LAMBDAS.items():
-            values = [
-                [
-                    query_values(LambdaMART(args.trees, split_by=kind, random_state=seed, **settings), train, test)
-                    for kind in kinds
-                ]
-                for seed in range(args.seeds)
-            ]
-            found[name].append(np.mean(values, axis=0).T)
-    return list(kinds), {name: np.concatenate(values) for name, values in found.items()}
-
-
-def query_values(model, train, test):
-    """Fit and return NDCG@10 in percent of each test query with something relevant, in the order of the queries."""
-    scores = model.fit(*train[:2], qid=train[2]).predict(test[0])
-    result = evaluate(test[1], scores, qid=test[2], measures="ndcg@10", n_resamples=0).per_query("ndcg@10")
-    return [100 * result[query] for query in sorted(result) if not np.isnan(result[query])]
-
-
 def with_error(values):
     """Return the means of both columns, and the second less the first with its standard error over rows."""
     first, second = np.transpose(values)
@@ -174,14 +143,14 @@ def main():
     """Read the command line and run one experiment."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(required=True)
-    for run, seeds, rows in ((peers, 5, 0), (quantized, 10, 30_000), (normalized, 5, 60_000), (splits, 3, 0)):
+    for run, seeds, rows in ((peers, 5, 0), (quantized, 10, 30_000), (normalized, 5, 60_000)):
         command = commands.add_parser(run.__name__, help=run.__doc__)
         command.set_defaults(run=run)
         command.add_argument("--seeds", type=int, default=seeds)
         command.add_argument("--rows", type=int, default=rows)
         command.add_argument("--trees", type=int, default=100)
         command.add_argument("--folder", type=Path, default=RESULTS)
-        if run in (peers, splits):
+        if run is peers:
             command.add_argument("data", type=Path)
     args = parser.parse_args()
     columns, found = args.run(args)

@@ -215,7 +215,6 @@ def test_experiments_on_mq2008_print_the_difference(run, shared_data):
     folder = shared_data("mq2008")
     few = ["--seeds", 2, "--trees", 2, "--folder", "kept"]
     lines_with(run("experiments/lambdamart.py", "peers", *few, folder), "2 trees | # | #", "early stopping, patience #")
-    lines_with(run("experiments/lambdamart.py", "splits", *few, folder), "default λ | # | #", "paper's λ | # | #")
 
 
 def test_experiments_on_the_top_of_the_list_print_their_tables(run, shared_data, tmp_path):
