@@ -22,6 +22,7 @@ import json
 from itertools import product
 
 import numpy as np
+from leaderboard_peers import PEERS
 from leaderboard_rankers import BOTH, CONTENDERS, OURS, blended, mean_ranks, run_command, tuned
 from leaderboard_tasks import RULES, TASKS, official
 from paper_tables import keep, markdown
@@ -134,7 +135,7 @@ def tables(results):
     found = {}
     for task in (name for name in results if name != "official"):
         kept = results[task]
-        rows = [(f"**{n}**" if n in OURS or n.startswith("our") else n, own) for n, own in kept["rankings"].items()]
+        rows = [(n if n in PEERS else f"**{n}**", own) for n, own in kept["rankings"].items()]
         if task == "mq2008":
             rows += [(f"{name}, official file", own) for name, own in results["official"].items()]
         rows.sort(key=lambda row: -row[1]["ndcg@10"])

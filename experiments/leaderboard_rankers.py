@@ -77,9 +77,14 @@ OURS = (
 )  # fmt: skip
 
 
+KINDS = {"RankBoost, features": {"weak": "feature"}, "RankBoost, stumps": {"weak": "stump"}}
+"""Rankers with a parameter set: shown beside the others, among which ours are chosen."""
+
+
 def own(name):
     """Return one of our rankers."""
-    space = NARROWED.get(name, SPACES.get(name, {}))
+    set_, name = KINDS.get(name, {}), name.partition(",")[0]
+    space = {one: values for one, values in NARROWED.get(name, SPACES.get(name, {})).items() if one not in set_}
     known = getattr(podium, name)().get_params(deep=False)
     start = {one: known[one] for one, values in space.items() if known[one] in values}
 
@@ -88,7 +93,7 @@ def own(name):
         if "early_stopping_rounds" in known:
             limits |= {"n_estimators": MOST_ROUNDS, "early_stopping_rounds": PATIENCE}
         limits = {one: value for one, value in limits.items() if one in known}
-        model = getattr(podium, name)(**{**limits, **FIXED.get(name, {}), **given})
+        model = getattr(podium, name)(**{**limits, **FIXED.get(name, {}), **set_, **given})
         train = first_queries(train, SOME_QUERIES.get(name))
         takes, more = inspect.signature(model.fit).parameters, {}
         if "qid" in takes:
@@ -181,7 +186,7 @@ def run_command(doc, commands, contenders, add_own):
     commands[options.what](options)
 
 
-CONTENDERS = {**{name: own(name) for name in OURS}, **PEERS}
+CONTENDERS = {**{name: own(name) for name in (*OURS, *KINDS)}, **PEERS}
 
 
 if __name__ == "__main__":
