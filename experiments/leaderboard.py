@@ -15,7 +15,7 @@ those of four fits with the best parameters, each on all but a quarter of the tr
 tests over all test queries, against the ranker of ours that is best on the quarters that those four fits left out;
 values of the mean ranks by the five trials, and by the four fits. "ours, by fold" takes in each fold the ranker of ours
 that is best on its quarters, "our blend" the mean ranks by both of its eight best; neither looks at test parts.
-Results are kept in results/leaderboard.json (`--folder`).
+Results are kept in results/leaderboard.json (`--folder`), with the blend against each other library.
 """
 
 import json
@@ -32,6 +32,7 @@ from podium import evaluate, leaderboard
 MEASURES = [*(f"ndcg@{k}" for k in range(1, 11)), "map"]
 SHOWN = ("ndcg@1", "ndcg@3", "ndcg@5", "ndcg@10", "map")
 SEVERAL = ("best_trials", "four_parts")
+BLEND = "our blend"
 
 
 def run(options):
@@ -66,7 +67,7 @@ def rankings_of(tests, cached):
     chosen = {fold: max(own, key=lambda name: own[name]["quarters_value"]) for fold, own in ours.items()}
     scores = {name: {fold: np.array(own[fold]["trials"][0]["test"]) for fold in tests} for name, own in cached.items()}
     scores["ours, by fold"] = {fold: scores[name][fold] for fold, name in chosen.items()}
-    scores["our blend"] = {fold: blended(part.qid, ours[fold]) for fold, part in tests.items()}
+    scores[BLEND] = {fold: blended(part.qid, ours[fold]) for fold, part in tests.items()}
     return scores, list(chosen.values())
 
 
@@ -118,7 +119,15 @@ def results_of(task, options):
         row["intervals"] = {m: [whole[name].result(m).low, whole[name].result(m).high] for m in BOTH}
         if name != best:
             row["p_holm"] = {m: corrected[name][m] for m in BOTH}
-    return {"best": best, "chosen": chosen, "queries": len(np.unique(qid)), "rankings": found}
+    others = {name: own for name, own in joined.items() if name in (*PEERS, BLEND)}
+    duels = leaderboard(y, others, qid=qid, measures=BOTH, n_resamples=2000, **rules).against(BLEND)
+    blend_less = {
+        name: {measure: [-one.difference, duels.corrected[name][measure]] for measure, one in own.items()}
+        for name, own in duels.results.items()
+    }
+    return {
+        "best": best, "chosen": chosen, "queries": len(np.unique(qid)), "rankings": found, "blend less": blend_less,
+    }  # fmt: skip
 
 
 def table(options):
@@ -145,7 +154,17 @@ def tables(results):
         if task == "mq2008":
             places = [[name, *(f"{own[measure]:.4f}" for measure in MEASURES[:-1])] for name, own in rows]
             found["leaderboard-places"] = markdown(["NDCG at", *map(str, range(1, 11))], places)
-    return found
+    return found | {"leaderboard-blend": blend_table({task: kept for task, kept in results.items() if task in TASKS})}
+
+
+def blend_table(results):
+    """Return what our blend has more than each other library, by task and measure."""
+    header = ["our blend less", *(f"{task}, {measure.upper()}" for task in results for measure in BOTH)]
+    rows = []
+    for name in PEERS:
+        own = [kept["blend less"].get(name, {}).get(measure) for kept in results.values() for measure in BOTH]
+        rows.append([name, *(f"{one[0]:+.4f} ({one[1]:.3f})" if one else "" for one in own)])
+    return markdown(header, rows)
 
 
 def cells(name, own):
