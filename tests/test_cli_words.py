@@ -67,7 +67,7 @@ def trained(command_line, tmp_path):
         (["export", "m", "--format", "sql", "-o", "n", "--set", "name=x"],
          "The format sql takes no options beside --feature-names; got --set name=x."),
         (["export", "m", "--format", "sql", "-o", "n", "--feature-names", "names"],
-         "--feature-names must be a list of 2 names; got ['a']."),
+         "--feature-names must be a list of 2 names; got 1."),
     ],
 )  # fmt: skip
 def test_hints_are_options_and_sets_are_files(trained, tmp_path, arguments, said):

@@ -344,10 +344,17 @@ def test_bad_input_is_refused_in_a_sentence(data, valid):
         ({"eval_set": [(valid.X, valid.y)] * 2}, "eval_set must be a list of one entry"),
         ({"eval_set": (valid.X, valid.y), "eval_qid": [valid.qid]}, "eval_set must be a list of one entry"),
         ({"eval_set": [(valid.X, valid.y)]}, "eval_set must have at least two queries"),
+        (
+            {"eval_set": [(valid.X[:, 0], valid.y)], "eval_qid": [valid.qid]},
+            r"eval_set must be a matrix .* got an array of 1 dimension\(s\)",
+        ),
         ({"storage": "no/trials"}, "The folder of no/trials does not exist"),
     ):
         with pytest.raises(PodiumError, match=message):
             search(data, **given)
+    for X in (data.X[:, 0], data.X[:, 0].tolist(), data.X[None], 5):
+        with pytest.raises(PodiumError, match=r"X must be a matrix of rows and features; got an array of \d dim"):
+            tune(RankBoost(2), X, data.y, qid=data.qid, n_trials=1)
     for make, message in (
         (lambda: Real(1.0, 1.0), "A range needs low < high; got 1.0 to 1.0"),
         (lambda: Whole(0, 5, log=True), "A range needs 0 < low < high; got 0 to 5"),
