@@ -13,9 +13,10 @@ import podium
 from peers import peer
 from podium import LambdaMART, PNormPush, PodiumError, RankBoost, RankSVM, evaluate, make_search, tune
 from podium.boosting import Monitor
-from podium.tuning import Choice, Real, Tuning, TuningTrial, Whole, parameter_search
-from podium.tuning.held_out import query_folds
+from podium.tuning import SPACES, Choice, Real, Tuning, TuningTrial, Whole, parameter_search, space_of
+from podium.tuning.held_out import query_folds, ranker_of
 from podium.tuning.trial_pruning import PRUNED, REPORT_EVERY, PrunedMonitor
+from podium.tuning.tuner import _check_space
 
 optuna = peer("optuna")
 
@@ -313,6 +314,32 @@ def test_choices_that_other_parameters_refuse_are_not_tried(data, ranker, search
     assert {frozenset(one.parameters) for one in result.trials} == {frozenset(searched)}
 
 
+def test_a_space_may_differ_from_the_rankers_own_parameters(data):
+    space = {"weak": Choice(("stump",)), "max_bins": Whole(8, 100)}
+    assert len(search(data, RankBoost(2, weak="feature"), space=space, n_trials=2).trials) == 2
+
+
+@pytest.mark.parametrize("name", SPACES)
+def test_no_trial_of_a_default_space_is_refused(name):
+    model = ranker_of(name)
+    space = space_of(name, 46)
+    _check_space(model, space)
+    assert space_of(type(model), 46) == space_of(model, 46) == space
+    first = next(iter(space))
+    assert space_of(name, 46, {first}) == {parameter: one for parameter, one in space.items() if parameter != first}
+
+
+def test_what_has_no_default_space_is_said():
+    for ranker, n_features, message in (
+        (3, 3, "ranker must be a ranker of Podium, its class or its name; got 3"),
+        ("RankBost", 3, "did you mean RankBoost"),
+        ("AdaBoostOR", 3, "AdaBoostOR has no search space of its own"),
+        ("RankBoost", 0, "n_features must be an integer of at least 1; got 0"),
+    ):
+        with pytest.raises(PodiumError, match=message):
+            space_of(ranker, n_features)
+
+
 def test_a_frame_with_categories_is_searched_and_known_again(tmp_path):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"x": rng.normal(size=80), "site": pd.Categorical(rng.choice(["a", "b", "c"], 80))})
@@ -335,10 +362,18 @@ def test_a_file_that_is_no_storage_is_refused_and_stays_as_it_was(data, tmp_path
 
 def test_bad_input_is_refused_in_a_sentence(data, valid):
     for given, message in (
-        ({"ranker": "AdaBoostOR", "space": None}, "AdaBoostOR has no search space of its own: give space"),
+        (
+            {"ranker": "AdaBoostOR", "space": None},
+            "AdaBoostOR has no search space of its own: give space to tune; those",
+        ),
         ({"space": {}}, "There is nothing to search"),
         ({"space": {"rate": Real(0, 1)}}, "A parameter of RankBoost must be one of"),
         ({"space": {"learning_rate": (0, 1)}}, "space must map parameters to Real, Whole or Choice; learning_rate"),
+        (
+            {"space": {"max_bins": Whole(8, 255), "weak": Choice(("stump", "feature"))}},
+            "refused, as max_bins=8 and weak='feature' would be: max_bins goes with stumps only; leave it out",
+        ),
+        ({"space": {"max_bins": Whole(0, 9)}}, "refused, as max_bins=0 would be: The 'max_bins' parameter"),
         ({"n_trials": 0}, "n_trials must be"),
         ({"measure": "ndgc"}, "measure 'ndgc' is unknown"),
         ({"eval_set": [(valid.X, valid.y)] * 2}, "eval_set must be a list of one entry"),
