@@ -11,12 +11,11 @@ import pytest
 
 import podium
 from peers import peer
-from podium import LambdaMART, PNormPush, PodiumError, RankBoost, RankSVM, evaluate, make_search, tune
+from podium import LambdaMART, PodiumError, RankBoost, RankSVM, evaluate, make_search, tune
 from podium.boosting import Monitor
-from podium.tuning import SPACES, Choice, Real, Tuning, TuningTrial, Whole, parameter_search, space_of
-from podium.tuning.held_out import query_folds, ranker_of
+from podium.tuning import Choice, Real, Tuning, TuningTrial, Whole, parameter_search
+from podium.tuning.held_out import query_folds
 from podium.tuning.trial_pruning import PRUNED, REPORT_EVERY, PrunedMonitor
-from podium.tuning.tuner import _check_space
 
 optuna = peer("optuna")
 
@@ -290,54 +289,6 @@ def test_other_settings_than_those_of_the_file_are_refused(data, tmp_path):
         with pytest.raises(PodiumError, match=f"holds trials with another (parameter and )?{what}; give the same"):
             search(**{"data": data, "storage": path, **given})
     assert len(search(data, RankBoost(12, n_jobs=1), n_trials=2, storage=path).trials) == 2
-
-
-@pytest.mark.parametrize("n_features", [1, 2, 7])
-def test_no_more_neighbors_are_tried_than_there_are_features(data, n_features):
-    result = tune("NearestNeighbor", data.X[:, :n_features], data.y, qid=data.qid, n_trials=6)
-    tried = {one.parameters["n_neighbors"] for one in result.trials}
-    assert tried <= set(range(1, n_features + 1))
-    assert len(tried) > 1 or n_features == 1
-
-
-@pytest.mark.parametrize(
-    ("ranker", "searched"),
-    [
-        (RankBoost(weak="feature"), {"learning_rate", "pair_weight"}),
-        (RankBoost(), {"learning_rate", "pair_weight", "criterion"}),
-        (PNormPush(max_bins=9), {"p", "learning_rate"}),
-    ],
-)
-def test_choices_that_other_parameters_refuse_are_not_tried(data, ranker, searched):
-    model = ranker.__class__(**{**ranker.get_params(), "n_estimators": 2})
-    result = tune(model, data.X, data.y, qid=data.qid, n_trials=8)
-    assert {frozenset(one.parameters) for one in result.trials} == {frozenset(searched)}
-
-
-def test_a_space_may_differ_from_the_rankers_own_parameters(data):
-    space = {"weak": Choice(("stump",)), "max_bins": Whole(8, 100)}
-    assert len(search(data, RankBoost(2, weak="feature"), space=space, n_trials=2).trials) == 2
-
-
-@pytest.mark.parametrize("name", SPACES)
-def test_no_trial_of_a_default_space_is_refused(name):
-    model = ranker_of(name)
-    space = space_of(name, 46)
-    _check_space(model, space)
-    assert space_of(type(model), 46) == space_of(model, 46) == space
-    first = next(iter(space))
-    assert space_of(name, 46, {first}) == {parameter: one for parameter, one in space.items() if parameter != first}
-
-
-def test_what_has_no_default_space_is_said():
-    for ranker, n_features, message in (
-        (3, 3, "ranker must be a ranker of Podium, its class or its name; got 3"),
-        ("RankBost", 3, "did you mean RankBoost"),
-        ("AdaBoostOR", 3, "AdaBoostOR has no search space of its own"),
-        ("RankBoost", 0, "n_features must be an integer of at least 1; got 0"),
-    ):
-        with pytest.raises(PodiumError, match=message):
-            space_of(ranker, n_features)
 
 
 def test_a_frame_with_categories_is_searched_and_known_again(tmp_path):
