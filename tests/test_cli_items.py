@@ -1,6 +1,8 @@
 """Files whose rows have names, on the command line: every command that reads data takes --item, pairs, and `-`."""
 
+import io
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +31,111 @@ def items(command_line):
     Path("prefs.csv").write_text("\n".join(["better,worse", *lines]) + "\n")
     assert command_line("train", "items.csv", "-o", "m.podium", "--item", "id", *FIT)[0] == 0
     return read_csv("items.csv", label="label", qid="qid", docid="id")
+
+
+@pytest.fixture
+def pipe(command_line, monkeypatch):
+    """Run the command line with the content of a file as standard input."""
+
+    def call(path, *arguments):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(Path(path).read_bytes())))
+        return command_line(*arguments)
+
+    return call
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["data", "FILE", "--json"],
+        ["doctor", "FILE", "--json"],
+        ["doctor", "items.csv", "FILE", "--json"],
+        ["evaluate", "FILE", "m.podium", "--json"],
+        ["train", "FILE", "-o", "n.podium", "--json", *FIT],
+    ],
+    ids=" ".join,
+)
+def test_rows_that_pairs_name_come_from_standard_input(items, command_line, pipe, command):
+    command = [*command, "--pairs", "prefs.csv", "--item", "id", "--format", "csv"]
+    expected = command_line(*[one.replace("FILE", "items.csv") for one in command])
+    assert expected[0] == 0
+    code, out, err = pipe("items.csv", *[one.replace("FILE", "-") for one in command])
+    assert (code, err) == (0, expected[2])
+    if "train" not in command:
+        assert out == expected[1]
+
+
+def test_what_lacks_in_standard_input_is_said_of_it(items, pipe):
+    Path("prefs.csv").write_text("better,worse\n1,2\n")
+    Path("bare.csv").write_text("\n".join(line.partition(",")[2] for line in Path("items.csv").read_text().split()))
+    said = pipe("bare.csv", "data", "-", "--format", "csv", "--pairs", "prefs.csv")[2]
+    assert said.startswith("Without --item, pairs are read as row numbers of standard input, counted from 0;")
+    Path("items.csv").write_text("id,bm25\nd1,1\n,2\n")
+    said = pipe("items.csv", "data", "-", "--format", "csv", "--pairs", "prefs.csv", "--item", "id")[2]
+    assert said == "podium: standard input must name an item in every row for --item; row 2 has none.\n"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["data", "items.csv", "--pairs", "FILE", "--json"],
+        ["evaluate", "items.csv", "m.podium", "--pairs", "FILE", "--json"],
+        ["train", "items.csv", "--pairs", "FILE", "-o", "n.podium", *FIT],
+        ["train", "items.csv", "--eval-pairs", "FILE", "-o", "n.podium", *FIT],
+    ],
+    ids=" ".join,
+)
+def test_pairs_come_from_standard_input(items, command_line, pipe, command):
+    Path("prefs").write_text(Path("prefs.csv").read_text().partition("\n")[2].replace(",", " "))
+    command = [*command, "--item", "id"]
+    expected = command_line(*[one.replace("FILE", "prefs") for one in command])
+    code, out, err = pipe("prefs", *[one.replace("FILE", "-") for one in command])
+    assert (code, err) == (0, expected[2])
+    if "train" not in command:
+        assert out == expected[1]
+    elif "--eval-pairs" in command:
+        assert "standard input pair_loss" in " ".join(out.split())
+
+
+def test_query_sizes_and_evaluation_sets_come_from_standard_input(items, command_line, pipe):
+    Path("sizes").write_text("6\n6\n6\n6\n")
+    asked = ["items.csv", "--item", "id", "--qid", "", "--json"]
+    Path("items.csv").write_text(Path("items.csv").read_text().replace("qid", "group"))
+    expected = command_line("data", *asked, "--query-sizes", "sizes")
+    assert expected[0] == 0
+    assert pipe("sizes", "data", *asked, "--query-sizes", "-") == expected
+    Path("sizes").write_text("5\n")
+    said = pipe("sizes", "data", *asked, "--query-sizes", "-")[2]
+    assert said == "podium: The sizes in standard input must sum to 24, the rows of items.csv; got 5.\n"
+    given = ("--item", "id", "--qid", "group", "--eval", "-", *FIT)
+    code, out, _ = pipe("items.csv", "train", "items.csv", "-o", "n.podium", "--format", "csv", *given)
+    assert code == 0
+    assert "standard input pair_loss" in " ".join(out.split())
+
+
+def test_models_of_fewer_and_more_features_score_standard_input(command_line, pipe):
+    Path("full.txt").write_text("1 qid:1 1:1 2:2\n0 qid:1 1:2 2:1\n")
+    Path("wide.txt").write_text("1 qid:1 1:1 3:1\n0 qid:1 1:2\n")
+    for name in ("full", "wide"):
+        assert command_line("train", f"{name}.txt", "-o", f"{name}.podium", *FIT)[0] == 0
+    models = ("full.podium", "wide.podium", "-m", "mrr", "--json")
+    expected = command_line("evaluate", "full.txt", *models)
+    assert expected[0] == 0
+    assert pipe("full.txt", "evaluate", "-", *models) == expected
+
+
+def test_scores_of_standard_input_are_called_so(items, pipe):
+    asked = ("evaluate", "items.csv", "-", "--item", "id")
+    for content, message in (
+        ("1\n", "standard input must have a score a row of items.csv: 24 expected, 1 given."),
+        ("1\ntwo\n", "standard input must hold one score a line; value 2 is 'two'."),
+    ):
+        Path("scores").write_text(content)
+        assert pipe("scores", *asked) == (2, "", f"podium: {message}\n")
+    Path("scores").write_text("\n".join(map(str, range(24))))
+    code, out, _ = pipe("scores", "evaluate", "items.csv", "-", "m.podium", "--item", "id", "--json")
+    assert code == 0
+    assert "standard input" in out
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from podium.cli.ranker_table import TABLE, matching_rankers, ranker_name
 from podium.model_file import read_model, write_model
 from podium.rankers import RANKERS
 from podium.rankers.other_spellings import OURS, SPELLINGS, check_parameter_names
+from podium.tuning.settings_file import settings_text
 
 pytestmark = pytest.mark.plain
 
@@ -277,9 +278,10 @@ def test_settings_with_a_ranker_inside_are_refused(command_line):
     assert err.endswith("and lists and mappings of these; it cannot hold estimator=PRank(epochs=2).\n")
 
 
-def test_none_within_a_list_of_toml_is_none(tmp_path):
-    (tmp_path / "run.toml").write_text('parameters = {thresholds = ["None", [1.5]]}')
-    assert run_settings.read_config(tmp_path / "run.toml").parameters == {"thresholds": [None, [1.5]]}
+@pytest.mark.parametrize("thresholds", [[None, [1.5]], {"a": None, "b": [1.5, None]}])
+def test_none_within_lists_and_mappings_of_settings_is_read_back(tmp_path, thresholds):
+    (tmp_path / "run.toml").write_text(settings_text("RankBoost", {"thresholds": thresholds}))
+    assert run_settings.read_config(tmp_path / "run.toml").parameters == {"thresholds": thresholds}
 
 
 def test_a_run_that_was_tampered_with_is_refused(command_line, search_files):

@@ -178,7 +178,7 @@ def test_a_missing_optuna_is_a_sentence(files, command_line, monkeypatch):
         ),
         (["cv", "train.txt", "-m", "ndgc"], "measure 'ndgc' is unknown"),
         (["tune", "train.txt", "--trials", "0"], "--trials must be"),
-        (["tune", "train.txt", "--ranker", "AdaBoostOR"], "AdaBoostOR has no search space of its own"),
+        (["tune", "absent.txt", "--ranker", "orstump"], "ORStump has nothing that podium tune searches; it searches"),
         (["tune", "train.txt", "-o", "no/best.toml"], "The folder of no/best.toml does not exist."),
         (["tune", "train.txt", "--storage", "train.txt"], "train.txt is no storage file of `tune`"),
         (["tune", "train.txt", "--eval", "absent.txt"], "absent.txt: No such file or directory."),

@@ -51,6 +51,10 @@ def trained(command_line, tmp_path):
          "--set eval_metric."),
         (["train", "data.txt", "-o", "n", "--set", "n_estimators=0"],
          "--set n_estimators of RankBoost must be an int in the range [1, inf). Got 0 instead."),
+        (["train", "absent", "-o", "n", "--set", "weak=feature", "--set", "max_bins=10"],
+         "--set max_bins goes with stumps only; leave it out with --set weak=feature."),
+        (["train", "absent", "-o", "n", "--set", "weak=feature", "--set", "alpha=z"],
+         "--set alpha=z goes with stumps only; leave it out with --set weak=feature."),
         (["train", "data.txt", "-o", "n", "--set", "n_jobs=0"],
          "--set n_jobs must be null or an integer other than 0 (-1 is all processors); got 0."),
         (["score", "m", "wide.csv"], "The data has 3 features, but RankBoost is expecting 2 as the model has."),
@@ -67,7 +71,7 @@ def trained(command_line, tmp_path):
         (["export", "m", "--format", "sql", "-o", "n", "--set", "name=x"],
          "The format sql takes no options beside --feature-names; got --set name=x."),
         (["export", "m", "--format", "sql", "-o", "n", "--feature-names", "names"],
-         "--feature-names must be a list of 2 names; got ['a']."),
+         "--feature-names must be a list of 2 names; got 1."),
     ],
 )  # fmt: skip
 def test_hints_are_options_and_sets_are_files(trained, tmp_path, arguments, said):

@@ -251,3 +251,6 @@ def test_names_and_base_of_an_imported_model_are_in_its_exports(read, tmp_path):
         assert '"x"' in (tmp_path / "m.sql").read_text()
     with pytest.raises(PodiumError, match="feature_names must be different from each other"):
         read(xgboost(), feature_names=["a", "a", "b"])
+    for names, got in ((iter(["a", 1, "b"]), r"\['a', 1, 'b'\]"), ("abc", "'abc'")):
+        with pytest.raises(PodiumError, match=f"must be a list of strings, one for each column; got {got}"):
+            read(xgboost(), feature_names=names)

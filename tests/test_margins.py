@@ -210,15 +210,17 @@ def test_a_kernel_score_is_optimal_among_its_functions(kernel):
     assert model.gap_ < 1e-8
 
 
-def test_a_linear_kernel_by_its_features_is_the_linear_score(monkeypatch):
-    monkeypatch.setattr(kernel_features, "kernel_values", lambda rows, others, *_: rows @ others.T)
+@pytest.mark.parametrize("kernel", kernel_features.KERNELS)
+def test_products_of_kernel_features_are_the_kernel(kernel):
     X, _, _ = search(40)
     rows, _, _ = twin.scaled(X, np.ones(40))
-    mapped = kernel_features.KernelFeatures.of(rows, "linear", 1.0, "RankSVM")
-    assert mapped.features.shape == (40, 5)
-    np.testing.assert_allclose(mapped.features @ mapped.features.T, rows @ rows.T, atol=1e-10)
-    coef = np.arange(5.0)
-    np.testing.assert_allclose(rows @ rows.T @ mapped.row_weights(coef), mapped.features @ coef, atol=1e-10)
+    rows[1] = rows[0]
+    mapped = kernel_features.KernelFeatures.of(rows, kernel, 0.3, "RankSVM")
+    values = kernel_features.kernel_values(rows, rows, kernel, 0.3)
+    assert mapped.features.shape == (40, 39)
+    np.testing.assert_allclose(mapped.features @ mapped.features.T, values, atol=1e-10)
+    coef = np.arange(39.0)
+    np.testing.assert_allclose(values @ mapped.row_weights(coef), mapped.features @ coef, atol=1e-8)
 
 
 def test_kernels_of_too_many_rows_are_refused_with_the_memory_and_the_linear_form(monkeypatch):

@@ -171,10 +171,22 @@ def test_evaluation_sets_without_queries_beside_rows_with_some(table):
     assert len(Whatever().fit(X, y, eval_set=[(X, y)], eval_qid=[qid]).evals_) == 1
 
 
-@pytest.mark.parametrize("given", [(1, 2), ((1, 2), (3, 4)), [(1,)], [(1, 2, 3)], [1], 3, "ab"], ids=str)
-def test_evaluation_sets_are_a_list_of_two(given, table):
+@pytest.mark.parametrize(
+    ("given", "got"),
+    [
+        ((1, 2), "tuple"),
+        (((1, 2), (3, 4)), "tuple"),
+        ([(1,)], "a tuple of 1"),
+        ([(1, 2), [1, 2, 3]], r"a list of 3 \(queries are given in eval_qid\)"),
+        ([1], "an entry of type int"),
+        (3, "int"),
+        ("ab", "str"),
+    ],
+    ids=str,
+)
+def test_evaluation_sets_are_a_list_of_two(given, got, table):
     X, y, qid = table
-    with pytest.raises(PodiumError, match=r"eval_set must be a list of \(X, y\)"):
+    with pytest.raises(PodiumError, match=rf"eval_set must be a list of \(X, y\), such as .*; got {got}\.$"):
         First().fit(X, y, qid=qid, eval_set=given)
 
 

@@ -88,12 +88,12 @@ def test_what_no_format_can_hold_is_refused(tmp_path, monkeypatch):
 
 def test_text_has_a_line_for_each_split_and_cell():
     model = TreeRank(**STUMPS).fit([[1.0], [2.0], [np.nan], [4.0]], [0, 0, 0, 1])
-    assert model.export_text(["price"]).splitlines() == [
+    assert model.export_text(np.array(["price"])).splitlines() == [
         "   0  price <= 2 or missing: cell 1, else cell 0  (gain 1.0000)",
         "cell   0  score 0.8750  weight 1  mean label 1",
         "cell   1  score 0.3750  weight 3  mean label 0",
     ]
-    with pytest.raises(PodiumError, match="a name for each of the 1 features; got 2"):
+    with pytest.raises(PodiumError, match="name each of the 1 features; got 2 names"):
         model.export_text(["a", "b"])
     forest = TreeRankForest(2).fit([[1.0], [2.0], [4.0]], [0, 0, 1])
     assert forest.export_text().count("tree ") == 2

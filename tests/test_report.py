@@ -56,9 +56,24 @@ def test_sparse_columns_without_entries_take_no_memory():
     assert (report.n_features, report.absent_features) == (2**31 - 1, 2**31 - 3)
     assert report.constant_features == ["f2000000000"]
     assert report.missing_share == pytest.approx(1 - 3 / 2 / (2**31 - 1), rel=1e-15)
-    assert describe(sp.csr_array((2, 3)), [1.0, 0.0]).constant_features == ["f0", "f1", "f2"]
+    for width in (1, 3, 2**31 - 1):
+        empty = describe(sp.csr_array((2, width)), [1.0, 0.0])
+        assert (empty.n_features, empty.absent_features, empty.constant_features) == (width, width, [])
+        assert empty.missing_share == 1.0
+    with pytest.raises(PodiumError, match="0 feature"):
+        describe(sp.csr_array((2, 0)), [1.0, 0.0])
     with pytest.raises(PodiumError, match="X must be a matrix of rows and features; got 1 dimension"):
         describe(sp.coo_array(np.ones(3)), [1.0, 0.0, 1.0])
+
+
+@pytest.mark.parametrize("make", [list, np.array])
+def test_names_of_features_are_one_for_each(make):
+    X, y = np.array([[0.0, 1.0, 2.0], [0.0, 1.0, 3.0]]), [1.0, 0.0]
+    for rows, constant in ((X, ["a", "b"]), (sp.csc_array(X), ["b"])):
+        assert describe(rows, y, feature_names=make(["a", "b", "c"])).constant_features == constant
+        for names in ([], ["a", "b"], ["a", "b", "c", "d"]):
+            with pytest.raises(PodiumError, match=f"name each of the 3 features; got {len(names)} names"):
+                describe(rows, y, feature_names=make(names))
 
 
 @pytest.mark.parametrize("n_labels", [MAX_LISTED - 1, MAX_LISTED, MAX_LISTED + 1, 99, 100, 101])

@@ -1,7 +1,9 @@
 """The command that writes a page: the same page as Python writes, one sentence where it fails."""
 
+import io
 import json
 import re
+import sys
 from hashlib import sha256
 
 import pytest
@@ -56,6 +58,13 @@ def test_the_command_writes_the_same_page(files, command_line, model, tables, mo
     assert [(name, digest) for name, _, digest in found["reproduction"]["files"]] == told
     assert found["reproduction"]["commands"] == ["podium report m.podium test.txt -o r.html -m ndcg@5"]
     assert str(files) not in text
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO((files / "test.txt").read_bytes())))
+    assert command_line("report", files / "m.podium", "-", "-o", "piped.html", "-m", "ndcg@5")[0] == 0
+    piped = json.loads(re.search(r'id="content">(.*?)</script>', (files / "piped.html").read_text("utf-8"), re.S)[1])
+    assert piped["reproduction"]["commands"] == ["podium report m.podium - -o piped.html -m ndcg@5"]
+    assert [one[0] for one in piped["reproduction"]["files"]] == ["m.podium", "standard input"]
+    assert piped["reproduction"]["files"][1][1:] == found["reproduction"]["files"][1][1:]
+    assert (piped["quality"], piped["queries"]) == (found["quality"], found["queries"])
     seeded = command_line(
         "report", files / "m.podium", files / "test.txt", "-o", "seeded.html", "-m", "map", "--seed", "3"
     )

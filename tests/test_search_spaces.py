@@ -1,4 +1,4 @@
-"""Search spaces within the bounds of their rankers, listed in the documents; settings files that are read back."""
+"""Search spaces: within the bounds of their rankers, in the documents, without refused trials; settings read back."""
 
 import tomllib
 from pathlib import Path
@@ -6,12 +6,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from podium import PodiumError, PRank
+from peers import peer
+from podium import PNormPush, PodiumError, PRank, RankBoost, make_search, tune
 from podium.rankers import RANKERS
-from podium.tuning import SPACES, Choice, Real, Whole
+from podium.tuning import SPACES, Choice, Real, Whole, space_of
+from podium.tuning.held_out import ranker_of
 from podium.tuning.settings_file import settings_text
+from podium.tuning.tuner import _check_space
 
 pytestmark = pytest.mark.plain
+
+
+@pytest.fixture(scope="module")
+def data():
+    peer("optuna")
+    return make_search(n_queries=25, docs_per_query=8, random_state=0)
 
 
 def test_every_search_space_lies_within_the_bounds_of_its_ranker():
@@ -104,3 +113,52 @@ def test_ranges_know_their_values():
     assert True not in Whole(0, 3)
     assert "r" in Choice(("r",))
     assert str(Whole(1, 3, log=True)) == "1 to 3, integers, log"
+
+
+@pytest.mark.parametrize("n_features", [1, 2, 7])
+def test_no_more_neighbors_are_tried_than_there_are_features(data, n_features):
+    result = tune("NearestNeighbor", data.X[:, :n_features], data.y, qid=data.qid, n_trials=6)
+    tried = {one.parameters["n_neighbors"] for one in result.trials}
+    assert tried <= set(range(1, n_features + 1))
+    assert len(tried) > 1 or n_features == 1
+
+
+@pytest.mark.parametrize(
+    ("ranker", "searched"),
+    [
+        (RankBoost(weak="feature"), {"learning_rate", "pair_weight"}),
+        (RankBoost(), {"learning_rate", "pair_weight", "criterion"}),
+        (PNormPush(max_bins=9), {"p", "learning_rate"}),
+    ],
+)
+def test_choices_that_other_parameters_refuse_are_not_tried(data, ranker, searched):
+    model = ranker.__class__(**{**ranker.get_params(), "n_estimators": 2})
+    result = tune(model, data.X, data.y, qid=data.qid, n_trials=8)
+    assert {frozenset(one.parameters) for one in result.trials} == {frozenset(searched)}
+
+
+def test_a_space_may_differ_from_the_rankers_own_parameters(data):
+    space = {"weak": Choice(("stump",)), "max_bins": Whole(8, 100)}
+    model = RankBoost(2, weak="feature")
+    assert len(tune(model, data.X, data.y, qid=data.qid, space=space, n_trials=2).trials) == 2
+
+
+@pytest.mark.parametrize("name", SPACES)
+def test_no_trial_of_a_default_space_is_refused(name):
+    model = ranker_of(name)
+    space = space_of(name, 46)
+    _check_space(model, space)
+    assert space_of(type(model), 46) == space_of(model, 46) == space
+    first = next(iter(space))
+    assert space_of(name, 46, {first}) == {parameter: one for parameter, one in space.items() if parameter != first}
+
+
+def test_what_has_no_default_space_is_said():
+    for ranker, n_features, message in (
+        (3, 3, "ranker must be a ranker of Podium, its class or its name; got 3"),
+        ("RankBost", 3, "did you mean RankBoost"),
+        ("AdaBoostOR", 3, "AdaBoostOR has no search space of its own"),
+        ("RankBoost", 0, "n_features must be an integer of at least 1; got 0"),
+    ):
+        with pytest.raises(PodiumError, match=message):
+            space_of(ranker, n_features)

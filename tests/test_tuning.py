@@ -11,7 +11,7 @@ import pytest
 
 import podium
 from peers import peer
-from podium import LambdaMART, PNormPush, PodiumError, RankBoost, RankSVM, evaluate, make_search, tune
+from podium import LambdaMART, PodiumError, RankBoost, RankSVM, evaluate, make_search, tune
 from podium.boosting import Monitor
 from podium.tuning import Choice, Real, Tuning, TuningTrial, Whole, parameter_search
 from podium.tuning.held_out import query_folds
@@ -291,28 +291,6 @@ def test_other_settings_than_those_of_the_file_are_refused(data, tmp_path):
     assert len(search(data, RankBoost(12, n_jobs=1), n_trials=2, storage=path).trials) == 2
 
 
-@pytest.mark.parametrize("n_features", [1, 2, 7])
-def test_no_more_neighbors_are_tried_than_there_are_features(data, n_features):
-    result = tune("NearestNeighbor", data.X[:, :n_features], data.y, qid=data.qid, n_trials=6)
-    tried = {one.parameters["n_neighbors"] for one in result.trials}
-    assert tried <= set(range(1, n_features + 1))
-    assert len(tried) > 1 or n_features == 1
-
-
-@pytest.mark.parametrize(
-    ("ranker", "searched"),
-    [
-        (RankBoost(weak="feature"), {"learning_rate", "pair_weight"}),
-        (RankBoost(), {"learning_rate", "pair_weight", "criterion"}),
-        (PNormPush(max_bins=9), {"p", "learning_rate"}),
-    ],
-)
-def test_choices_that_other_parameters_refuse_are_not_tried(data, ranker, searched):
-    model = ranker.__class__(**{**ranker.get_params(), "n_estimators": 2})
-    result = tune(model, data.X, data.y, qid=data.qid, n_trials=8)
-    assert {frozenset(one.parameters) for one in result.trials} == {frozenset(searched)}
-
-
 def test_a_frame_with_categories_is_searched_and_known_again(tmp_path):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"x": rng.normal(size=80), "site": pd.Categorical(rng.choice(["a", "b", "c"], 80))})
@@ -335,19 +313,34 @@ def test_a_file_that_is_no_storage_is_refused_and_stays_as_it_was(data, tmp_path
 
 def test_bad_input_is_refused_in_a_sentence(data, valid):
     for given, message in (
-        ({"ranker": "AdaBoostOR", "space": None}, "AdaBoostOR has no search space of its own: give space"),
+        (
+            {"ranker": "AdaBoostOR", "space": None},
+            "AdaBoostOR has no search space of its own: give space to tune; those",
+        ),
         ({"space": {}}, "There is nothing to search"),
         ({"space": {"rate": Real(0, 1)}}, "A parameter of RankBoost must be one of"),
         ({"space": {"learning_rate": (0, 1)}}, "space must map parameters to Real, Whole or Choice; learning_rate"),
+        (
+            {"space": {"max_bins": Whole(8, 255), "weak": Choice(("stump", "feature"))}},
+            "refused, as max_bins=8 and weak='feature' would be: max_bins goes with stumps only; leave it out",
+        ),
+        ({"space": {"max_bins": Whole(0, 9)}}, "refused, as max_bins=0 would be: The 'max_bins' parameter"),
         ({"n_trials": 0}, "n_trials must be"),
         ({"measure": "ndgc"}, "measure 'ndgc' is unknown"),
         ({"eval_set": [(valid.X, valid.y)] * 2}, "eval_set must be a list of one entry"),
         ({"eval_set": (valid.X, valid.y), "eval_qid": [valid.qid]}, "eval_set must be a list of one entry"),
         ({"eval_set": [(valid.X, valid.y)]}, "eval_set must have at least two queries"),
+        (
+            {"eval_set": [(valid.X[:, 0], valid.y)], "eval_qid": [valid.qid]},
+            r"eval_set must be a matrix .* got an array of 1 dimension\(s\)",
+        ),
         ({"storage": "no/trials"}, "The folder of no/trials does not exist"),
     ):
         with pytest.raises(PodiumError, match=message):
             search(data, **given)
+    for X in (data.X[:, 0], data.X[:, 0].tolist(), data.X[None], 5):
+        with pytest.raises(PodiumError, match=r"X must be a matrix of rows and features; got an array of \d dim"):
+            tune(RankBoost(2), X, data.y, qid=data.qid, n_trials=1)
     for make, message in (
         (lambda: Real(1.0, 1.0), "A range needs low < high; got 1.0 to 1.0"),
         (lambda: Whole(0, 5, log=True), "A range needs 0 < low < high; got 0 to 5"),

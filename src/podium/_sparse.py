@@ -54,15 +54,14 @@ def dense_rows(features: Features) -> Array:
 
 
 def stored_columns(X: SparseMatrix) -> tuple[SparseMatrix, Array]:
-    """Return the columns of a sparse matrix that have entries, and their numbers; all where none has.
+    """Return the columns of a sparse matrix that have entries, and their numbers; one without, and none, if none has.
 
     It takes time and memory by the entries alone, where a column takes some of both however empty it is.
     """
     entries = sp.coo_array(_whole(X))
     columns, place = np.unique(entries.col, return_inverse=True)
-    if len(columns) == 0:
-        return X, np.arange(X.shape[1])
-    return sp.csc_array((entries.data, (entries.row, place)), shape=(X.shape[0], len(columns))), columns
+    width = max(len(columns), min(X.shape[1], 1))
+    return sp.csc_array((entries.data, (entries.row, place)), shape=(X.shape[0], width)), columns
 
 
 def by_columns(X: sp.sparray) -> sp.csc_array:

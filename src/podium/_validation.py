@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -35,13 +35,18 @@ def check_features(X: MatrixLike) -> tuple[Features, tuple[str, ...] | None]:
         return check_sparse(X), None
     matrix = _frame_to_matrix(X) if is_frame(X) else X
     dense = to_floats(matrix, "X")
-    if dense.ndim != 2:
-        raise PodiumError(
-            f"X must be a matrix of rows and features; got an array of {dense.ndim} dimension(s). "
-            "Reshape your data: X.reshape(-1, 1) for a single feature, X.reshape(1, -1) for a single row."
-        )
+    check_dimensions(dense.ndim)
     _check_shape(dense.shape)
     return dense, _column_names(X)
+
+
+def check_dimensions(number: int, name: str = "X") -> None:
+    """Refuse features that are no matrix."""
+    if number != 2:
+        raise PodiumError(
+            f"{name} must be a matrix of rows and features; got an array of {number} dimension(s). "
+            "Reshape your data: X.reshape(-1, 1) for a single feature, X.reshape(1, -1) for a single row."
+        )
 
 
 def check_labels(y: ArrayLike, n_rows: int, name: str = "y") -> Array:
@@ -76,6 +81,12 @@ def check_weight(weight: ArrayLike | None, n_rows: int, name: str) -> Array:
     if not values.any():
         raise PodiumError(f"{name} must have a positive value; all {n_rows} are zero.")
     return values
+
+
+def check_name_count(names: Sequence[str], n_features: int) -> None:
+    """Refuse names of features that are more or fewer than the features."""
+    if len(names) != n_features:
+        raise PodiumError(f"feature_names must name each of the {n_features} features; got {len(names)} names.")
 
 
 def check_seed(random_state: Seed) -> int:

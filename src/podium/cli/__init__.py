@@ -139,9 +139,13 @@ def doctor_command(
 
 @app.command("fuse")
 def fuse_command(
-    runs: Annotated[list[Path], typer.Argument(help="TREC runs, two or more: qid Q0 docno rank score tag.")],
+    runs: Annotated[
+        list[Path], typer.Argument(help="TREC runs, two or more: qid Q0 docno rank score tag; - is standard input.")
+    ],
     output: Annotated[Path, typer.Option("--output", "-o", help="File for the fused run; - is standard output.")],
-    qrels: Annotated[Path | None, typer.Option(help="TREC judgements: to learn from, and to measure by.")] = None,
+    qrels: Annotated[
+        Path | None, typer.Option(help="TREC judgements: to learn from, and to measure by; - is standard input.")
+    ] = None,
     method: Annotated[
         str | None, typer.Option(help=f"{', '.join(FUSION_METHODS)}; rankboost with judgements, rrf without.")
     ] = None,

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from podium._types import MatrixLike
 from podium._validation import Array
-from podium.cli.files import beside_pairs, column_names, format_of, load_table, named_columns
+from podium.cli.files import beside_pairs, column_names, format_of, load_table, named_columns, opened
 from podium.cli.options import Source
 from podium.cli.output import show
 from podium.diagnosis import doctor
@@ -35,7 +35,8 @@ def examine(source: Source, test: Path | None, pairs: Path | None, as_json: bool
     table, given = (load_table(*source), {}) if pairs is None else _rows_and_pairs(source, pairs)
     if test is not None:
         other = source._replace(file=test, query_sizes=None)
-        given["test"] = _held_out(other if pairs is None else beside_pairs(other), table)
+        with opened(other) as file:
+            given["test"] = _held_out(file if pairs is None else beside_pairs(file), table)
     show(doctor(named_columns(table), table.y, qid=table.qid, n_jobs=-1, **given), as_json)
 
 

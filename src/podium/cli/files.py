@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -11,7 +13,7 @@ import numpy as np
 from podium._types import Frame, MatrixLike
 from podium._validation import Array, PodiumError, check_choice
 from podium.cli.options import Source
-from podium.cli.standard_input import file_or_input
+from podium.cli.standard_input import called, file_or_input, read_from
 from podium.readers import (
     PACKED_ENDINGS,
     RankingTable,
@@ -29,8 +31,20 @@ if TYPE_CHECKING:
 FORMATS = ("auto", "letor", "csv", "parquet")
 
 
+@contextmanager
+def opened(source: Source) -> Iterator[Source]:
+    """Give a source that can be read more than once, standard input too."""
+    with file_or_input(source.file) as file:
+        yield source._replace(file=file)
+
+
+def as_called(paths: Sequence[Path]) -> list[Path]:
+    """Return files as messages call them."""
+    return [Path(called(path)) for path in paths]
+
+
 def load_table(
-    path: Path,
+    path: PathLike[str],
     file_format: str = "auto",
     label: str | None = "label",
     qid: str = "qid",
@@ -56,10 +70,12 @@ def load_table(
     if query_sizes is None:
         one_query = table.qid is None and not qid
         return table._replace(qid=np.zeros(table.X.shape[0], np.int64)) if one_query else table
-    sizes = read_query_sizes(query_sizes)
+    sizes = read_from(query_sizes, read_query_sizes)
     n_rows = table.X.shape[0]
     if sizes.sum() != n_rows:
-        raise PodiumError(f"The sizes in {query_sizes} must sum to {n_rows}, the rows of {path}; got {sizes.sum()}.")
+        raise PodiumError(
+            f"The sizes in {called(query_sizes)} must sum to {n_rows}, the rows of {called(path)}; got {sizes.sum()}."
+        )
     return table._replace(qid=np.repeat(np.arange(len(sizes)), sizes))
 
 
@@ -148,12 +164,12 @@ def read_scores(path: Path) -> Array:
     try:
         lines = _text_of(path).split()
     except UnicodeDecodeError:
-        raise PodiumError(f"{path} must hold one score a line; it looks binary.") from None
+        raise PodiumError(f"{called(path)} must hold one score a line; it looks binary.") from None
     try:
         return np.array(lines, float)
     except ValueError:
         bad = next(i for i, line in enumerate(lines) if not _is_number(line))
-        raise PodiumError(f"{path} must hold one score a line; value {bad + 1} is {lines[bad]!r}.") from None
+        raise PodiumError(f"{called(path)} must hold one score a line; value {bad + 1} is {lines[bad]!r}.") from None
 
 
 def read_names(path: Path) -> list[str]:
@@ -161,7 +177,7 @@ def read_names(path: Path) -> list[str]:
     try:
         return _text_of(path).splitlines()
     except UnicodeDecodeError:
-        raise PodiumError(f"{path} must hold one name a line; it looks binary.") from None
+        raise PodiumError(f"{called(path)} must hold one name a line; it looks binary.") from None
 
 
 def feature_scores(table: RankingTable, feature: int) -> Array:
@@ -182,12 +198,12 @@ def _text_of(path: Path) -> str:
         return stream.read().decode()
 
 
-def format_of(path: Path, file_format: str = "auto") -> str:
+def format_of(path: PathLike[str], file_format: str = "auto") -> str:
     """Name the format: the one given, or by the file's ending."""
     kind = check_choice(file_format, FORMATS, "--format")
     if kind != "auto":
         return kind
-    endings = [ending for ending in path.suffixes if ending not in PACKED_ENDINGS]
+    endings = [ending for ending in Path(path).suffixes if ending not in PACKED_ENDINGS]
     return {".csv": "csv", ".parquet": "parquet"}.get(endings[-1].lower() if endings else "", "letor")
 
 

@@ -102,8 +102,8 @@ def compare_command(
 
 
 def evaluate_run_command(
-    qrels: Annotated[Path, typer.Argument(help="TREC judgements: qid 0 docno relevance.")],
-    runs: Annotated[list[Path], typer.Argument(help="TREC runs: qid Q0 docno rank score tag.")],
+    qrels: Annotated[Path, typer.Argument(help="TREC judgements: qid 0 docno relevance; - is standard input.")],
+    runs: Annotated[list[Path], typer.Argument(help="TREC runs: qid Q0 docno rank score tag; - is standard input.")],
     against: Against = None,
     measure: Measures = ["map", "ndcg", "ndcg@10", "p@10", "mrr", "recall@100"],  # noqa: B006 (typer copies it)
     per_query: PerQuery = False,

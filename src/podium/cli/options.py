@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from os import PathLike
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -52,7 +53,9 @@ Item = Annotated[str | None, typer.Option("--item", help="Column of the ids of r
 PairsFile = Annotated[
     Path | None,
     typer.Option(
-        "--pairs", help="CSV or Parquet with columns better, worse[, weight]; or lines of winner loser [weight]."
+        "--pairs",
+        help="CSV or Parquet with columns better, worse[, weight]; or lines of winner loser [weight], of - (standard "
+        "input) too.",
     ),
 ]
 ModelFile = Annotated[Path, typer.Argument(help="Model that `podium train` saved.")]
@@ -79,7 +82,7 @@ SearchedRanker = Annotated[str | None, _ranker_option(SEARCHED_RANKER)]
 class Source(NamedTuple):
     """A data file and how to read it: the first arguments of `podium.cli.files.load_table`."""
 
-    file: Path
+    file: PathLike[str]
     file_format: str
     label: str | None
     qid: str

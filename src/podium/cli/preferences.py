@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
+from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from podium._pair_gate import PairArrays
 from podium._validation import Array, PodiumError
-from podium.cli.files import beside_pairs, load_table
+from podium.cli.files import beside_pairs, load_table, opened
 from podium.cli.options import Source
 from podium.cli.output import show, show_json
 from podium.cli.ranking_files import check_input, check_rankings, feature_ranking, scores_of_rows
+from podium.cli.standard_input import called, read_from
 from podium.evaluation import Evaluation, evaluate
 from podium.rankers import Estimator, Ranker
 from podium.readers import RankingTable, read_item_pairs
@@ -38,19 +42,20 @@ def load_items(source: Source, options: PairOptions) -> tuple[RankingTable, Arra
     """
     if not options.given:
         return load_table(*source), None
-    known = beside_pairs(source)
-    table = load_table(*known)
+    with opened(source) as file:
+        known = beside_pairs(file)
+        table = load_table(*known)
     if source.item is None and known.file_format != "letor":
         print(
-            f"Without --item, pairs are read as row numbers of {source.file}, counted from 0; --item COLUMN reads ids.",
+            f"Without --item, pairs are read as row numbers of {known.file}, counted from 0; --item COLUMN reads ids.",
             file=sys.stderr,
         )
-    return table, None if source.item is None else _named_rows(table, source.file)
+    return table, None if source.item is None else _named_rows(table, known.file)
 
 
 def pairs_of_rows(path: Path, items: Array | None) -> dict[str, Any]:
     """Return the pairs of a file, and the ids of the rows that they name, as `describe` and its like take them."""
-    return {"pairs": read_item_pairs(path, ids=items is not None), "items": items}
+    return {"pairs": _read_pairs(path, items), "items": items}
 
 
 def pairs_for_fit(model: Estimator, options: PairOptions, items: Array | None) -> dict[str, Any]:
@@ -61,10 +66,10 @@ def pairs_for_fit(model: Estimator, options: PairOptions, items: Array | None) -
         raise PodiumError(f"{type(model).__name__} does not take --pairs: it learns grades, not preferences.")
     given: dict[str, Any] = {} if items is None else {"items": items}
     if options.pairs is not None:
-        given["pairs"] = read_item_pairs(options.pairs, ids=items is not None)
+        given["pairs"] = _read_pairs(options.pairs, items)
     if options.eval_pairs is not None:
-        given["eval_names"] = [options.eval_pairs.name]
-        given["eval_pairs"] = [read_item_pairs(options.eval_pairs, ids=items is not None)]
+        given["eval_names"] = [Path(called(options.eval_pairs)).name]
+        given["eval_pairs"] = [_read_pairs(options.eval_pairs, items)]
     return given
 
 
@@ -108,7 +113,12 @@ def _show_all(found: dict[str, Evaluation], as_json: bool) -> None:
             show(one, as_json)
 
 
-def _named_rows(table: RankingTable, path: Path) -> Array:
+def _read_pairs(path: Path, items: Array | None) -> PairArrays:
+    """Read pairs of ids of rows, or of their numbers where rows have no ids."""
+    return read_from(path, partial(read_item_pairs, ids=items is not None))
+
+
+def _named_rows(table: RankingTable, path: PathLike[str]) -> Array:
     """Return the id of each row."""
     unnamed = [0] if table.docid is None else [row for row, one in enumerate(table.docid.tolist()) if one is None]
     if unnamed or table.docid is None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from os import PathLike
 from pathlib import Path
 
 from podium._validation import Array, PodiumError
-from podium.cli.files import feature_scores, load_ranker, load_table, named_columns, read_scores
+from podium.cli.files import as_called, feature_scores, load_ranker, load_table, named_columns, opened, read_scores
 from podium.cli.options import Source
-from podium.cli.standard_input import STANDARD_INPUT
+from podium.cli.standard_input import STANDARD_INPUT, called
 from podium.readers import RankingTable
 
 MODEL_START = b"PK\x03\x04"
@@ -24,7 +25,7 @@ def check_rankings(rankings: list[Path], feature: int | None) -> None:
         raise PodiumError("Give a model or a file of scores, or --feature N to rank by one feature.")
 
 
-def check_input(data: Path, rankings: list[Path]) -> None:
+def check_input(data: PathLike[str], rankings: list[Path]) -> None:
     """Refuse to read both data and scores from standard input."""
     if str(data) == STANDARD_INPUT and data in rankings:
         raise PodiumError("Standard input holds the data or the scores, not both; name a file for one of them.")
@@ -33,6 +34,12 @@ def check_input(data: Path, rankings: list[Path]) -> None:
 def read_rankings(source: Source, paths: list[Path]) -> tuple[RankingTable, dict[str, Array]]:
     """Return the data and the scores of its rows by each ranking, by the names of the files."""
     check_input(source.file, paths)
+    with opened(source) as file:
+        return _table_and_scores(file, paths)
+
+
+def _table_and_scores(source: Source, paths: list[Path]) -> tuple[RankingTable, dict[str, Array]]:
+    """Read the data, each way that a model was trained on it, and score its rows."""
     names = names_of(paths)
     models = {path: load_ranker(path) for path in paths if _is_model(path)}
     tables: dict[tuple[int | None, bool | str], RankingTable] = {}
@@ -61,7 +68,7 @@ def feature_ranking(table: RankingTable, feature: int | None) -> dict[str, Array
     return {} if feature is None else {f"feature {feature}": feature_scores(table, feature)}
 
 
-def scores_of_rows(table: RankingTable, file: Path, paths: list[Path]) -> dict[str, Array]:
+def scores_of_rows(table: RankingTable, file: PathLike[str], paths: list[Path]) -> dict[str, Array]:
     """Return the scores of the rows of a table, read from `file`, by each ranking."""
     scores = {}
     for name, path in zip(names_of(paths), paths, strict=True):
@@ -91,12 +98,12 @@ def _called(path: Path) -> Iterator[None]:
         raise PodiumError(f"{path}: {error}") from None
 
 
-def _check_lengths(scores: dict[str, Array], table: RankingTable, file: Path) -> None:
+def _check_lengths(scores: dict[str, Array], table: RankingTable, file: PathLike[str]) -> None:
     """Refuse scores of other rows than those of the file."""
     n_rows = table.X.shape[0]
     for name, one in scores.items():
         if len(one) != n_rows:
-            raise PodiumError(f"{name} must have a score a row of {file}: {n_rows} expected, {len(one)} given.")
+            raise PodiumError(f"{name} must have a score a row of {called(file)}: {n_rows} expected, {len(one)} given.")
 
 
 def with_last(paths: list[Path], last: Path | None) -> list[Path]:
@@ -108,8 +115,8 @@ def names_of(paths: list[Path]) -> list[str]:
     """Return what the rankings are called: by their files, with folders where files of one name are in several."""
     twice = next((path for place, path in enumerate(paths) if path in paths[:place]), None)
     if twice is not None:
-        raise PodiumError(f"{twice} is given twice; name each file once.")
-    short = [path.name for path in paths]
+        raise PodiumError(f"{called(twice)} is given twice; name each file once.")
+    short = [path.name for path in as_called(paths)]
     return short if len(set(short)) == len(short) else [str(path) for path in paths]
 
 

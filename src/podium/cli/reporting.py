@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from podium._validation import PodiumError
-from podium.cli.files import load_ranker, load_table, named_columns
+from podium.cli.files import load_ranker, load_table, named_columns, opened
 from podium.cli.options import Source
 from podium.cli.output import show_json
 from podium.diagnosis import doctor
@@ -31,24 +31,24 @@ def report_file(
     """Write a page on a model and the rows of a data file; a file that cannot be written is refused at once."""
     check_writable(output)
     model = load_ranker(model_file)
-    table = load_table(*source, n_features=model.n_features_in_, sparse=model.sparse_input_)
-    if table.y is None:
-        raise PodiumError(f"{source.file} must have labels to report on.")
-    names = model._names() or tuple(f"feature {j + 1}" for j in range(model.n_features_in_))
-    page = report(
-        model,
-        named_columns(table),
-        np.asarray(table.y),
-        qid=table.qid,
-        docid=table.docid,
-        measures=measures,
-        title=title,
-        feature_names=names,
-        findings=_findings(table),
-        files=[model_file, source.file],
-        commands=[_command(model_file, source, output, measures, title, seed)],
-        random_state=seed,
-    )
+    with opened(source) as data:
+        table = load_table(*data, n_features=model.n_features_in_, sparse=model.sparse_input_)
+        if table.y is None:
+            raise PodiumError(f"{data.file} must have labels to report on.")
+        page = report(
+            model,
+            named_columns(table),
+            np.asarray(table.y),
+            qid=table.qid,
+            docid=table.docid,
+            measures=measures,
+            title=title,
+            feature_names=model._names() or tuple(f"feature {j + 1}" for j in range(model.n_features_in_)),
+            findings=_findings(table),
+            files=[model_file, data.file],
+            commands=[_command(model_file, source, output, measures, title, seed)],
+            random_state=seed,
+        )
     page.save(output)
     if as_json:
         show_json(_summary(page, output))
@@ -75,7 +75,7 @@ def _command(
     model_file: Path, source: Source, output: Path, measures: Sequence[str], title: str | None, seed: int
 ) -> str:
     """Return the command that makes the page, files without their folders, options that are not the defaults."""
-    words = ["podium", "report", model_file.name, source.file.name, "-o", output.name]
+    words = ["podium", "report", model_file.name, Path(source.file).name, "-o", output.name]
     for measure in measures:
         words += ["-m", measure]
     given = {

@@ -115,6 +115,8 @@ def _from_toml(value: object) -> object:
     """Return a value with None for its word."""
     if isinstance(value, list):
         return [_from_toml(one) for one in value]
+    if isinstance(value, dict):
+        return {key: _from_toml(one) for key, one in value.items()}
     return WORDS.get(value, value) if isinstance(value, str) else value
 
 

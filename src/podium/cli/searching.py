@@ -24,7 +24,7 @@ from podium.diagnosis import fit_seconds
 from podium.model_file import check_writable
 from podium.rankers import Estimator
 from podium.readers import RankingTable
-from podium.tuning import Fold, TuningTrial, cross_validate, space_of, tune
+from podium.tuning import SPACES, Fold, TuningTrial, cross_validate, space_of, tune
 
 TRAINING_SHARE = 0.8
 """Share of the queries that trials learn from where a fifth is held out."""
@@ -101,6 +101,7 @@ def run_trials(
             check_writable(path)
     model, chosen = choice.ranker_and_parameters()
     model._check_trainable()
+    _check_searched(model)
     table = load_table(*source)
     number_columns(model, table.feature_names)
     given: dict[str, Any] = {"qid": table.qid, "space": space_of(model, table.X.shape[1], chosen)}
@@ -132,6 +133,13 @@ def run_trials(
     if result.interrupted:
         again = "; the same command goes on from there" if storage is not None else ""
         raise PodiumError(f"Interrupted: {len(result.trials)} of {trials} trials are done, and kept{again}.")
+
+
+def _check_searched(model: Estimator) -> None:
+    """Refuse a ranker of which nothing is searched."""
+    name = type(model).__name__
+    if name not in SPACES:
+        raise PodiumError(f"{name} has nothing that podium tune searches; it searches {', '.join(SPACES)}.")
 
 
 class FitProgress:

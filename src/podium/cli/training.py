@@ -11,7 +11,15 @@ import numpy as np
 import scipy.sparse as sp
 
 from podium._validation import PodiumError
-from podium.cli.files import column_names, columns_for, load_ranker, load_table, load_unlabelled, named_columns
+from podium.cli.files import (
+    as_called,
+    column_names,
+    columns_for,
+    load_ranker,
+    load_table,
+    load_unlabelled,
+    named_columns,
+)
 from podium.cli.options import Source
 from podium.cli.output import show
 from podium.cli.preferences import PairOptions, load_items, pairs_for_fit
@@ -42,16 +50,16 @@ def train(
     model._check_trainable()
     table, items = load_items(source, pairs)
     number_columns(model, table.feature_names)
-    evals = _load_evals(source, eval_files, eval_sizes, table)
+    evals, shown = _load_evals(source, eval_files, eval_sizes, table), as_called(eval_files)
     given = {
-        **pairs_for_fit(model, pairs, items), **_evaluation_sets(model, evals, eval_files),
+        **pairs_for_fit(model, pairs, items), **_evaluation_sets(model, evals, shown),
         **_queries_for(model, table, evals),
     }  # fmt: skip
     names = column_names(table)
-    with features_named(names, eval_files):
+    with features_named(names, shown):
         model.fit(named_columns(table), table.y, **given)
     if hasattr(model, "stop_reason_"):
-        model.stop_reason_ = in_options(model.stop_reason_, eval_files, names)
+        model.stop_reason_ = in_options(model.stop_reason_, shown, names)
     # A LETOR file numbers its features: these are their names from here on, in reports, errors and exports.
     model.feature_names_in_ = np.array(names, object)
     write_model(output, {**model.content(), "run": run_content(source, eval_files, pairs.pairs)})

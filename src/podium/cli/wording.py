@@ -40,6 +40,10 @@ WORDS: tuple[tuple[str, str], ...] = (
     (r"give labels y in the place of pairs for others", "leave out --pairs for others"),
     (r"^random_state must", "--seed must"),
     (r"consider RankBoost, or max_leaves=2", "consider RankBoost, or --set max_leaves=2"),
+    (
+        r"""^(\w+=?)"?(\w*)"? goes with (.+); leave it out with weak='(\w+)'""",
+        r"--set \1\2 goes with \3; leave it out with --set weak=\4",
+    ),
     (r'kernel="linear" is one', "--set kernel=linear makes one"),
 )
 """What is looked for in a message, and what stands there instead."""

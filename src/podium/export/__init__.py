@@ -253,8 +253,11 @@ def _renamed(record: Writable, feature_names: Sequence[str] | None) -> Writable:
     if feature_names is None:
         return record
     names = list(feature_names)
-    if isinstance(feature_names, str) or len(names) != record.n_features or not all(isinstance(n, str) for n in names):
-        raise PodiumError(f"feature_names must be a list of {record.n_features} names; got {feature_names!r}.")
+    if isinstance(feature_names, str) or not all(isinstance(name, str) for name in names):
+        got = repr(feature_names if isinstance(feature_names, str) else names)
+        raise PodiumError(f"feature_names must be a list of {record.n_features} names; got {got}.")
+    if len(names) != record.n_features:
+        raise PodiumError(f"feature_names must be a list of {record.n_features} names; got {len(names)}.")
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise PodiumError(f"feature_names must differ from each other; {twice!r} comes twice.")

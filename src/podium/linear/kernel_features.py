@@ -12,9 +12,8 @@ from scipy.spatial.distance import cdist
 from podium._errors import SizeError
 from podium._validation import Array
 
-KERNELS = ("linear", "rbf", "laplacian")
-"""The product of rows, and exponentials of their squared and of their absolute distance."""
-DISTANCES: dict[str, Literal["sqeuclidean", "cityblock"]] = {"rbf": "sqeuclidean", "laplacian": "cityblock"}
+KERNELS: dict[str, Literal["sqeuclidean", "cityblock"]] = {"rbf": "sqeuclidean", "laplacian": "cityblock"}
+"""Exponentials of distances: which distance of scipy each has."""
 MAX_KERNEL_ROWS = 8000
 """Rows that a kernel may have: its matrix, the eigenvectors and their workspace take 2 GB there, and minutes."""
 RANK_SHARE = 1e-12
@@ -62,5 +61,5 @@ def kernel_values(rows: Array, others: Array, kernel: str, gamma: float) -> Arra
 
     scikit-learn's squared distances come from a product of matrices, whose last bits hang on the rows beside.
     """
-    values: Array = np.exp(-gamma * cdist(rows, others, DISTANCES[kernel]))
+    values: Array = np.exp(-gamma * cdist(rows, others, KERNELS[kernel]))
     return values

@@ -57,7 +57,7 @@ class BoostedOrdinalRanker(OrdinalRanker, Boosted[AnyRound]):
         sample_cost : array-like of shape (n_rows, K), optional
             Instead of `cost`: what each grade costs for each row, grades in the order of ``classes_``.
         sample_weight : array-like, optional
-            Weight of each row; 2 means the row given twice.
+            Weight of each row; 2 means the row given twice, but where the ranker that is boosted draws or counts rows.
         eval_set : list of (X, y), optional
             Further data whose mean cost is measured each round; the last one decides on early stopping.
         eval_cost : list of array-like, optional

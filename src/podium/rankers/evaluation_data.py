@@ -64,9 +64,17 @@ def eval_sets(eval_set: object) -> list[tuple[MatrixLike, ArrayLike]]:
     sets: list[Any] = [] if eval_set is None else list(eval_set) if isinstance(eval_set, Iterable) else [eval_set]
     wrong = [one for one in sets if not (isinstance(one, tuple | list) and len(one) == 2)]
     if wrong or isinstance(eval_set, tuple):
-        got = f"an entry of type {type(wrong[0]).__name__}" if isinstance(eval_set, list) else type(eval_set).__name__
+        got = _kind_of(wrong[0]) if isinstance(eval_set, list) else type(eval_set).__name__
         raise PodiumError(f"eval_set must be a list of (X, y), such as [(X_valid, y_valid)]; got {got}.")
     return [(X, y) for X, y in sets]
+
+
+def _kind_of(entry: object) -> str:
+    """Say what stands in the place of (X, y)."""
+    kind = type(entry).__name__
+    if not isinstance(entry, tuple | list):
+        return f"an entry of type {kind}"
+    return f"a {kind} of {len(entry)}{' (queries are given in eval_qid)' if len(entry) > 2 else ''}"
 
 
 def one_per_eval_set(beside: object, n_sets: int, name: str) -> list[ArrayLike | None]:

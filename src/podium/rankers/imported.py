@@ -70,7 +70,8 @@ def _check_columns(feature_names: Iterable[str] | None, n_features: object) -> F
     """Return what the caller says of the columns."""
     names = None if feature_names is None else tuple(feature_names)
     if names is not None and (isinstance(feature_names, str) or not all(isinstance(name, str) for name in names)):
-        raise PodiumError(f"feature_names must be a list of strings, one for each column; got {feature_names!r}.")
+        got = repr(feature_names if isinstance(feature_names, str) else list(names))
+        raise PodiumError(f"feature_names must be a list of strings, one for each column; got {got}.")
     if names is not None and len(set(names)) < len(names):
         twice = next(name for number, name in enumerate(names) if name in names[:number])
         raise PodiumError(f"feature_names must be different from each other; {twice!r} is there twice.")

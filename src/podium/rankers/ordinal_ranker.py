@@ -61,7 +61,7 @@ class OrdinalRanker(ClassifierMixin, Estimator):
         sample_cost : array-like of shape (n_rows, K), optional
             Instead of `cost`: what each grade costs for each row, grades in the order of ``classes_``.
         sample_weight : array-like, optional
-            Weight of each row; 2 means the row given twice.
+            Weight of each row; 2 means the row given twice, but where rows are drawn at random or counted.
 
         Returns
         -------

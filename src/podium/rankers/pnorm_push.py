@@ -47,7 +47,8 @@ class PNormPush(StumpRanker):
     abstain : {"learn", 0, 1}
         Value of a weak ranking where the feature is missing: learned with the threshold, or fixed.
     max_bins : int or None
-        Thresholds of a feature: at most so many, at quantiles; None for one at every value. Of stumps alone.
+        Thresholds of a feature: at most so many, at quantiles; None for one at every value. Of stumps alone: another
+        number than the default is refused with ``weak="feature"``.
     monotone_constraints : sequence of int, optional
         For each feature 1 (may only raise scores as it grows), -1 (only lower them) or 0.
     query_scale : {"loss", "sum"}

@@ -64,7 +64,7 @@ class RankRLS(KernelRanker):
 
     _parameter_constraints: ClassVar[dict[str, list[object]]] = {
         "alpha": [Interval(Real, 0, 1e100, closed="right")],
-        "kernel": [StrOptions(set(KERNELS))],
+        "kernel": [StrOptions({"linear", *KERNELS})],
         "gamma": [Interval(Real, 0, None, closed="neither"), None],
         "scale": ["boolean"],
         "pair_weight": [StrOptions({"pairs", "queries"})],

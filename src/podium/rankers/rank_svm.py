@@ -98,7 +98,7 @@ class RankSVM(KernelRanker):
         "C": [Interval(Real, 0, 1e100, closed="right")],
         "penalty": [StrOptions({"l2", "l1", *NONCONVEX})],
         "theta": [Interval(Real, 0, None, closed="neither")],
-        "kernel": [StrOptions(set(KERNELS))],
+        "kernel": [StrOptions({"linear", *KERNELS})],
         "gamma": [Interval(Real, 0, None, closed="neither"), None],
         "scale": ["boolean"],
         "pair_weight": [StrOptions({"pairs", "queries"})],

@@ -53,10 +53,11 @@ class RankBoost(StumpRanker):
     cumulative : bool
         Keep the cumulative weight of each stump positive (WeakLearn.cum).
     abstain : {"learn", 0, 1}
-        Value of a stump where the feature is missing (q_def): learned with the threshold, or fixed.
+        Value of a stump or feature where the feature is missing (q_def): learned with the threshold, or fixed. Refused
+        beside a weak learner of your own.
     weak : {"stump", "feature"} or object
         Weak rankings: stumps, the features themselves scaled to [0, 1], or your own weak learner, an object
-        with a method ``search`` (see `podium.pairs.weak_ranking`); a callable is called with the `RankingData` to make
+        with a method ``search`` (see `podium.pairs.WeakLearner`); a callable is called with the `RankingData` to make
         one.
     learning_rate : float
         Factor on every α.
@@ -64,7 +65,8 @@ class RankBoost(StumpRanker):
         Thresholds of a feature: at most so many, at quantiles; None for one at every value, as in the paper. Of stumps
         alone.
     monotone_constraints : sequence of int, optional
-        For each feature 1 (may only raise scores as it grows), -1 (only lower them) or 0.
+        For each feature 1 (may only raise scores as it grows), -1 (only lower them) or 0. Refused beside a weak
+        learner of your own.
     thresholds : mapping, sequence or None
         Candidate thresholds of your own (RB Figure 3): a mapping from the name or number of a column to its thresholds,
         the other columns being cut as `max_bins` says; a sequence with an entry for each feature, a sequence of

@@ -77,7 +77,8 @@ class Ranker(Estimator):
         items : array-like, optional
             Id of each row of X; pairs then name rows by them.
         sample_weight : array-like, optional
-            Weight of each row; 2 means the row given twice, but for |ΔZ| and `min_child_samples`.
+            Weight of each row; 2 means the row given twice, but where rows are drawn at random, have places in a list
+            (measures, `truncation`, softmax) or are counted (`min_child_samples`).
         query_weight : mapping or array-like, optional
             Weight of each query, by id; or a value per row, the same within a query.
         eval_set : list of (X, y), optional

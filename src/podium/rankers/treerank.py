@@ -18,7 +18,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from podium._types import Features
-from podium._validation import Array, PodiumError
+from podium._validation import Array, PodiumError, check_name_count
 from podium.data import RankingData, feedback_of
 from podium.export import TreeSum
 from podium.model_file import Content, Scalar, Schema
@@ -122,11 +122,9 @@ class RankingTrees(Ranker):
             By default those of the fit, or f0, f1 and so on.
         """
         check_is_fitted(self)
-        names = feature_names or self._names() or [f"f{number}" for number in range(self.n_features_in_)]
-        if len(names) != self.n_features_in_:
-            raise PodiumError(
-                f"feature_names must have a name for each of the {self.n_features_in_} features; got {len(names)}."
-            )
+        own = self._names() or [f"f{number}" for number in range(self.n_features_in_)]
+        names = own if feature_names is None else feature_names
+        check_name_count(names, self.n_features_in_)
         texts = [text_of(tree, names) for tree in self.trees_]
         if len(texts) == 1:
             return texts[0]

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from podium._sparse import is_sparse, stored_columns
 from podium._types import Json, MatrixLike, PairsLike
-from podium._validation import Array, PodiumError
+from podium._validation import Array, PodiumError, check_name_count
 from podium.data import FeedbackSummary, PairSummary, RankingData, column_facts, summarize, summarize_pairs
 from podium.evaluation.results import plain_text, table_of
 
@@ -124,17 +124,20 @@ def describe(
     """
     if y is None and pairs is None:
         raise PodiumError("There is nothing to learn from: give labels y, pairs, or both.")
-    numbers, absent = None, 0
+    width, stored = None, None
     if is_sparse(X) and len(X.shape) == 2:
         width = X.shape[1]
-        X, numbers = stored_columns(X)
-        absent = width - len(numbers)
+        X, stored = stored_columns(X)
     data = RankingData.from_arrays(X, y, qid=qid, group=group, pairs=pairs, items=items)
     sizes = data.queries.sizes
     facts = column_facts(data.features)
-    n_features = len(facts.missing) + absent
-    names = feature_names or data.feature_names
-    constant = (np.arange(n_features) if numbers is None else numbers)[facts.constant].tolist()
+    n_features = len(facts.missing) if width is None else width
+    numbers = np.arange(n_features) if stored is None else stored
+    names = data.feature_names if feature_names is None else feature_names
+    if names is not None:
+        check_name_count(names, n_features)
+    absent = n_features - len(numbers)
+    constant = numbers[facts.constant[: len(numbers)]].tolist()
     values, counts = np.unique(np.empty(0) if data.labels is None else data.labels, return_counts=True)
     known = zip(values[::-1].tolist(), counts[::-1].tolist(), strict=True) if len(values) <= 100 else ()
     return DataReport(
@@ -143,8 +146,8 @@ def describe(
         labels=dict(known),
         label_range=_range_of(data.labels),
         n_features=n_features,
-        missing_share=float((np.sum(facts.missing / facts.n_rows) + absent) / n_features),
-        constant_features=[names[j] if names else f"f{j}" for j in constant],
+        missing_share=float((np.sum(facts.missing[: len(numbers)] / facts.n_rows) + absent) / n_features),
+        constant_features=[f"f{j}" if names is None else str(names[j]) for j in constant],
         absent_features=absent,
         pairs=summarize_pairs(data),
     )

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from podium._compiled import ROW
 from podium._frames import to_array
 from podium._types import Features, MatrixLike
-from podium._validation import Array, PodiumError, check_labels, check_queries, check_scores
+from podium._validation import Array, PodiumError, check_labels, check_name_count, check_queries, check_scores
 from podium.data import group_rows
 from podium.explain import names_or_numbers
 from podium.ordinal import grades_of
@@ -123,8 +123,6 @@ def _order_of_names(documents: Array) -> Array:
 def _feature_names(given: Sequence[str] | None, model: Estimator) -> tuple[str, ...]:
     """Return what the features are called on the page."""
     names = model._names() if given is None else tuple(map(str, given))
-    if names is not None and len(names) != model.n_features_in_:
-        raise PodiumError(
-            f"feature_names must name each of the {model.n_features_in_} features; got {len(names)} names."
-        )
+    if names is not None:
+        check_name_count(names, model.n_features_in_)
     return names_or_numbers(names, model.n_features_in_)

@@ -36,7 +36,7 @@ def reproduction(
     installed += [[name, version(name)] for name in PACKAGES]
     return {
         "versions": installed,
-        "files": [_fingerprint(Path(file)) for file in files],
+        "files": [_fingerprint(file) for file in files],
         "commands": list(commands),
         "code": _code(model, measures),
     }
@@ -62,11 +62,11 @@ def _code(model: Estimator, measures: Sequence[str]) -> str:
     )
 
 
-def _fingerprint(path: Path) -> list[Json]:
+def _fingerprint(path: str | PathLike[str]) -> list[Json]:
     """Return the name, size and SHA-256 of a file."""
     digest, size = sha256(), 0
-    with path.open("rb") as file:
+    with open(path, "rb") as file:
         while block := file.read(BYTES_AT_ONCE):
             digest.update(block)
             size += len(block)
-    return [path.name, f"{size:,} bytes", digest.hexdigest()]
+    return [getattr(path, "name", Path(path).name), f"{size:,} bytes", digest.hexdigest()]

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from podium._frames import is_frame
+from podium._frames import is_frame, plain_array
 from podium._magnitudes import check_integer
 from podium._types import MatrixLike
-from podium._validation import Array, PodiumError, check_choice, check_labels, check_queries
+from podium._validation import Array, PodiumError, check_choice, check_dimensions, check_labels, check_queries
 from podium.evaluation import evaluate
 from podium.rankers import RANKERS, Estimator, OrdinalRanker
 from podium.rankers.boosted import Boosted
@@ -44,7 +44,9 @@ class LabelledRows:
         cls, X: MatrixLike, y: ArrayLike, qid: ArrayLike | None, group: ArrayLike | None, name: str = "X"
     ) -> LabelledRows:
         """Check labels and queries; features are checked by the ranker."""
-        n_rows = X.shape[0] if hasattr(X, "shape") else len(X)  # type: ignore[arg-type]
+        shape = X.shape if hasattr(X, "shape") else plain_array(X, name).shape
+        check_dimensions(len(shape), name)
+        n_rows = shape[0]
         codes, ids = check_queries(qid, group, n_rows)
         if len(ids) < 2:
             raise PodiumError(f"{name} must have at least two queries, some to learn from and some to measure on.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from itertools import combinations, product
 from os import PathLike
 from typing import Any
 
@@ -143,16 +144,34 @@ def _given(model: Estimator, space: Space) -> dict[str, Any]:
     return {name: value for name, value in own if name not in unused and repr(value) != repr(default[name])}
 
 
-def space_of(model: Estimator, n_features: int, given: Collection[str] = ()) -> Space:
-    """Return what is searched of a ranker by default, but for given parameters: what goes with its other settings."""
+def space_of(
+    ranker: Estimator | type[Estimator] | str, n_features: int, given: Collection[str] = ()
+) -> dict[str, Range]:
+    """Return what `tune` searches of a ranker where no space is given.
+
+    Parameters
+    ----------
+    ranker : ranker, class or str
+        Choices that its other parameters refuse are left out.
+    n_features : int
+        No more `n_neighbors` are searched.
+    given : collection of str
+        Parameters that are not searched.
+
+    Returns
+    -------
+    dict of str to Real, Whole or Choice
+    """
+    model = ranker_of(ranker)
+    check_integer(n_features, "n_features", 1)
     name = type(model).__name__
     if name not in SPACES:
         raise PodiumError(
-            f"{name} has no search space of its own: give space; those that have one: {', '.join(SPACES)}."
+            f"{name} has no search space of its own: give space to tune; those that have one: {', '.join(SPACES)}."
         )
     fitting = {parameter: _fitting(model, parameter, one) for parameter, one in SPACES[name].items()}
     searched = {parameter: one for parameter, one in fitting.items() if one is not None and parameter not in given}
-    return for_features(searched, n_features)
+    return dict(for_features(searched, n_features))
 
 
 def _fitting(model: Estimator, parameter: str, one: Range) -> Range | None:
@@ -181,6 +200,28 @@ def _check_space(model: Estimator, space: Space) -> None:
         check_choice(parameter, model.get_params(deep=False), f"A parameter of {name}")
         if not isinstance(one, Real | Whole | Choice):
             raise PodiumError(f"space must map parameters to Real, Whole or Choice; {parameter} has {one!r}.")
+    _check_pairs(model, space)
+
+
+def _check_pairs(model: Estimator, space: Space) -> None:
+    """Refuse a space with a trial that the ranker refuses, found by values of one range or of two."""
+    own = model.get_params(deep=False)
+    usual = {name: own[name] if own[name] in one else _examples(one)[0] for name, one in space.items()}
+    for names in (*combinations(space, 1), *combinations(space, 2)):
+        for values in product(*(_examples(space[name]) for name in names)):
+            tried = dict(zip(names, values, strict=True))
+            try:
+                ranker_of(model, **{**usual, **tried})
+            except PodiumError as error:
+                shown = " and ".join(f"{name}={value!r}" for name, value in tried.items())
+                raise PodiumError(f"space must have no trials that are refused, as {shown} would be: {error}") from None
+
+
+def _examples(one: Range) -> tuple[Value, ...]:
+    """Return all values of a choice, the ends of integers, and the middle of numbers, whose ends no trial may reach."""
+    if isinstance(one, Choice):
+        return one.values
+    return (one.low, one.high) if isinstance(one, Whole) else ((one.low + one.high) / 2,)
 
 
 def _held_out(
