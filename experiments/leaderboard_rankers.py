@@ -39,9 +39,7 @@ SOME_QUERIES = {"InfinitePush": 60, "SVOR": 120, "PRank": 120}
 """Training queries of rankers that take many seconds for all of them."""
 NETS = {"learning_rate": Choice((0.001, 0.003, 0.006)), "dropout": Choice((0.3, 0.5)), "batch_size": Choice((16, 64))}
 BASES = {"base": Choice(("linear", "stump", "tree")), "learning_rate": Choice((0.1, 0.3))}
-WEAK = Choice(("stump", "feature"))
 NARROWED = {
-    "RankBoost": {**{one: SPACES["RankBoost"][one] for one in ("learning_rate", "pair_weight")}, "weak": WEAK},
     "PairBoost": {"surrogate": Choice(("exp", "hinge")), **BASES},
     "L2Boost": BASES,
     "L1Boost": BASES,
@@ -60,10 +58,7 @@ NARROWED = {
     "RankNet": NETS,
     "LambdaRank": NETS,
 }
-"""Spaces of rankers that are slow here: few values, so that most of the trials propose what was tried before.
-
-RankBoost's, with features themselves as weak rankings, was chosen by queries left out of the training parts.
-"""
+"""Spaces of rankers that are slow here: few values, so that most of the trials propose what was tried before."""
 KEPT_TRIALS = 5
 """Trials whose scores are kept: each ranker's best."""
 BLENDED = 8

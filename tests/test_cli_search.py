@@ -98,7 +98,7 @@ def test_queries_of_both_files_may_be_given_by_sizes(files, command_line, tmp_pa
 
 def test_what_is_set_is_not_searched(files, command_line):
     peer("optuna")
-    code, out, _ = command_line(*TUNE, "--set", "learning_rate=0.5", "--set", "criterion=r", "--json")
+    code, out, _ = command_line(*TUNE, "--set", "learning_rate=0.5", "--set", "weak=stump", "--json")
     assert code == 0
     content = json.loads(out)
     assert all(list(one["parameters"]) == ["pair_weight"] for one in content["trials"])
@@ -155,7 +155,7 @@ def test_csv_files_are_searched(files, command_line, tmp_path):
     text = "\n".join(",".join(map(str, row)) for row in rows.tolist())
     (tmp_path / "train.csv").write_text(",".join(header) + "\n" + text + "\n")
     command = [part.replace("train.txt", "train.csv") for part in TUNE]
-    assert command_line(*command, "--quiet", "--set", "criterion=r")[0] == 0
+    assert command_line(*command, "--quiet", "--set", "weak=stump")[0] == 0
     assert command_line("cv", "train.csv", "--ranker", "RankSVM", "--folds", "2", "--quiet")[0] == 0
 
 

@@ -126,8 +126,8 @@ def test_no_more_neighbors_are_tried_than_there_are_features(data, n_features):
 @pytest.mark.parametrize(
     ("ranker", "searched"),
     [
-        (RankBoost(weak="feature"), {"learning_rate", "pair_weight"}),
-        (RankBoost(), {"learning_rate", "pair_weight", "criterion"}),
+        (RankBoost(criterion="z"), {"learning_rate", "pair_weight"}),
+        (RankBoost(), {"learning_rate", "pair_weight", "weak"}),
         (PNormPush(max_bins=9), {"p", "learning_rate"}),
     ],
 )

@@ -126,6 +126,7 @@ _TREES: Space = {
 }
 _STUMP_RATE = Real(0.1, 1.0, log=True)
 _PAIR_WEIGHT = Choice(("pairs", "queries"))
+_WEAK = Choice(("stump", "feature"))
 _RESPONSES: Space = {
     "base": Choice(("linear", "stump", "tree")),
     "learning_rate": _RATE,
@@ -154,9 +155,9 @@ _FOREST: Space = {
 SPACES: Mapping[str, Space] = {
     "LambdaMART": _TREES,
     "MART": _TREES,
-    "RankBoost": {"learning_rate": _STUMP_RATE, "criterion": Choice(("r", "z")), "pair_weight": _PAIR_WEIGHT},
+    "RankBoost": {"learning_rate": _STUMP_RATE, "pair_weight": _PAIR_WEIGHT, "weak": _WEAK},
     "RankBoostPlus": {"max_bins": Whole(8, 255, log=True), "pair_weight": _PAIR_WEIGHT},
-    "PNormPush": {"p": Real(1.0, 16.0, log=True), "learning_rate": _STUMP_RATE, "weak": Choice(("stump", "feature"))},
+    "PNormPush": {"p": Real(1.0, 16.0, log=True), "learning_rate": _STUMP_RATE, "weak": _WEAK},
     "InfinitePush": {"alpha": Real(1e-5, 0.1, log=True)},
     "PairBoost": {"surrogate": Choice(("exp", "hinge")), **_RESPONSES},
     "L2Boost": _RESPONSES,
