@@ -231,6 +231,7 @@ def test_what_the_command_line_sets_by_itself_is_no_setting():
     assert text == 'ranker = "RankBoost"\n\n[parameters]\na = "None"\nb = [1, "x"]\ne = 0.5\nf = true\n'
 
 
+@pytest.mark.filterwarnings("ignore:overflow encountered in scalar")  # hashes wrap around on purpose
 @pytest.mark.parametrize(
     ("ranker", "given", "parameters"),
     [

@@ -6,7 +6,10 @@ import pytest
 from peers import peer
 from podium import MART, LambdaMART, RankNet, RSRank, TreeRankForest, TreeRankTournament
 
-pytestmark = pytest.mark.plain
+pytestmark = [
+    pytest.mark.plain,
+    pytest.mark.filterwarnings("ignore:overflow encountered in scalar"),  # hashes wrap around on purpose
+]
 
 
 def weighted_and_repeated(ranker):
