@@ -118,10 +118,8 @@ def boost_stumps() -> None:
         _fit_all([rankers.RankBoost(3)], X, y, qid=qid, eval_set=[(X, y)], eval_qid=[qid])
         _fit_all([rankers.RankBoost(3, max_bins=8, criterion="z")], np.asfortranarray(X), y, qid=qid)
         _fit_all([rankers.RankBoost(3, max_bins=None)], X, y, qid=qid)
-    models = [
-        *(rankers.RankBoost(3, criterion=criterion) for criterion in ("r", "z")),
-        rankers.RankBoost(3, max_bins=None),
-    ]
+    models = [rankers.RankBoost(3, criterion=criterion) for criterion in ("r", "z")]
+    models.append(rankers.RankBoost(3, max_bins=None))
     _fit_all(models, sp.csr_array(np.nan_to_num(X)), y, qid=qid)
 
 
