@@ -328,7 +328,12 @@ def test_bad_input_is_refused_in_a_sentence(data, valid):
         ({"n_trials": 0}, "n_trials must be"),
         ({"measure": "ndgc"}, "measure 'ndgc' is unknown"),
         ({"eval_set": [(valid.X, valid.y)] * 2}, "eval_set must be a list of one entry"),
-        ({"eval_set": (valid.X, valid.y), "eval_qid": [valid.qid]}, "eval_set must be a list of one entry"),
+        (
+            {"eval_set": (valid.X, valid.y), "eval_qid": [valid.qid]},
+            r"eval_set must be a list of \(X, y\), .*; got tuple",
+        ),
+        ({"eval_set": [(valid.X, valid.y, valid.qid)]}, r"got a tuple of 3 \(queries are given in eval_qid\)"),
+        ({"eval_set": [5]}, "got an entry of type int"),
         ({"eval_set": [(valid.X, valid.y)]}, "eval_set must have at least two queries"),
         (
             {"eval_set": [(valid.X[:, 0], valid.y)], "eval_qid": [valid.qid]},

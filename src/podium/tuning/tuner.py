@@ -15,7 +15,7 @@ from podium._validation import PodiumError, check_choice
 from podium.measures import Measure, parse_measure
 from podium.rankers import Estimator
 from podium.rankers.boosted import Boosted
-from podium.tuning.held_out import LabelledRows, query_folds, ranker_of
+from podium.tuning.held_out import LabelledRows, learned_and_held_out, ranker_of
 from podium.tuning.interruption import noticing_interrupts
 from podium.tuning.parameter_search import ParameterSearch
 from podium.tuning.search_spaces import SPACES, Choice, Range, Real, Space, Value, Whole, for_features
@@ -26,8 +26,6 @@ MOST_ROUNDS = 300
 """Rounds of a trial at most, where `n_estimators` is at its default and that is less."""
 PATIENCE = 20
 """Rounds without a better value after which a trial ends, where `early_stopping_rounds` is not given."""
-HELD_OUT_FOLDS = 5
-"""One in so many queries is held out where no evaluation set is given."""
 
 
 def tune(
@@ -96,7 +94,7 @@ def tune(
         _check_space(model, space)
     check_integer(n_trials, "n_trials", 1)
     check_integer(random_state, "random_state", 0)
-    train, valid = _held_out(LabelledRows.of(X, y, qid, group), eval_set, eval_qid, eval_group, random_state)
+    train, valid = learned_and_held_out(LabelledRows.of(X, y, qid, group), eval_set, eval_qid, eval_group, random_state)
     ranges = space_of(model, train.n_features) if space is None else dict(space)
     search = ParameterSearch(_prepared(model, parsed), parsed, ranges, train, valid)
     with quiet_optuna() as optuna, noticing_interrupts() as interruption:
@@ -222,24 +220,3 @@ def _examples(one: Range) -> tuple[Value, ...]:
     if isinstance(one, Choice):
         return one.values
     return (one.low, one.high) if isinstance(one, Whole) else ((one.low + one.high) / 2,)
-
-
-def _held_out(
-    rows: LabelledRows, eval_set: object, eval_qid: object, eval_group: object, random_state: int
-) -> tuple[LabelledRows, LabelledRows]:
-    """Return what is learned from and what is measured on."""
-    if eval_set is None:
-        folds = query_folds(len(rows.ids), min(HELD_OUT_FOLDS, len(rows.ids)), random_state)
-        held_out = folds[rows.qid] == 0
-        return rows.take(~held_out), rows.take(held_out)
-    X, y = _only(eval_set, "eval_set")
-    qid = None if eval_qid is None else _only(eval_qid, "eval_qid")
-    group = None if eval_group is None else _only(eval_group, "eval_group")
-    return rows, LabelledRows.of(X, y, qid, group, "eval_set")
-
-
-def _only(given: object, name: str) -> Any:
-    """Return the one entry of a list."""
-    if not isinstance(given, list | tuple) or len(given) != 1 or (name == "eval_set" and len(given[0]) != 2):
-        raise PodiumError(f"{name} must be a list of one entry, such as eval_set=[(X_valid, y_valid)].")
-    return given[0]
