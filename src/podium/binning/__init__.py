@@ -17,7 +17,7 @@ from podium._types import Features
 from podium._validation import Array, PodiumError
 from podium.binning.blocks import BLOCK, BlockBins, Matrix, block_bins, encode_block
 from podium.binning.columns import ColumnBins, DenseReader, SparseReader, column_bins
-from podium.binning.cuts import Cuts
+from podium.binning.cuts import Cuts, distinct_runs
 from podium.binning.monotone import check_monotone
 from podium.binning.radix_sort import MIN_ROWS_BY_BITS
 from podium.binning.shared_bins import (
@@ -25,7 +25,6 @@ from podium.binning.shared_bins import (
     BinRows,
     BinSample,
     bin_together,
-    distinct_runs,
     rounded_shares,
     sampled_uppers,
 )

@@ -11,8 +11,8 @@ from podium._compiled import ROW, SCORE, run_threads
 from podium._types import SparseMatrix
 from podium._validation import Array
 from podium.binning.blocks import Matrix
-from podium.binning.cuts import Cuts, runs_of_sorted
-from podium.binning.segments import sorted_codes, starts_of
+from podium.binning.cuts import Cuts, runs_of_sorted, starts_of
+from podium.binning.segments import sorted_codes
 from podium.binning.thresholds import uppers_of_given
 
 
@@ -59,7 +59,7 @@ def column_bins(
     return ColumnBins(
         np.concatenate(entry_rows),
         np.concatenate(codes),
-        np.concatenate([[0], np.cumsum(counts)]).astype(ROW),
+        starts_of(counts),
         Cuts.join(list(uppers), np.array(lowest), counts < len(rows)),
         len(rows),
     )
@@ -77,8 +77,6 @@ class DenseReader:
         values = self.matrix.columns(self.rows, feature, feature + 1)[0]
         ranked = np.flatnonzero(~np.isnan(values))
         return ranked.astype(np.uint32), values[ranked]
-
-    entries = column
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +121,7 @@ def _bin_column(
     reader: DenseReader, feature: int, n_categories: int, thresholds: Array | None
 ) -> tuple[Array, Array, Array, bool]:
     """Return rows and codes of one feature in the order of its values, its bins' uppers, and if it has -inf."""
-    rows, values = reader.entries(feature)
+    rows, values = reader.column(feature)
     sequence = np.argsort(values)
     rows, values = rows[sequence], values[sequence]
     if thresholds is not None:

@@ -52,7 +52,7 @@ class Cuts:
     @classmethod
     def of(cls, uppers: Array, n_bins: Array, has_lowest: Array, has_missing: Array) -> Cuts:
         """Do as `join` where the values of all features lie one after the other, `n_bins` of each."""
-        upto = np.concatenate([[0], np.cumsum(n_bins)]).astype(ROW)
+        upto = starts_of(n_bins)
         offsets = upto + np.arange(len(upto))
         thresholds = np.insert(uppers.astype(SCORE), upto[:-1], -np.inf)
         thresholds[offsets[1:][n_bins > 0] - 1] = np.inf
@@ -78,6 +78,12 @@ class Cuts:
         return int(np.searchsorted(own, threshold, side="right")) - 1
 
 
+def starts_of(counts: Array) -> Array:
+    """Return where each of some segments that lie one after the other begins, and where the last ends."""
+    starts: Array = np.concatenate([[0], np.cumsum(counts)]).astype(ROW)
+    return starts
+
+
 def bin_uppers(values: Array, weight: Array | None, max_bins: int | None) -> Array:
     """Return the uppermost value of each bin of one feature, ascending.
 
@@ -101,22 +107,22 @@ def bin_uppers(values: Array, weight: Array | None, max_bins: int | None) -> Arr
 
 def sorted_uppers(values: Array, weight: Array | None, max_bins: int | None) -> tuple[Array, bool]:
     """Sort values and return the uppers of their bins, and whether each distinct value has a bin."""
-    if weight is None:
-        return _uppers_of_runs(*runs_of_values(values), max_bins)
-    sequence = np.argsort(values)
-    return uppers_of_sorted(values[sequence], weight[sequence], max_bins)
+    return uppers_of_runs(*distinct_runs(values, weight), max_bins)
 
 
-def uppers_of_sorted(ordered: Array, weight: Array | None, max_bins: int | None) -> tuple[Array, bool]:
-    """Return the uppers of the bins of sorted values, NaN last, and whether each distinct value has a bin."""
-    return _uppers_of_runs(*runs_of_sorted(ordered, weight), max_bins)
-
-
-def _uppers_of_runs(distinct: Array, share: Array, max_bins: int | None) -> tuple[Array, bool]:
+def uppers_of_runs(distinct: Array, share: Array, max_bins: int | None) -> tuple[Array, bool]:
     """Return the uppers of the bins of distinct values, and whether each has a bin."""
     if max_bins is None or len(distinct) <= max_bins:
         return distinct, True
     return quantiles(distinct, share, max_bins), False
+
+
+def distinct_runs(values: Array, weight: Array | None) -> tuple[Array, Array]:
+    """Return the distinct values, ascending, and what each weighs: as many as it occurs, or the sum of its weights."""
+    if weight is None:
+        return runs_of_values(values)
+    sequence = np.argsort(values)
+    return runs_of_sorted(values[sequence], weight[sequence])
 
 
 def runs_of_values(values: Array) -> tuple[Array, Array]:

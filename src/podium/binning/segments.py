@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from podium._compiled import ROW, SCORE, compiled
+from podium._compiled import SCORE, compiled
 from podium._exchange import Exchange
 from podium._validation import Array
 from podium.binning import cuts
-from podium.binning.cuts import fill_quantiles, sum_runs
+from podium.binning.cuts import fill_quantiles, starts_of, sum_runs
 
 
 class Segments(NamedTuple):
@@ -125,12 +125,6 @@ class Segments(NamedTuple):
         codes = np.empty(len(self.values), np.uint32)
         _fill_sorted_codes_each(self.values, self.starts, uppers.values, uppers.starts, codes)
         return codes
-
-
-def starts_of(counts: Array) -> Array:
-    """Return where each segment begins, and where the last ends."""
-    starts: Array = np.concatenate([[0], np.cumsum(counts)]).astype(ROW)
-    return starts
 
 
 def owners(counts: Array) -> Array:

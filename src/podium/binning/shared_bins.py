@@ -20,7 +20,7 @@ from podium._exchange import Exchange
 from podium._validation import Array
 from podium.binning import cuts
 from podium.binning.blocks import BLOCK, BlockBins, Matrix, encode_block
-from podium.binning.cuts import Cuts
+from podium.binning.cuts import Cuts, distinct_runs
 
 MOST_MERGED = 4096
 """Distinct values of a feature that are gathered from all parts."""
@@ -132,12 +132,7 @@ def sampled_uppers(
     """
     uppers, exact = cuts.sorted_uppers(chosen, sample.shares, max_bins)
     runs = all_runs() if sample.rows is not None and exact else None
-    return uppers if runs is None else uppers_of_runs(*runs, max_bins)
-
-
-def uppers_of_runs(values: Array, shares: Array, max_bins: int) -> Array:
-    """Return the uppermost values of the bins of all distinct values, ascending, which weigh so much."""
-    return values if len(values) <= max_bins else cuts.quantiles(values, shares, max_bins)
+    return uppers if runs is None else cuts.uppers_of_runs(*runs, max_bins)[0]
 
 
 def _merged_runs(own: Array, own_shares: Array | None, exchange: Exchange) -> tuple[Array, Array] | None:
@@ -147,11 +142,3 @@ def _merged_runs(own: Array, own_shares: Array | None, exchange: Exchange) -> tu
         return None
     values, shares = distinct_runs(exchange.gather_rows(values), exchange.gather_rows(shares))
     return None if len(values) > MOST_MERGED else (values, shares)
-
-
-def distinct_runs(values: Array, shares: Array | None) -> tuple[Array, Array]:
-    """Return the distinct values, ascending, and what each weighs: as many as it occurs, or the sum of its shares."""
-    if shares is None:
-        return cuts.runs_of_values(values)
-    order = np.argsort(values)
-    return cuts.runs_of_sorted(values[order], shares[order])

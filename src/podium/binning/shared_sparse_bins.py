@@ -19,8 +19,8 @@ from podium._validation import Array
 from podium.binning import cuts, shared_bins
 from podium.binning.blocks import BLOCK, BlockBins
 from podium.binning.columns import ColumnBins, SparseReader
-from podium.binning.cuts import Cuts
-from podium.binning.segments import Segments, owners, starts_of
+from podium.binning.cuts import Cuts, starts_of
+from podium.binning.segments import Segments, owners
 from podium.binning.shared_bins import BinRows, BinSample
 from podium.binning.thresholds import uppers_of_given
 
@@ -179,7 +179,7 @@ def feature_batches(X: SparseMatrix, exchange: Exchange, most_gathered: float = 
 
 def _runs_within(sizes: Array, most: int) -> Iterator[tuple[int, int]]:
     """Yield (start, stop) of consecutive runs whose sizes add up to `most` at most, or of one that is larger."""
-    upto, start = np.concatenate([[0], np.cumsum(sizes)]), 0
+    upto, start = starts_of(sizes), 0
     while start < len(sizes):
         stop = max(start + 1, int(np.searchsorted(upto, upto[start] + most, "right")) - 1)
         yield start, stop
