@@ -1,6 +1,7 @@
 """Finite input, however large or small, gives finite scores and measures, or one sentence."""
 
 import json
+import math
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from podium import (
     OrdinalThresholds,
     ORStump,
     PairBoost,
+    PlackettLuce,
     PlugInRanker,
     PNormPush,
     PodiumError,
@@ -307,3 +309,14 @@ def test_an_imported_weighted_sum_scores_large_values_finitely(tmp_path):
 
 def test_the_bound_leaves_room_for_squares():
     assert np.isfinite((2.0 ** (2 * WEIGHT_BITS) * LARGEST) ** 2 * 1e30)
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("times", [1e-15, 1e8, 1e15, 1e100])
+def test_standard_errors_of_strengths_keep_their_digits_whatever_the_weights(times):
+    rankings = [["a", "b", "c", "d"], ["b", "a"], ["d", "c", "a"], ["c", "b"], ["d", "b"], ["b", "d", "a", "c"]]
+    one = PlackettLuce().fit(rankings)
+    many = PlackettLuce().fit(rankings, weights=np.full(len(rankings), times))
+    np.testing.assert_allclose(many.standard_errors_ * math.sqrt(times), one.standard_errors_, rtol=1e-7)
+    penalised = PlackettLuce(1e-9).fit(rankings, weights=np.full(len(rankings), max(times, 1.0)))
+    np.testing.assert_allclose(penalised.standard_errors_, math.sqrt(1e9 / 4), rtol=1e-7)
