@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 PARTS = dict.fromkeys(("csr", "csc", "bsr"), ("data", "indices", "indptr")) | {"dia": ("data", "offsets")}
 """What a matrix of each format is made of, as its class takes it."""
+DENSE_ADVICE = "take fewer features, or a ranker that needs none, such as RankBoost, RankSVM or LambdaMART"
 COLUMN_BYTES = 64
 """Least memory of a column, however empty, in a fit: its place, its hash and its bins."""
 
@@ -48,7 +49,10 @@ def dense_rows(features: Features) -> Array:
     if not is_sparse(features):
         return np.ascontiguousarray(features)
     stored = sp.coo_array(features)
-    dense = np.full(stored.shape, np.nan, stored.dtype)
+    n_rows, n_columns = stored.shape
+    what = f"A dense copy of a sparse X of {n_rows:,} rows and {n_columns:,} features"
+    with enough_memory(n_rows * n_columns * stored.dtype.itemsize, what, DENSE_ADVICE):
+        dense = np.full(stored.shape, np.nan, stored.dtype)
     dense[stored.coords] = stored.data
     return dense
 

@@ -9,6 +9,8 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator, cg
 
 from podium._compiled import SCORE, compiled
+from podium._sparse import is_sparse
+from podium._types import Features
 from podium._validation import Array
 from podium.linear.margin_sums import MarginState, PairMargins
 
@@ -29,12 +31,12 @@ class MarginProblem:
 
     Attributes
     ----------
-    rows : ndarray of shape (n_rows, n_features)
+    rows : ndarray or scipy.sparse.csr_array of shape (n_rows, n_features)
     margins : PairMargins
     C : float
     """
 
-    rows: Array
+    rows: Features
     margins: PairMargins
     C: float
 
@@ -45,7 +47,7 @@ class MarginProblem:
 
     def start_pull(self) -> float:
         """Return the largest entry of the gradient at w = 0, the measure of what counts as small."""
-        return float(np.abs(self.pull(self.margins.at(np.zeros(len(self.rows))))).max())
+        return float(np.abs(self.pull(self.margins.at(np.zeros(self.rows.shape[0])))).max())
 
     def curvature(self, state: MarginState, features: Array) -> Array:
         """Return the generalised Hessian of C L by the weights of some features."""
@@ -53,7 +55,8 @@ class MarginProblem:
         hessian = np.empty((n, n), SCORE)
         for first in range(0, n, COLUMNS_AT_ONCE):
             part = slice(first, first + COLUMNS_AT_ONCE)
-            hessian[:, part] = rows.T @ state.curvature(rows[:, part])
+            columns = rows[:, part]
+            hessian[:, part] = rows.T @ state.curvature(columns.toarray() if is_sparse(columns) else columns)
         return self.C * (hessian + hessian.T) / 2
 
 

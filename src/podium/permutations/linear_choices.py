@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from podium._compiled import ROW
+from podium._types import Features
 from podium._validation import Array
 from podium.data import RankingData
 from podium.permutations.choices import Choices
@@ -19,7 +20,7 @@ class LinearLikelihood:
     """The likelihood of choices among rows, as a function of weights of their features."""
 
     choices: Choices
-    rows: Array
+    rows: Features
 
     def at(self, weights: Array) -> LinearPoint:
         """Return the likelihood around some weights."""
@@ -30,7 +31,7 @@ class LinearLikelihood:
 class LinearPoint:
     """The likelihood around some weights: that of the scores, by the chain rule."""
 
-    rows: Array
+    rows: Features
     scores: Point
 
     @property

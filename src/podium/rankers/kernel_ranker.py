@@ -6,15 +6,12 @@ from os import PathLike
 
 import numpy as np
 
-from podium._compiled import SCORE
-from podium._magnitudes import LARGEST
-from podium._sparse import dense_rows
 from podium._types import Features
 from podium._validation import Array, PodiumError
 from podium.export import Linear
 from podium.linear import KernelFeatures, kernel_values
 from podium.model_file import POSITIVE, Column, Content, Scalar, Schema
-from podium.ordinal.scaling import Scaling
+from podium.ordinal.scaling import Scaling, linear_scores
 from podium.rankers.scaled_ranker import ScaledRanker
 
 LINEAR = Schema(Column("coef_", size="n_features"))
@@ -65,18 +62,9 @@ class KernelRanker(ScaledRanker):
                 delattr(self, name)
 
     def _score(self, features: Features) -> Array:
-        return self._score_linear(features) if hasattr(self, "coef_") else self._score_by_kernel(features)
-
-    def _score_linear(self, features: Features) -> Array:
-        """Add up feature by feature, so that no row's score depends on the rows beside it."""
-        values = np.clip(dense_rows(features).astype(SCORE), -LARGEST, LARGEST) - self.means_
-        scores = np.zeros(len(values), SCORE)
-        for feature in np.flatnonzero(self.coef_).tolist():
-            scores += self.coef_[feature] * np.nan_to_num(values[:, feature])
-        return scores
-
-    def _score_by_kernel(self, features: Features) -> Array:
-        """Return the weighted sum of kernels with the support vectors."""
+        """Return the linear score, or the weighted sum of kernels with the support vectors."""
+        if hasattr(self, "coef_"):
+            return linear_scores(features, self.coef_, self.means_)
         rows = Scaling(self.means_, self.deviations_).apply(features)
         parts = [rows[start : start + ROWS_AT_ONCE] for start in range(0, len(rows), ROWS_AT_ONCE)]
         kernels = (kernel_values(part, self.support_vectors_, self._fitted_kernel, self.gamma_) for part in parts)

@@ -12,13 +12,13 @@ from sklearn.utils._param_validation import Interval
 
 from podium._compiled import SCORE
 from podium._magnitudes import check_within
-from podium._sparse import dense_rows
+from podium._sparse import take_rows
 from podium._types import Features
 from podium._validation import Array, PodiumError
 from podium.data import RankingData, feedback_of
 from podium.export import Linear
 from podium.model_file import Column, Scalar, Schema
-from podium.ordinal.scaling import Scaling
+from podium.ordinal.scaling import Scaling, linear_scores
 from podium.permutations import LinearLikelihood, maximise, row_choices
 from podium.rankers.estimator import Estimator
 from podium.rankers.ranker import Ranker
@@ -88,10 +88,10 @@ class LinearPlackettLuce(Ranker):
         if evals or init_model is not None:
             raise PodiumError("LinearPlackettLuce does not learn in rounds, so eval_set and init_model must be None.")
         feedback_of(data)  # which says it where there is nothing to rank
-        rows = np.ascontiguousarray(dense_rows(data.features)[data.queries.rows])
-        weights = np.ones(len(rows)) if data.labels is None else data.weights
+        rows = take_rows(data.features, data.queries.rows)
+        weights = np.ones(rows.shape[0]) if data.labels is None else data.weights
         scaling = Scaling.of(rows, weights, type(self).__name__)
-        likelihood = LinearLikelihood(row_choices(data), scaling.apply(rows))
+        likelihood = LinearLikelihood(row_choices(data), scaling.apply_as_given(rows))
         start = np.zeros(rows.shape[1], SCORE)
         found = maximise(likelihood, start, start, self.alpha, self.tol, self.max_iter)
         if not found.converged:
@@ -103,9 +103,7 @@ class LinearPlackettLuce(Ranker):
         self.log_likelihood_, self.n_iter_ = float(found.point.value), found.n_iter
 
     def _score(self, features: Features) -> Array:
-        rows = Scaling(self.means_, np.ones_like(self.means_)).apply(features)
-        scores: Array = np.sum(rows * self.coef_, axis=1)  # a product of matrices hangs on the rows beside
-        return scores
+        return linear_scores(features, self.coef_, self.means_)
 
     def _exported(self) -> Linear:
         return Linear(self.coef_, self.means_, -float(self.coef_ @ self.means_), self._names(), type(self).__name__)

@@ -148,12 +148,13 @@ class RankSVM(KernelRanker):
 
     def _learn_at_once(self, data: RankingData) -> None:
         margins = PairMargins(feedback_of(data, self.pair_weight), len(data.queries.rows))
-        rows, scaling = self._scaled(data)
         if self.kernel == "linear":
+            features, scaling = self._scaled_as_given(data)
             start = self._start(scaling.deviations)
-            found = self._minimize(MarginProblem(rows, margins, float(self.C)), start)
+            found = self._minimize(MarginProblem(features, margins, float(self.C)), start)
             self._keep_linear(found.coef, scaling)
         else:
+            rows, scaling = self._scaled(data)
             mapped = self._kernel_features(rows)
             found = self._minimize(MarginProblem(mapped.features, margins, float(self.C)), None)
             self._keep_kernel(mapped.row_weights(found.coef), rows, scaling)
