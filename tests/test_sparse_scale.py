@@ -5,8 +5,8 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from podium import LinearPlackettLuce, PodiumError, RankRLS, RankSVM
-from podium.ordinal.scaling import Scaling, linear_scores
+from podium import LinearPlackettLuce, PlugInRanker, PodiumError, RankRLS, RankSVM
+from podium.ordinal.scaling import Scaling, centered_scores
 
 LINEAR = [RankSVM(C=5), RankSVM(C=20, penalty="l1"), RankSVM(C=20, penalty="mcp"), LinearPlackettLuce()]
 each_linear = pytest.mark.parametrize("ranker", LINEAR, ids=str)
@@ -50,9 +50,9 @@ def test_scores_of_stored_rows_are_those_of_dense_ones_bit_for_bit():
     stored, dense = sparse_and_dense(0)
     rng = np.random.default_rng(1)
     coef, means = rng.normal(size=6), rng.normal(size=6)
-    expected = linear_scores(dense, coef, means)
-    np.testing.assert_array_equal(linear_scores(stored, coef, means), expected)
-    np.testing.assert_array_equal(linear_scores(stored[:1], coef, means), expected[:1])
+    expected = centered_scores(dense, coef, means)
+    np.testing.assert_array_equal(centered_scores(stored, coef, means), expected)
+    np.testing.assert_array_equal(centered_scores(stored[:1], coef, means), expected[:1])
 
 
 @each_linear
@@ -71,6 +71,19 @@ def test_linear_rankers_make_no_dense_copy_of_sparse_data(ranker, monkeypatch):
     stored, _ = sparse_and_dense(4)
     ranker = clone(ranker).fit(stored, np.arange(60) % 3, qid=np.arange(60) // 6)
     assert np.isfinite(ranker.predict(stored)).all()
+
+
+def test_plug_in_ranking_of_stored_values_is_that_of_dense_ones_by_both_solvers(monkeypatch):
+    stored, dense = sparse_and_dense(5, 200)
+    y = np.random.default_rng(6).integers(0, 3, 200)
+    expected = PlugInRanker().fit(dense, y)
+    found = [PlugInRanker().fit(stored, y)]
+    monkeypatch.setattr("podium.rankers.plug_in.FACTORED_FEATURES", 5)
+    monkeypatch.setattr("podium.ordinal.scaling.dense_rows", lambda features: pytest.fail("a dense copy"))
+    found.append(PlugInRanker().fit(stored, y))
+    for model in found:
+        np.testing.assert_allclose(model.coefs_, expected.coefs_, atol=1e-6)
+        np.testing.assert_allclose(model.predict(stored[:9]), model.predict(stored)[:9], rtol=0)
 
 
 def test_a_dense_copy_that_no_memory_holds_is_refused_with_a_way_out(monkeypatch):

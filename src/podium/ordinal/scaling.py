@@ -65,15 +65,19 @@ class Scaling:
         return kept
 
 
-def linear_scores(features: Features, coef: Array, means: Array) -> Array:
-    """Return ``Σ coef (x - mean)`` of each row, where what is missing adds nothing.
+def centered_scores(features: Features, coef: Array, means: Array) -> Array:
+    """Return ``Σ coef (x - mean)`` of each row, where what is missing adds nothing."""
+    return linear_scores(Scaling(means, np.ones_like(means)).apply_as_given(features), coef)
+
+
+def linear_scores(values: Features, coef: Array) -> Array:
+    """Return the product of scaled rows with weights.
 
     It is added up feature by feature, so that no row's score depends on the rows beside it.
     """
-    values = Scaling(means, np.ones_like(means)).apply_as_given(features)
     if is_sparse(values):
         stored = sp.coo_array(values)
-        return np.bincount(stored.row, coef[stored.col] * stored.data, features.shape[0])
+        return np.bincount(stored.row, coef[stored.col] * stored.data, values.shape[0])
     scores = np.zeros(len(values), SCORE)
     for feature in np.flatnonzero(coef).tolist():
         scores += coef[feature] * values[:, feature]

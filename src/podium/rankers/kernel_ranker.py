@@ -11,7 +11,7 @@ from podium._validation import Array, PodiumError
 from podium.export import Linear
 from podium.linear import KernelFeatures, kernel_values
 from podium.model_file import POSITIVE, Column, Content, Scalar, Schema
-from podium.ordinal.scaling import Scaling, linear_scores
+from podium.ordinal.scaling import Scaling, centered_scores
 from podium.rankers.scaled_ranker import ScaledRanker
 
 LINEAR = Schema(Column("coef_", size="n_features"))
@@ -64,7 +64,7 @@ class KernelRanker(ScaledRanker):
     def _score(self, features: Features) -> Array:
         """Return the linear score, or the weighted sum of kernels with the support vectors."""
         if hasattr(self, "coef_"):
-            return linear_scores(features, self.coef_, self.means_)
+            return centered_scores(features, self.coef_, self.means_)
         rows = Scaling(self.means_, self.deviations_).apply(features)
         parts = [rows[start : start + ROWS_AT_ONCE] for start in range(0, len(rows), ROWS_AT_ONCE)]
         kernels = (kernel_values(part, self.support_vectors_, self._fitted_kernel, self.gamma_) for part in parts)

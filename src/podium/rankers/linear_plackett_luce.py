@@ -18,7 +18,7 @@ from podium._validation import Array, PodiumError
 from podium.data import RankingData, feedback_of
 from podium.export import Linear
 from podium.model_file import Column, Scalar, Schema
-from podium.ordinal.scaling import Scaling, linear_scores
+from podium.ordinal.scaling import Scaling, centered_scores
 from podium.permutations import LinearLikelihood, maximise, row_choices
 from podium.rankers.estimator import Estimator
 from podium.rankers.ranker import Ranker
@@ -103,7 +103,7 @@ class LinearPlackettLuce(Ranker):
         self.log_likelihood_, self.n_iter_ = float(found.point.value), found.n_iter
 
     def _score(self, features: Features) -> Array:
-        return linear_scores(features, self.coef_, self.means_)
+        return centered_scores(features, self.coef_, self.means_)
 
     def _exported(self) -> Linear:
         return Linear(self.coef_, self.means_, -float(self.coef_ @ self.means_), self._names(), type(self).__name__)

@@ -17,11 +17,13 @@ from podium._validation import Array, PodiumError
 from podium.data import RankingData, feedback_of
 from podium.export import Linear
 from podium.model_file import POSITIVE, Column, Schema
-from podium.ordinal.scaling import Scaling
+from podium.ordinal.scaling import Scaling, linear_scores
 from podium.rankers.scaled_ranker import ScaledRanker
 
 MOST_GRADES = 50
 """Grades that are told apart, one logistic regression for each but the lowest."""
+FACTORED_FEATURES = 2000
+"""Features up to which Newton's steps take a matrix of features by features."""
 
 
 class PlugInRanker(ScaledRanker):
@@ -44,7 +46,7 @@ class PlugInRanker(ScaledRanker):
         Put features to standard deviation 1, by the weights of the training rows; C is of that scale. A missing value
         counts as the feature's mean.
     tol : float
-        Tolerance of scikit-learn's solver "newton-cholesky".
+        Tolerance of scikit-learn's solver: "newton-cholesky", or "newton-cg" for more than 2,000 features.
     max_iter : int
         Its steps at most.
     eval_metric : str or list of str
@@ -98,7 +100,7 @@ class PlugInRanker(ScaledRanker):
 
     def _learn_at_once(self, data: RankingData) -> None:
         labels = self._labels(data)
-        rows, scaling = self._scaled(data)
+        rows, scaling = self._scaled_as_given(data)
         weights = data.weights / data.weights.max()
         grades = np.unique(labels[weights > 0])
         if len(grades) > MOST_GRADES:
@@ -119,9 +121,10 @@ class PlugInRanker(ScaledRanker):
         feedback_of(data)  # refuses rows of which none should stand above another
         return data.labels
 
-    def _fit(self, rows: Array, above: Array, weights: Array) -> LogisticRegression:
-        """Return scikit-learn's model of one label."""
-        model = LogisticRegression(C=self.C, solver="newton-cholesky", tol=self.tol, max_iter=self.max_iter)
+    def _fit(self, rows: Features, above: Array, weights: Array) -> LogisticRegression:
+        """Return scikit-learn's model of one label; no matrix of features by features is made of many."""
+        solver = "newton-cholesky" if rows.shape[1] <= FACTORED_FEATURES else "newton-cg"
+        model = LogisticRegression(C=self.C, solver=solver, tol=self.tol, max_iter=self.max_iter)
         counted = weights > 0
         shares = weights[counted] / weights.sum()
         with warnings.catch_warnings():
@@ -129,10 +132,10 @@ class PlugInRanker(ScaledRanker):
             return model.fit(rows[counted], above[counted], sample_weight=shares)
 
     def _score(self, features: Features) -> Array:
-        rows = Scaling(self.means_, self.deviations_).apply(features)
-        scores = np.zeros(len(rows))
+        rows = Scaling(self.means_, self.deviations_).apply_as_given(features)
+        scores = np.zeros(rows.shape[0])
         for coef, intercept, gap in zip(self.coefs_, self.intercepts_, self.gaps_, strict=True):
-            logits = intercept + np.sum(rows * coef, axis=1)
+            logits = intercept + linear_scores(rows, coef)
             scores += logits if len(self.gaps_) == 1 else gap * expit(logits)
         return scores
 
