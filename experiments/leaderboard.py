@@ -35,14 +35,15 @@ SEVERAL = ("best_trials", "four_parts")
 BLEND = "our blend"
 
 
-def run(options):
-    """Tune all that is not in the cache yet."""
+def run(options, seed=0):
+    """Tune all that is not in the cache yet, with one seed of the proposals."""
     for task in options.tasks:
         folds = dict(TASKS[task](options.data, options.folds))
         for name, fold in product(options.rankers, folds):
             path = options.cache / f"{task}.{name}.{fold}.json"
             if not path.exists():
-                found = tuned(CONTENDERS[name], folds[fold], options.trials, fold, RULES[task].get("relevant"))
+                draws = 1000 * seed + fold
+                found = tuned(CONTENDERS[name], folds[fold], options.trials, draws, RULES[task].get("relevant"))
                 path.write_text(json.dumps(found))
                 print(
                     f"{task} fold {fold} {name} {found['trials'][0]['valid_value']:.4f} {found['seconds']:.1f} s",

@@ -22,9 +22,9 @@ PAGES = tuple(
 EXPERIMENTS = (
     "rankboost_plus", "rankboost_plus_figures", "rankboost_variants", "metasearch_runs", "movie_ratings", "two_grades",
     "ordinal", "ordinal_theorems", "ordinal_peers", "ordinal_readings", "lambda_family", "ranking_losses", "continuous",
-    "ranking_problems", "leaderboard", "leaderboard_ordinal", "top_of_list", "lambda_forms", "lambdamart", "neural",
+    "ranking_problems", "leaderboard", "leaderboard_ordinal", "leaderboard_seeds", "top_of_list", "lambda_forms",
+    "lambdamart", "neural",
 )  # fmt: skip
-MARKED = re.compile(r"(<!-- table: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def keep(name, results, folder=RESULTS):
@@ -50,21 +50,26 @@ def drawn_tables():
     return found
 
 
+def redraw(kind, tables, pages, check, command):
+    """Write tables into the pages between the marks of their kind; or end with a sentence where a page differs."""
+    marked = re.compile(rf"(<!-- {kind}: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
+    before = {page: page.read_text() for page in pages}
+    placed = [name for text in before.values() for _, name, _ in marked.findall(text)]
+    odd = set(tables) ^ set(placed) | {name for name in placed if placed.count(name) > 1}
+    if odd:
+        sys.exit(f"Each {kind} must have results and be once in a page: {', '.join(sorted(odd))}.")
+    for page, text in before.items():
+        after = marked.sub(lambda found: f"{found[1]}\n{tables[found[2]]}\n\n{found[3]}", text)
+        if check and after != text:
+            sys.exit(f"{page.name} differs from the results: run python {command}.")
+        page.write_text(after)
+
+
 def main():
     """Draw the tables of all pages, or check them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true")
-    check, tables = parser.parse_args().check, drawn_tables()
-    before = {page: page.read_text() for page in PAGES}
-    placed = [name for text in before.values() for _, name, _ in MARKED.findall(text)]
-    odd = set(tables) ^ set(placed) | {name for name in placed if placed.count(name) > 1}
-    if odd:
-        sys.exit(f"Tables must be in an experiment and once in a page: {', '.join(sorted(odd))}.")
-    for page, text in before.items():
-        after = MARKED.sub(lambda found: f"{found[1]}\n{tables[found[2]]}\n\n{found[3]}", text)
-        if check and after != text:
-            sys.exit(f"{page.name} differs from the results: run python experiments/paper_tables.py.")
-        page.write_text(after)
+    redraw("table", drawn_tables(), PAGES, parser.parse_args().check, "experiments/paper_tables.py")
 
 
 if __name__ == "__main__":
