@@ -22,6 +22,7 @@ import time
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product
 from multiprocessing import get_context
 from tempfile import TemporaryDirectory
 from unittest.mock import patch
@@ -29,6 +30,7 @@ from unittest.mock import patch
 import numpy as np
 from dask_training import chunked, cluster, made_rows
 from emulation import network_lines
+from kept_tables import add_folder, keep, markdown, with_machine
 
 from podium import LambdaMART
 from podium.distributed import fit
@@ -136,19 +138,58 @@ def _exchanged(ready, seconds, delay):
 
 def table(args):
     costs = Costs(args.row_ns, args.batches, args.message_us, args.byte_ns, args.tree_ms)
-    networks = [Network(delay, bits / 8) for bits in (1e9, 1e10) for delay in (1e-3, 2e-4)]
-    titles = [f"{bits} Gbit/s, {delay} ms" for bits in (1, 10) for delay in ("1", "0.2")]
-    print("| rows | workers | work alone | " + " | ".join(titles) + " |\n" + "|---" * (3 + len(titles)) + "|")
-    for rows in (10**8, 10**10):
-        for workers in args.workers or (10, 100, 1000):
-            shape = (rows, args.features, args.leaves, workers)
-            work = rows / workers * costs.row_ns * 1e-9 * args.features / 136
-            cells = [
-                f"{expected_seconds(costs, one, *shape):.3g} ({simulated_seconds(costs, one, *shape):.3g})"
-                for one in networks
-            ]
-            print(f"| {rows:.0e} | {workers} | {work:.3g} | " + " | ".join(cells) + " |")
+    networks = {
+        f"{bits} Gbit/s, {1e3 * delay:g} ms": Network(delay, bits * 1.25e8)
+        for bits in (1, 10)
+        for delay in (1e-3, 2e-4)
+    }
+    found = []
+    for rows, workers in product((10**8, 10**10), args.workers or (10, 100, 1000)):
+        shape = (rows, args.features, args.leaves, workers)
+        seconds = {
+            name: [expected_seconds(costs, one, *shape), simulated_seconds(costs, one, *shape)]
+            for name, one in networks.items()
+        }
+        work = rows / workers * costs.row_ns * 1e-9 * args.features / 136
+        found.append({"rows": rows, "workers": workers, "work": work, "seconds": seconds})
+    keep("dask_model", {"table": found}, args.folder)
+    print(seconds_table(found))
     return 0
+
+
+TIMES = (("took", 1), ("expected", 1), ("small", 2))
+"""Milliseconds of a line in the page, and their digits."""
+
+
+def seconds_table(found):
+    """Return the seconds of a tree by rows, workers and network, as Markdown."""
+    rows = []
+    for one in found:
+        cells = ["{:.3g} ({:.3g})".format(*both) for both in one["seconds"].values()]
+        rows.append([f"{one['rows']:.0e}", f"{one['workers']:,}", f"{one['work']:.3g}", *cells])
+    return markdown(["rows", "workers", "work alone", *found[0]["seconds"]], rows)
+
+
+def tables(kept):
+    """Return the tables of the page."""
+    header = ["line", "a tree", "by the formula", "1 KB alone", "bulk, each way"]
+    rows = [
+        [line, *(f"{1e3 * one[part]:.{digits}f} ms" for part, digits in TIMES), f"{one['bulk']:.1f} Gbit/s"]
+        for line, one in kept["network"]["figures"].items()
+    ]
+    found = {"dask-network": with_machine(kept["network"], header, rows)}
+    rows = []
+    for name in (name for name in kept if name.endswith("clusters")):
+        part = kept[name]
+        own = part["figures"]
+        one, two, four = (
+            "{1:.0f} ms ({0:.0f} to {2:.0f})".format(*np.quantile(own["took"][n], [0, 0.5, 1])) for n in ("1", "2", "4")
+        )
+        expected = [f"{own['expected'][n]:.0f} ms" for n in ("1", "4")]
+        rows.append([name, one, expected[0], two, f"{own['tree_ms']:.1f} ms", four, expected[1]])
+    header = ["run", "one worker", "by the formula", "two", "hence the rest", "four", "by the formula"]
+    found["dask-measured"] = with_machine(part, header, rows)
+    return found | {"dask-model": seconds_table(kept["table"]["figures"])}
 
 
 def measure(args):
@@ -173,6 +214,7 @@ def measure(args):
     taken = [
         [1e3 * cluster_seconds(rows, leaves, workers, args.trees) for workers in numbers] for _ in range(args.times)
     ]
+    expected = {}
     for workers, turns in zip(numbers, np.sort(taken, axis=0).T, strict=True):
         each = 1e3 * expected_seconds(even, Network(0.0, np.inf), len(rows[1]), rows[0].shape[1], leaves, workers)
         took = f"{np.median(turns):.0f} ms of processors a tree ({turns[0]:.0f} to {turns[-1]:.0f})"
@@ -180,7 +222,17 @@ def measure(args):
             even = replace(even, tree_ms=np.median(turns) / workers - each)
             print(f"2 workers: {took}, so {even.tree_ms:.1f} ms of each for a tree besides")
             continue
-        print(f"{workers} workers: {took}, expected {workers * each:.0f}")
+        expected[workers] = workers * each
+        print(f"{workers} workers: {took}, expected {expected[workers]:.0f}")
+    by_number = dict(zip(numbers, np.transpose(taken).tolist(), strict=True))
+    found = {
+        "took": by_number,
+        "expected": expected,
+        "tree_ms": even.tree_ms,
+        "message_us": message_us,
+        "row_ns": row_ns,
+    }
+    keep("dask_model", {f"{args.times} clusters": found}, args.folder)
     return 0
 
 
@@ -228,7 +280,7 @@ def network(args):
     costs = Costs(args.row_ns, args.batches, args.message_us, args.byte_ns, 0.0)  # no worker, but its messages alone
     sizes = exchanges(costs, args.features, args.leaves, 2)
     print(f"a tree: {len(sizes)} exchanges, {sum(sizes) / 1e6:.2f} MB each way; of {10 * args.times} turns the best")
-    lines = [(gigabits, delay) for gigabits in (1, 10) for delay in (0.0, 2e-4, 1e-3)]
+    lines, kept = [(gigabits, delay) for gigabits in (1, 10) for delay in (0.0, 2e-4, 1e-3)], {}
     for gigabits, delay in [*lines, (1000, 0.0)]:
         with network_lines.line(gigabits, delay), ProcessPoolExecutor(2, get_context("spawn")) as pool:
             took, small, bulk = (
@@ -243,6 +295,9 @@ def network(args):
         print(
             f"{gigabits} Gbit/s, {1e3 * delay} ms: {1e3 * took:.1f} ms a tree, expected {1e3 * expected:.1f} ({found})"
         )
+        figures = {"took": took, "expected": expected, "small": small / 20, "bulk": 2e7 / bulk / 1.25e8}
+        kept[f"{gigabits} Gbit/s, {1e3 * delay:g} ms"] = figures
+    keep("dask_model", {"network": kept}, args.folder)
     return 0
 
 
@@ -309,6 +364,7 @@ def main():
     parser.add_argument("--message-us", type=float, default=Costs.message_us)
     parser.add_argument("--byte-ns", type=float, default=Costs.byte_ns)
     parser.add_argument("--tree-ms", type=float, default=Costs.tree_ms)
+    add_folder(parser)
     args = parser.parse_args()
     return {"measure": measure, "network": network, "table": table}[args.what](args)
 

@@ -30,6 +30,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
 
 import numpy as np
+from kept_tables import add_folder, keep, with_machine
 
 from podium import MART, AdaBoostOR, LambdaMART, RankBoost, make_search
 from podium.distributed import fit, heartbeats
@@ -142,6 +143,8 @@ def race(args):
             before.append(setup)
             if args.peer:
                 peer.append(peer_seconds(client, rows, args, folder))
+    found = {"workers": min(workers), "local": min(local), "before": [min(before), max(before)]}
+    keep("dask_training", {args.ranker: found | ({"LightGBM": min(peer)} if peer else {})}, args.folder)
     same = bool(np.all(there.predict(rows[0][:100_000]) == here.predict(rows[0][:100_000])))
     shape = f"{len(rows[1])} rows x {rows[0].shape[1]} features"
     print(f"{args.ranker}: {shape}, {args.leaves} leaves of trees, {args.workers} workers")
@@ -152,6 +155,22 @@ def race(args):
     ratios = ", ".join(f"{one / other:.2f}" for one, other in zip(workers, local, strict=True))
     print(f"ratio {min(workers) / min(local):.2f} (by turns {ratios}), set-up {min(before):.2f} s, same model: {same}")
     return 0 if same else 1
+
+
+RACES = {"trees": "a tree of 31 leaves", "r": "`RankBoost` by r", "z": "`RankBoost` by z"}
+
+
+def tables(kept):
+    """Return the table of the page."""
+    rows = []
+    for ranker, name in RACES.items():
+        own = kept[ranker]["figures"]
+        peer = f"{1e3 * own['LightGBM']:.0f} ms" if "LightGBM" in own else ""
+        workers, local = own["workers"], own["local"]
+        before = "{:.1f} to {:.1f} s".format(*own["before"])
+        rows.append([name, f"{1e3 * workers:.3g} ms", f"{1e3 * local:.3g} ms", f"{workers / local:.2f}", peer, before])
+    header = ["a round of", "workers", "local", "ratio", "LightGBM on Dask", "before the first round"]
+    return {"dask-race": with_machine(kept["trees"], header, rows)}
 
 
 def harm_later(pid, how, seconds):
@@ -299,6 +318,7 @@ def main():
     parser.add_argument("--repeat", type=int, default=2)
     parser.add_argument("--times", type=int, default=30)
     parser.add_argument("--latest", type=float, default=4.0, help="seconds after which no worker is killed any more")
+    add_folder(parser)
     args = parser.parse_args()
     return {"race": race, "kills": kills, "memory": memory, "sparse": sparse}[args.what](args)
 

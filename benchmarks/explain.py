@@ -16,10 +16,13 @@ from pathlib import Path
 os.environ["OMP_NUM_THREADS"] = "1"  # of LightGBM, whose other threads' time is not seen here
 
 import numpy as np
+from kept_tables import add_folder, keep, with_machine
 from rich.console import Console
 from rich.table import Table
 
 from podium import LambdaMART
+
+COLUMNS = ("Podium", "shap", "ratio")
 
 
 def made(n_queries, n_docs, n_features=50):
@@ -65,6 +68,7 @@ def main():
     parser.add_argument("--leaves", type=int, default=31)
     parser.add_argument("--docs", type=int, default=100)
     parser.add_argument("--repeat", type=int, default=5)
+    add_folder(parser)
     args = parser.parse_args()
     X, y, qid = made(30, args.docs)
     model = LambdaMART(args.trees, max_leaves=args.leaves, min_child_samples=5, learning_rate=0.05)
@@ -79,14 +83,27 @@ def main():
         "effects of all features": lambda: model.effects(query),
     }
     theirs = peers(model, query, a, b)
-    table = Table("explanation", "Podium", "shap", "ratio", title="Milliseconds, one thread", title_justify="left")
+    table = Table("explanation", *COLUMNS, title="Milliseconds, one thread", title_justify="left")
+    found = {}
     for name, job in ours.items():
         job()  # compile
-        own, other = best(job, args.repeat), best(theirs[name], args.repeat) if name in theirs else None
-        shown = ["-", "-"] if other is None else [f"{1e3 * other:.2f}", f"{other / own:.1f}"]
-        table.add_row(name, f"{1e3 * own:.2f}", *shown)
+        found[name] = [best(job, args.repeat), best(theirs[name], args.repeat) if name in theirs else None]
+        table.add_row(*cells(name, *found[name]))
     Console().print(f"{args.trees} trees of {args.leaves} leaves, {X.shape[1]} features, a query of {args.docs} rows")
     Console().print(table)
+    keep("explain", {"seconds": found}, args.folder)
+
+
+def cells(name, own, other):
+    """Return a row: milliseconds of both, and shap's over ours."""
+    shown = ["-", "-"] if other is None else [f"{1e3 * other:.2f}", f"{other / own:.1f}"]
+    return [name, f"{1e3 * own:.2f}", *shown]
+
+
+def tables(kept):
+    """Return the table of the page."""
+    rows = [cells(name, *both) for name, both in kept["seconds"]["figures"].items()]
+    return {"explain": with_machine(kept["seconds"], ["explanation", *COLUMNS], rows)}
 
 
 if __name__ == "__main__":

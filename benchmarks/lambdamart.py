@@ -14,6 +14,7 @@ from itertools import cycle
 import numpy as np
 from contests.models import lightgbm_model, made_data
 from contests.turns import best_times
+from kept_tables import add_folder, keep, markdown
 from rich.console import Console
 from rich.table import Table
 
@@ -77,8 +78,11 @@ def made_categories(rows, seed, n_noise, even):
     )
 
 
+COLUMNS = ("LambdaMART", "the columns as numbers", "LightGBM", "LightGBM, cat_smooth=0")
+
+
 def categories(args):
-    shown = Table("", "LambdaMART", "as numbers", "LightGBM", "its cat_smooth=0", title="NDCG@10 on new queries")
+    shown, kept = Table("", *COLUMNS, title="NDCG@10 on new queries"), {}
     cases = {"even categories": (1, True), "few frequent ones": (1, False), "weak, four columns of noise": (4, True)}
     for name, case in cases.items():
         Xt, yt, _ = made_categories(20_000, 1000, *case)
@@ -94,8 +98,20 @@ def categories(args):
                 scores.append(theirs.predict(Xt))
             offsets = np.arange(0, len(yt) + 1, 20)
             found.append([measure_queries("ndcg@10", yt.astype(float), one, offsets).mean for one in scores])
-        shown.add_row(name, *(f"{value:.4f}" for value in np.mean(found, axis=0)))
+        kept[name] = np.mean(found, axis=0).tolist()
+        shown.add_row(name, *(f"{value:.4f}" for value in kept[name]))
     Console().print(shown)
+    keep("lambdamart", {f"{args.rows:,} rows": kept}, args.folder)
+
+
+def tables(kept):
+    """Return the table of the page."""
+    rows = [
+        [f"{n_rows}, {name}", *(f"{value:.3f}" for value in values)]
+        for n_rows, part in kept.items()
+        for name, values in part["figures"].items()
+    ]
+    return {"categories": markdown(["", *COLUMNS], rows)}
 
 
 COMMANDS = {"pieces": pieces, "categories": categories}
@@ -108,6 +124,7 @@ def main():
     for name, default in defaults.items():
         parser.add_argument(f"--{name}", type=int, default=default)
     parser.add_argument("--clock", choices=CLOCKS, default="wall")
+    add_folder(parser)
     args = parser.parse_args()
     COMMANDS[args.what](args)
 

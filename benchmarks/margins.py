@@ -17,6 +17,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from kept_tables import add_folder, keep, with_machine
 from rich.console import Console
 from rich.table import Table
 
@@ -90,20 +91,22 @@ def survival(python, X, y):
 def compare_times(args):
     """Print seconds and objectives: two grades beside liblinear, amounts beside scikit-survival."""
     X, y, amounts = made(args.rows, args.features)
+    shape = f"{args.rows:,} rows x {args.features}"
     ours(X[:1000], y[:1000])  # compiles
     jobs = {"RankSVM": lambda: [("", *ours(X, y))]}
     for n_pairs in (args.rows, 5 * args.rows):
         name = f"LinearSVC, {n_pairs:,} sampled pairs"
         jobs[name] = lambda n_pairs=n_pairs: [("", *sampled_pairs(X, y, n_pairs))]
-    show(f"{args.rows:,} rows x {args.features}, two grades", X, y, jobs, args.repeat)
+    grades = show(f"{shape}, two grades", X, y, jobs, args.repeat)
     jobs = {"RankSVM": lambda: [("", *ours(X, amounts))]}
     if args.survival:
-        jobs["FastSurvivalSVM "] = lambda: survival(args.survival, X, amounts)
-    show(f"{args.rows:,} rows x {args.features}, amounts", X, amounts, jobs, args.repeat)
+        jobs["FastSurvivalSVM, "] = lambda: survival(args.survival, X, amounts)
+    parts = {"two grades": grades, "amounts": show(f"{shape}, amounts", X, amounts, jobs, args.repeat)}
+    keep("margins", parts, args.folder)
 
 
 def show(title, X, y, jobs, repeat):
-    """Print the best seconds of each job over turns taken one after the other, and the objective of its weights."""
+    """Print the best seconds of each job over turns, and the objective of its weights; return both."""
     data = RankingData.from_arrays(X, y)
     margins, order, best = PairMargins(feedback_of(data), len(y)), data.queries.rows, {}
     for _ in range(repeat):
@@ -113,6 +116,17 @@ def show(title, X, y, jobs, repeat):
     for name, (seconds, value) in best.items():
         table.add_row(name, f"{seconds:.2f}", f"{value:.9f}")
     Console().print(table)
+    return best
+
+
+def tables(kept):
+    """Return the table of the page."""
+    rows = [
+        [labels, name, f"{seconds:.1f}", f"{value:.6f}"]
+        for labels, part in kept.items()
+        for name, (seconds, value) in part["figures"].items()
+    ]
+    return {"margins": with_machine(kept["amounts"], ["labels", "ranker", "seconds", "objective on all pairs"], rows)}
 
 
 def main():
@@ -122,6 +136,7 @@ def main():
     parser.add_argument("--features", type=int, default=50)
     parser.add_argument("--repeat", type=int, default=2)
     parser.add_argument("--survival", help="a Python that has scikit-survival")
+    add_folder(parser)
     compare_times(parser.parse_args())
 
 

@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from kept_tables import add_folder, keep, with_machine
 from rich.console import Console
 from rich.table import Table
 
@@ -71,12 +72,22 @@ def draw(times, path):
     lines.encode(x, y, color).save(path)
 
 
+def tables(kept):
+    """Return the table of the page: rows that are powers of ten, and slopes."""
+    times = {row: {int(n): one for n, one in own.items()} for row, own in kept["seconds"]["figures"].items()}
+    sizes = sorted({n for own in times.values() for n in own if n >= 1000 and np.log10(n).is_integer()})
+    rows = [[f"{n:,}", *(f"{own[n]:.2g}" if n in own else "" for own in times.values())] for n in sizes]
+    rows.append(["slope", *(f"{slope(own):.2f}" for own in times.values())])
+    return {"pair-gradients": with_machine(kept["seconds"], ["rows", *times], rows)}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--largest", type=int, default=1_000_000)
     parser.add_argument("--products", type=int, default=100_000)
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--plot", type=Path, help="file for a chart")
+    add_folder(parser)
     args = parser.parse_args()
     few = min(args.products, MOST_PAIRS)
     most = dict(zip(ROWS, [args.largest] * 3 + [args.products] + [few] * 2, strict=True))
@@ -93,6 +104,7 @@ def main():
         table.add_row(f"{n:,}", *(f"{own[n]:.4f}" if n in own else "-" for own in times.values()))
     table.add_row("slope", *(f"{slope(own):.2f}" for own in times.values()))
     Console().print(table)
+    keep("pair_gradients", {"seconds": {", ".join(row): own for row, own in times.items()}}, args.folder)
     if args.plot is not None:
         draw(times, args.plot)
 

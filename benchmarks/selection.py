@@ -12,6 +12,7 @@ import argparse
 import time
 
 import numpy as np
+from kept_tables import add_folder, keep, markdown, with_machine
 from rich.console import Console
 from rich.table import Table
 from scipy.stats import kendalltau
@@ -64,6 +65,7 @@ def print_times(args):
         slopes = np.polyfit(np.log(args.rows), np.log(found), 1)[0]
         table.add_row("slope", *(f"{one:.2f}" for one in slopes))
     Console().print(table)
+    keep("selection", {"times": dict(zip(map(str, args.rows), found, strict=True))}, args.folder)
 
 
 def made_table(seed, n_features):
@@ -76,6 +78,7 @@ def print_errors(args):
     table = Table(
         "q", "π", "bound on E[V]", "mean of V", "found of 5", title=f"{args.tables} tables, p = {args.features}"
     )
+    kept = []
     for q, share in CONTROLS:
         counts = []
         for seed in range(args.tables):
@@ -84,8 +87,35 @@ def print_errors(args):
             support = selector.fit(X, y, qid=qid).support_
             counts.append((support[N_SIGNALS:].sum(), support[:N_SIGNALS].sum()))
         false, true = np.mean(counts, axis=0)
-        table.add_row(str(q), f"{share}", f"{selector.pfer_:.2f}", f"{false:.2f}", f"{true:.2f}")
+        kept.append([q, share, selector.pfer_, float(false), float(true)])
+        table.add_row(*errors_row(kept[-1]))
     Console().print(table)
+    keep("selection", {"errors": kept}, args.folder)
+
+
+def errors_row(found):
+    q, share, *rest = found
+    return [str(q), f"{share}", *(f"{one:.2f}" for one in rest)]
+
+
+def tables(kept):
+    """Return the tables of the pages."""
+    times = kept["times"]["figures"]
+    rows = [[f"{int(n):,}", *map(seconds_text, own)] for n, own in times.items()]
+    slopes = np.polyfit(np.log([int(n) for n in times]), np.log(list(times.values())), 1)[0]
+    rows.append(["slope of log seconds by log rows", *(f"{one:.2f}" for one in slopes)])
+    header = ["rows", "regular round", "singular round by the hard loss", "Kendall's τ of two features"]
+    errors = markdown(
+        ["q", "π", "bound on E[V]", "mean of V", "found of 5"], map(errors_row, kept["errors"]["figures"])
+    )
+    return {
+        "selection-times": with_machine(kept["times"], [*header, "scipy's `kendalltau`"], rows),
+        "selection-errors": errors,
+    }
+
+
+def seconds_text(seconds):
+    return f"{seconds:.2g} s" if seconds >= 0.1 else f"{1e3 * seconds:.2g} ms"
 
 
 def main():
@@ -95,6 +125,7 @@ def main():
     parser.add_argument("--features", type=int, default=30)
     parser.add_argument("--tables", type=int, default=30)
     parser.add_argument("--pairs", type=int, default=10)
+    add_folder(parser)
     args = parser.parse_args()
     if "times" in args.what:
         print_times(args)

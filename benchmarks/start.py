@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 
+from kept_tables import add_folder, keep, with_machine
 from rich.console import Console
 from rich.table import Table
 
@@ -36,6 +37,7 @@ CALLS = {
     "LambdaMART": ("LambdaMART", "LambdaMART(3).fit(X, y, qid=qid)"),
 }
 """What is imported, and the call."""
+COLUMNS = "process", "processor time", "first call", "second call"
 TIMED = """
 import time
 times = [time.perf_counter()]
@@ -64,13 +66,14 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--warm", action="store_true", help="leave out the fresh install")
     parser.add_argument("--calls", nargs="+", choices=CALLS, default=list(CALLS))
+    add_folder(parser)
     args = parser.parse_args()
-    columns = "start", "process", "processor time", "first call", "second call"
-    table = Table(*columns, title="Cold starts (seconds, best of new processes)", title_justify="left")
+    found: dict[str, list[float]] = {}
+    table = Table("start", *COLUMNS, title="Cold starts (seconds, best of new processes)", title_justify="left")
 
     def add(name: str, imports: str, call: str, cache: str | None, repeat: int) -> None:
-        best = map(min, zip(*(seconds(imports, call, cache) for _ in range(repeat)), strict=True))
-        table.add_row(name, *(f"{one:.2f}" for one in best))
+        found[name] = list(map(min, zip(*(seconds(imports, call, cache) for _ in range(repeat)), strict=True)))
+        table.add_row(name, *(f"{one:.2f}" for one in found[name]))
 
     add("podium --help", HELP, "", None, args.repeat)
     add("import podium", "import podium", "", None, args.repeat)
@@ -83,6 +86,13 @@ def main() -> None:
                 add(f"first {name}, fresh install", imports, call, cache, 1)
             add(f"first {name}, new process", imports, call, cache, args.repeat)
     Console().print(table)
+    keep("start", {"seconds": found}, args.folder)
+
+
+def tables(kept: dict) -> dict[str, str]:
+    """Return the table of the page."""
+    rows = [[name, *(f"{one:.2f}" for one in own)] for name, own in kept["seconds"]["figures"].items()]
+    return {"start": with_machine(kept["seconds"], ["", *COLUMNS], rows)}
 
 
 if __name__ == "__main__":

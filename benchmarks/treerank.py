@@ -21,6 +21,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from kept_tables import add_folder, keep, markdown, with_machine
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_wine, make_classification
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.metrics import roc_auc_score
@@ -31,6 +32,8 @@ from podium import RankOver, TreeRank, TreeRankForest
 
 ORDINAL = ("boston", "abalone", "machinecpu", "computer", "bank", "california")
 """Sets that are read from a folder."""
+COMPARED = (1, 2, 3, 4, "auto")
+"""Depths of LeafRank."""
 
 
 def data_sets(n_rows):
@@ -61,21 +64,43 @@ def other_sets(folder):
 
 
 def choose(given):
-    """Print TreeRank with each depth less the tree of scikit-learn, set by set, and the mean over sets."""
-    compared, found = (1, 2, 3, 4, "auto"), []
-    print("AUC less that of a tree of as many leaves   " + "".join(f"{depth!s:>9}" for depth in compared))
+    """Print and keep TreeRank with each depth less the tree of scikit-learn, set by set, and the mean over sets."""
+    found = {}
+    print("AUC less that of a tree of as many leaves   " + "".join(f"{depth!s:>9}" for depth in COMPARED))
     for name, X, y in other_sets(given.choose):
         apart = []
         for seed in range(given.seeds):
             for train, test in StratifiedKFold(given.folds, shuffle=True, random_state=seed).split(X, y):
                 theirs = measured(scikit_tree(given.leaves, 10, seed), X, y, train, test)[0]
-                models = [TreeRank(given.leaves, leafrank_depth=depth) for depth in compared]
+                models = [TreeRank(given.leaves, leafrank_depth=depth) for depth in COMPARED]
                 apart.append([measured(model, X, y, train, test)[0] - theirs for model in models])
-        found.append(np.mean(apart, axis=0))
-        print(f"{name:43} " + "".join(f"{value:+9.4f}" for value in found[-1]))
-    errors = np.std(found, axis=0, ddof=1) / np.sqrt(len(found))
-    for title, values in (("mean", np.mean(found, axis=0)), ("its standard error", errors)):
-        print(f"{title:43} " + "".join(f"{value:+9.4f}" for value in values))
+        found[name] = np.mean(apart, axis=0).tolist()
+        print(f"{name:43} " + "".join(f"{value:+9.4f}" for value in found[name]))
+    for name, values in over_sets(found).items():
+        print(f"{name:43} " + "".join(f"{value:+9.4f}" for value in values))
+    keep("treerank", {"depths": found}, given.folder)
+
+
+def over_sets(found):
+    """Return the mean over sets and its standard error."""
+    values = np.array(list(found.values()))
+    return {"mean": values.mean(axis=0), "its standard error": values.std(axis=0, ddof=1) / np.sqrt(len(values))}
+
+
+def tables(kept):
+    """Return the tables of the page."""
+    rows = [
+        [one["data"], f"`{one['ours']}`", *(f"{value:.4f}, {seconds:.2g} s" for value, seconds in one["means"]),
+         "{:+.4f} ± {:.4f}".format(*one["difference"])]
+        for one in kept["compared"]["figures"]
+    ]  # fmt: skip
+    header = ["AUC, seconds of a fit", "", "ours", "scikit-learn", "AUC, ours less scikit-learn's"]
+    depths = kept["depths"]["figures"]
+    body = [[name, *(f"{value:+.4f}" for value in values)] for name, values in (depths | over_sets(depths)).items()]
+    return {
+        "treerank": with_machine(kept["compared"], header, rows),
+        "treerank-depths": markdown(["depth", *map(str, COMPARED)], body),
+    }
 
 
 def scikit_tree(n_leaves, least, seed):
@@ -117,6 +142,7 @@ def main():
     for name, default in (("trees", 100), ("leaves", 16), ("rows", 5000), ("seeds", 3), ("folds", 5)):
         parser.add_argument(f"--{name}", type=int, default=default)
     parser.add_argument("--choose", nargs="?", const="", metavar="PATH/ordinal")
+    add_folder(parser)
     given = parser.parse_args()
     small = np.random.default_rng(0).random((40, 3))
     for ours, _ in rivals(2, 3, 0):
@@ -126,6 +152,7 @@ def main():
         return
     print(f"{given.trees} trees, {given.leaves} leaves, {given.seeds} seeds x {given.folds} folds")
     print("data               ours             AUC     s       scikit-learn            AUC     s       difference")
+    kept = []
     for name, X, y in data_sets(given.rows):
         found = compare(X, y, given.trees, given.leaves, given.seeds, given.folds)
         for pair, values in zip(rivals(given.trees, given.leaves, 0), found, strict=True):
@@ -137,6 +164,9 @@ def main():
                 f"{name:18} {ours:16} {means[0, 0]:.4f}  {means[0, 1]:.3f}   {theirs:22}  {means[1, 0]:.4f}  "
                 f"{means[1, 1]:.3f}   {by_seed.mean():+.4f} ± {error:.4f}"
             )
+            apart = [float(by_seed.mean()), float(error)]
+            kept.append({"data": name, "ours": ours, "means": means.tolist(), "difference": apart})
+    keep("treerank", {"compared": kept}, given.folder)
 
 
 if __name__ == "__main__":

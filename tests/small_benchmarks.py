@@ -48,7 +48,7 @@ SMALL = {
     ),
     "quantized.py": (
         ["--millions", 0.002, "--trees", 2, "--leaves", 4],
-        ["MART 2,000 2 # 2 # #", "LambdaMART, twos 2,000 2 # 2 # #"],
+        ["MART 2,000 2 # 2 # #", "queries of two rows 2,000 2 # 2 # #"],
     ),
     "neural.py": (
         ["factored", "--docs", 6, "--queries", 2, "--repeat", 1],

@@ -104,12 +104,14 @@ def test_every_benchmark_and_experiment_is_run_here():
 @pytest.mark.parametrize("name", SMALL)
 def test_benchmark_prints_its_figures(name, run):
     arguments, patterns = SMALL[name]
-    lines_with(run(f"benchmarks/{name}", *arguments), *patterns)
+    keeps = "add_folder(" in (ROOT / "benchmarks" / name).read_text()
+    lines_with(run(f"benchmarks/{name}", *arguments, *(["--folder", "kept"] if keeps else [])), *patterns)
 
 
-def test_benchmark_of_starts_prints_its_figures_and_all_its_calls_run(run):
-    text = run("benchmarks/start.py", "--repeat", 1, "--warm", "--calls", "evaluate")
+def test_benchmark_of_starts_prints_its_figures_and_all_its_calls_run(run, monkeypatch):
+    text = run("benchmarks/start.py", "--repeat", 1, "--warm", "--calls", "evaluate", "--folder", "kept")
     lines_with(text, "podium --help # #", "import podium # #", "first evaluate, new process # #")
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
     program = runpy.run_path(str(ROOT / "benchmarks" / "start.py"))
     for imported, call in program["CALLS"].values():
         names = {}
@@ -129,7 +131,7 @@ TINY = ["--rows", 400, "--trees", 2, "--leaves", 4, "--docs", 20, "--repeat", 1]
 )
 def test_benchmark_of_lambdamart_prints_its_figures(what, patterns, run):
     peer("lightgbm")
-    lines_with(run("benchmarks/lambdamart.py", what, *TINY), *patterns)
+    lines_with(run("benchmarks/lambdamart.py", what, *TINY, "--folder", "kept"), *patterns)
 
 
 CONTESTS = {
@@ -157,6 +159,10 @@ def test_contests_with_peers_print_ratios_and_keep_records_and_charts(run, tmp_p
 
 def test_page_of_the_benchmarks_is_that_of_the_results(run):
     run("benchmarks/bench.py", "--check")
+
+
+def test_tables_of_single_benchmarks_are_those_of_their_results(run):
+    run("benchmarks/kept_tables.py", "--check")
 
 
 def test_demo_goes_from_a_csv_file_to_an_explained_model_step_by_step(run, tmp_path):
@@ -229,7 +235,7 @@ def test_experiments_on_the_top_of_the_list_print_their_tables(run, shared_data,
 
 
 def test_benchmark_of_ranking_trees_shows_what_defaults_were_chosen_on(run):
-    text = run("benchmarks/treerank.py", "--choose", "--leaves", 3, "--seeds", 1, "--folds", 2)
+    text = run("benchmarks/treerank.py", "--choose", "--leaves", 3, "--seeds", 1, "--folds", 2, "--folder", "kept")
     lines_with(text, "diabetes # # # # #", "made 800 x 30 # # # # #", "mean # # # # #", "its standard error # # # # #")
 
 
@@ -249,7 +255,7 @@ def test_benchmark_of_nets_beside_other_loops_prints_seconds(run, shared_data):
 
 
 def test_benchmark_of_fusion_prints_settings_and_seconds(run, few_topics):
-    text = run("benchmarks/fusion.py", few_topics, "--runs", 2, "--threads", 1)
+    text = run("benchmarks/fusion.py", few_topics, "--runs", 2, "--threads", 1, "--folder", "kept")
     lines_with(text, "seed 0: settings", "reading # s, fusing and writing # s; # s of processors")
 
 
@@ -341,6 +347,13 @@ def test_leaderboard_goes_on_from_its_cache_and_prints_the_official_values(run, 
     assert run("experiments/leaderboard.py", "tune", folder, *kept, *few) == ""
     text = run("experiments/leaderboard.py", "table", folder, *kept, "--tasks", "mq2008")
     lines_with(text, "| RankBoost, official file | 0.3856 |", "| **our blend** | # |", "| scikit-learn Ridge | # |")
+    run("experiments/leaderboard_seeds.py", "tune", folder, *kept, *few, "--seeds", 0, 1)
+    first, second = (json.loads((tmp_path / f"seed-{one}" / "mq2008.RankRLS.1.json").read_text()) for one in (0, 1))
+    again = json.loads((tmp_path / "mq2008.RankRLS.1.json").read_text())
+    assert first["trials"] == again["trials"] != second["trials"]
+    text = run("experiments/leaderboard_seeds.py", "table", folder, *kept, "--seeds", 0, 1)
+    lines_with(text, "| 156 queries, 2 seeds |", "| **our blend** | # (# to #) | # (# to #) |")
+    lines_with(text, "| less | RankRLS, NDCG@10 |", "| scikit-learn Ridge | # ± # (p #) | # ± # (p #) | # ± # (p #) |")
     run("experiments/leaderboard.py", "tune", folder, *kept, "--tasks", "movielens", *few[2:])
     text = run("experiments/leaderboard.py", "table", folder, *kept, "--tasks", "movielens")
     lines_with(text, "| 95 queries |", "| **RankRLS** | # |")
