@@ -19,12 +19,12 @@ A thread that Python calls begins 100 to 200 µs later, as long as a small leaf 
 helpers are called once a tree (with categories once a division, and on large data once a second, so that Ctrl-C is
 heard). The leader takes items too, so that no helper has to come; a task of one item is not published.
 
-Tasks of a division, in this order (`_next_task`): PARTITION the rows of the leaf of the largest gain, by chunks; GATHER
-the gradients of the smaller child, by chunks; SEARCH the best splits of both children, by ranges of features. When no
-leaf is left to divide: VALUES, by leaves.
+Tasks of a division, in this order (`_next_task`): PARTITION the rows of the leaf of the largest gain, by chunks; JOIN
+these, with the gradients of the smaller child's rows; SEARCH the best splits of both children, by ranges of features.
+The root has GATHER, its gradients by chunks, and SEARCH. When no leaf is left to divide: VALUES, by leaves.
 
 Where several parts grow a tree together, each on its rows, they divide a batch of leaves (see `shared_growth`) before
-they exchange anything: of each leaf PARTITION, GATHER and FILL the histograms of the smaller child, after which all
+they exchange anything: of each leaf PARTITION, JOIN and FILL the histograms of the smaller child, after which all
 leave to add them up; then SEARCH, by leaves of the batch, the features that are this part's to search, after which all
 leave to choose the best. Every part then has the same tree, and counts of rows are those of all parts.
 
@@ -57,6 +57,7 @@ from podium.trees.growth_state import (
     FULL,
     GATHER,
     GROWN,
+    JOIN,
     NOTHING,
     ORDERED,
     PARTITION,
@@ -73,7 +74,7 @@ from podium.trees.growth_state import (
 )
 from podium.trees.histogram import BINS, FETCH_SHAPE, fill_histograms
 from podium.trees.leaf_choice import best_leaf, forget_splits, may_divide, place_for_histograms, spare_leaf
-from podium.trees.row_partition import chunk, join_chunks, partition_rows
+from podium.trees.row_partition import chunk, gather_values, join_chunk, partition_rows
 from podium.trees.running_sums import settle_histograms
 from podium.trees.split import Record, Records, SplitContext, fill_child_bounds, search_splits
 
@@ -110,7 +111,7 @@ def _grow_together(
     scratch = Scratch(np.empty(2), np.empty(FETCH_SHAPE, np.uint64), np.empty(TERMS_PER_CARRY))
     while n_items > 0:
         if leads:
-            n_items = _next_task(buffers.rows, buffers.spare_rows, data.ranges, context, shared, tree)  # 1
+            n_items = _next_task(len(buffers.rows), len(data.ranges), context, shared, tree)  # 1
             published: bool | np.bool_ = n_helpers > 0 and n_items > 1
             if published:  # 2
                 atomic_store(work, "done", 0)
@@ -170,7 +171,8 @@ def _do_item(
 ) -> None:
     """Do one item of the task.
 
-    PARTITION: leave the rows of a chunk that go left at its start, the others in `spare_rows`.
+    PARTITION: part the rows of a chunk.
+    JOIN: bring them to their leaves, and their packed gradients if they are in the one that is searched.
     GATHER: write the packed gradients of a chunk of rows one after the other.
     VALUES: sum up the gradients and curvatures of a leaf.
     FILL and SEARCH: see `_fill_and_search`.
@@ -181,10 +183,10 @@ def _do_item(
         shared.n_left[item] = partition_rows(
             data.codes, task.feature, shared.goes_left, start, stop, rows, buffers.spare_rows
         )
+    elif task.kind == JOIN:
+        join_chunk(shared.n_left, task, item, buffers.spare_rows, data.planes, leaves, rows, buffers.values)
     elif task.kind == GATHER:
-        for plane in range(len(data.planes)):
-            for i in range(start, stop):
-                buffers.values[plane, i] = data.planes[plane, rows[i]]
+        gather_values(data.planes, rows, start, stop, buffers.values)
     elif task.kind == VALUES:
         own = rows[leaves[item].start : leaves[item].stop]
         alone, digits = shared.growth.together == 0, tree.digits[item]
@@ -245,14 +247,13 @@ def _fill_and_search(
 
 
 @linked_part
-def _next_task(
-    rows: Array, spare_rows: Array, data_ranges: Records, context: SplitContext, shared: Shared, tree: GrowingTree
-) -> int:
+def _next_task(n_rows: int, n_ranges: int, context: SplitContext, shared: Shared, tree: GrowingTree) -> int:
     """Finish the task that was done, lay out the next one, and return the number of its items; 0 at the end.
 
-    1. Nothing was done and there is no leaf: make the root and search it.
-    2. After a partition: join its chunks, put the children into the tree, and search them, if they may be divided.
-    3. After the gathering: the search; of several parts, the filling, and the search when they have summed up.
+    1. Nothing was done and there is no leaf: make the root and gather its gradients.
+    2. After a partition: put the children into the tree, and join the chunks.
+    3. With the gradients at hand: the search, if the leaf may be divided; of several parts, the filling, and the search
+       when they have summed up.
     4. After a search: keep the best split of each child, unless several parts are to choose it.
     5. If none of these has laid out a task: the next leaf; at the end the leaves' sums, after which all is grown.
     """
@@ -260,16 +261,17 @@ def _next_task(
     n_items, together = 0, growth.together != 0
     leaves_now = together and task.kind == SEARCH
     if task.kind == NOTHING and growth.n_leaves == 0:
-        n_items = _plant_root(len(rows), n_chunks, task, growth, tree.leaves, tree.best)  # 1
-        _note_children(n_items, shared)
+        n_items = _plant_root(n_rows, n_chunks, task, growth, tree.leaves, tree.best)  # 1
+        _note_children(shared)
     elif task.kind == PARTITION:
-        join_chunks(shared.n_left, task, rows, spare_rows)  # 2
-        n_items = _divide_leaf(context, n_chunks, task, growth, tree)
-        _note_children(n_items, shared)
-    elif task.kind == GATHER and together:
-        task.kind, n_items = FILL, len(data_ranges)  # 3
-    elif task.kind == GATHER or task.kind == SUMMED:
-        task.kind, n_items = SEARCH, growth.n_batch if together else len(shared.found)
+        _divide_leaf(shared.n_left, context, task, growth, tree)  # 2
+        _note_children(shared)
+        task.kind, n_items = JOIN, task.n_items
+    elif (task.kind == JOIN or task.kind == GATHER) and task.smaller >= 0:  # 3
+        task.start, task.stop = tree.leaves[task.smaller].start, tree.leaves[task.smaller].stop
+        task.kind, n_items = (FILL, n_ranges) if together else (SEARCH, len(shared.found))
+    elif task.kind == SUMMED:
+        task.kind, n_items = SEARCH, growth.n_batch
     elif leaves_now:
         task.kind, growth.end = NOTHING, SEARCHED
     elif task.kind == SEARCH:
@@ -286,32 +288,27 @@ def _next_task(
 
 
 @linked_part
-def _note_children(n_items: int, shared: Shared) -> None:
+def _note_children(shared: Shared) -> None:
     """Write which leaves of the batch's last division are to be searched; where one part grows alone, nothing."""
     if shared.growth.together != 0:
         own = shared.batch[shared.growth.n_begun - 1]
-        own.smaller, own.larger = (shared.task.smaller, shared.task.larger) if n_items > 0 else (-1, -1)
+        own.smaller, own.larger = shared.task.smaller, shared.task.larger
 
 
 @linked_part
 def _plant_root(n_rows: int, n_chunks: int, task: Record, growth: Record, leaves: Records, best: Records) -> int:
-    """Make the first leaf, and lay out the search of its best split, if it may have one."""
+    """Make the first leaf, and lay out the gathering of its gradients, if it may be divided."""
     root = leaves[0]
     root.start, root.stop, root.histogram, root.depth, root.parent, root.on_left = 0, n_rows, 0, 0, -1, 0
     root.first, root.count = 0, growth.n_rows
     root.lowest, root.highest, best[0].gain = -np.inf, np.inf, -1.0
     growth.n_leaves, growth.n_used, growth.least_gain = 1, 1, -1.0
     growth.steps_left -= 1
+    task.smaller = task.larger = -1
     if growth.n_rows < growth.min_rows:
         return 0
-    return int(_lay_out_search(np.int64(0), np.int64(-1), n_chunks, task, growth, root))  # int64: one instance
-
-
-@linked_part
-def _lay_out_search(smaller: Int, larger: Int, n_chunks: int, task: Record, growth: Record, leaf: Record) -> int:
-    """Lay out the gathering of the smaller leaf's gradients, which the search of both follows."""
-    task.kind, task.smaller, task.larger, task.start, task.stop = GATHER, smaller, larger, leaf.start, leaf.stop
-    return n_chunks if task.stop - task.start >= growth.min_shared_rows else 1
+    task.kind, task.smaller, task.start, task.stop = GATHER, 0, 0, n_rows
+    return n_chunks if n_rows >= growth.min_shared_rows else 1
 
 
 @linked_part
@@ -354,8 +351,8 @@ def _next_of_batch(task: Record, growth: Record, batch: Records) -> int:
 
 
 @linked_part
-def _divide_leaf(context: SplitContext, n_chunks: int, task: Record, growth: Record, tree: GrowingTree) -> int:
-    """Put the children of a parted leaf into the tree and lay out their search, if they may be divided.
+def _divide_leaf(n_left: Array, context: SplitContext, task: Record, growth: Record, tree: GrowingTree) -> None:
+    """Put the children of a parted leaf into the tree, and say which are to be searched, if they may be divided.
 
     1. The split is made: it hangs where the leaf hung.
     2. The left child takes the leaf's place, the right one that after all others.
@@ -374,6 +371,9 @@ def _divide_leaf(context: SplitContext, n_chunks: int, task: Record, growth: Rec
     left.depth += 1
     leaves[growth.n_leaves] = left
     right.on_left, right.histogram = 0, -1
+    task.middle = task.start
+    for item in range(task.n_items):
+        task.middle += n_left[item]
     left.stop = right.start = task.middle
     left.count = np.int64(made.left_count)
     right.first, right.count = left.first + left.count, right.count - left.count
@@ -381,14 +381,12 @@ def _divide_leaf(context: SplitContext, n_chunks: int, task: Record, growth: Rec
     smaller, larger = growth.n_leaves, place
     if left.count < right.count:
         smaller, larger = larger, smaller
-    searched = may_search and leaves[larger].count >= growth.min_rows
-    if searched:
+    task.smaller = task.larger = -1
+    if may_search and leaves[larger].count >= growth.min_rows:
+        task.smaller, task.larger = smaller, larger
         leaves[smaller].histogram, leaves[larger].histogram = place_for_histograms(growth, tree), histogram  # 4
     best[place].gain = best[growth.n_leaves].gain = -1.0
     growth.n_leaves += 1
-    if not searched:
-        return 0
-    return int(_lay_out_search(smaller, larger, n_chunks, task, growth, leaves[smaller]))
 
 
 @linked_part

@@ -14,7 +14,7 @@ from podium._compiled import ROW, SCORE
 from podium._validation import Array
 from podium.trees.split import Record, Records
 
-NOTHING, PARTITION, GATHER, FILL, SUMMED, SEARCH, ORDERED, VALUES = range(8)
+NOTHING, PARTITION, JOIN, GATHER, FILL, SUMMED, SEARCH, ORDERED, VALUES = range(9)
 """Kinds of tasks; SUMMED says that what was filled has been exchanged with other parts, ORDERED that the leaves are
 those of the tree."""
 GROWN, STOPPED, FULL, FILLED, SEARCHED = range(5)
@@ -27,7 +27,7 @@ TASK = np.dtype(
     [(name, ROW) for name in ("kind", "number", "n_items", "start", "stop", "feature", "middle", "smaller", "larger")]
 )
 """The task: its kind, which one it is, its items; its rows; the feature to part by, and where the right rows begin; the
-leaves that are searched, the larger one -1 for the root."""
+leaves that are searched, the larger one -1 for the root, both -1 where none is."""
 GROWTH = np.dtype(
     [(name, ROW) for name in ("n_leaves", "divided", "steps_left", "end", "n_histograms", "n_used")]
     + [(name, ROW) for name in ("max_leaves", "max_depth", "min_rows", "min_shared_rows")]
@@ -90,7 +90,7 @@ class Buffers(NamedTuple):
     rows : uint32
         Rows of the leaves, one leaf after the other.
     spare_rows : uint32
-        Rows that go right, until they are joined.
+        Rows that are parted, until they are joined.
     values : int64[1 or 2, n_rows]
         Packed gradients of the leaf that is searched, in the order of `rows`.
     histograms : int64[n_histograms, 1 or 2, n_words, 8, 256]

@@ -1,4 +1,4 @@
-"""Partition of a leaf's rows by a split, in chunks that threads share out."""
+"""Partition of a leaf's rows by a split, in chunks that threads share out: each is parted, then all are joined."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import numpy as np
 from podium._compiled import INDEX, linked_part, prefetch
 from podium._validation import Array
 from podium.binning import BLOCK
-from podium.trees.split import Record
+from podium.trees.histogram import ROWS_AHEAD
+from podium.trees.split import Record, Records
 
 
 @linked_part
@@ -21,37 +22,52 @@ def chunk(task: Record, item: int) -> tuple[int, int]:
 def partition_rows(
     codes: Array, feature: int, goes_left: Array, start: int, stop: int, rows: Array, spare_rows_out: Array
 ) -> int:
-    """Leave the rows that go left at the start of a chunk, the others in `spare_rows_out`; return how many go left.
+    """Write the rows of a chunk that go left from its start on, the others from its end back; return how many go left.
 
     Slow line: ``left = goes_left[codes[rows, column]]``; each row is written to both places, without a branch.
     """
     block, column, ahead = feature // BLOCK, feature % BLOCK, INDEX(stop - 1)
     base = block * codes.shape[1]
-    left_end, right_end = INDEX(start), INDEX(start)
+    left_end, right_end = INDEX(start), ahead
     for i in range(INDEX(start), INDEX(stop)):
-        prefetch(codes, (base + np.int64(rows[min(i + INDEX(24), ahead)])) * BLOCK)
+        prefetch(codes, (base + np.int64(rows[min(i + INDEX(ROWS_AHEAD), ahead)])) * BLOCK)
         row = rows[i]
         left = goes_left[codes[block, row, column]]
-        rows[left_end] = row
+        spare_rows_out[left_end] = row
         spare_rows_out[right_end] = row
         left_end += INDEX(left)
-        right_end += INDEX(not left)
+        right_end -= INDEX(not left)
     return int(left_end) - start
 
 
 @linked_part
-def join_chunks(n_left: Array, task: Record, rows: Array, spare_rows: Array) -> None:
-    """Join the left rows, then the right rows, of chunks that were partitioned apart."""
-    place = task.start
-    for item in range(task.n_items):
-        start, _ = chunk(task, item)
-        if start > place:
-            for i in range(n_left[item]):
-                rows[place + i] = rows[start + i]
-        place += n_left[item]
-    task.middle = place
-    for item in range(task.n_items):
-        start, stop = chunk(task, item)
-        for i in range(stop - start - n_left[item]):
-            rows[place + i] = spare_rows[start + i]
-        place += stop - start - n_left[item]
+def join_chunk(
+    n_left: Array, task: Record, item: int, spare_rows: Array, planes: Array, leaves: Records, rows_out: Array,
+    values_out: Array,
+) -> None:  # fmt: skip
+    """Write the left rows of a chunk behind those of the chunks before it, the right ones likewise, in their order.
+
+    The packed gradients of those that are in the leaf to fill histograms of are written beside them.
+    """
+    start, stop = chunk(task, item)
+    left = task.start
+    for before in range(item):
+        left += n_left[before]
+    right, left_count, right_count = task.middle + start - left, n_left[item], stop - start - n_left[item]
+    for i in range(left_count):
+        rows_out[INDEX(left) + INDEX(i)] = spare_rows[INDEX(start) + INDEX(i)]
+    for i in range(right_count):
+        rows_out[INDEX(right) + INDEX(i)] = spare_rows[INDEX(stop - 1) - INDEX(i)]
+    if task.smaller >= 0:
+        leaf = leaves[task.smaller]
+        for place, count in ((left, left_count), (right, right_count)):
+            if leaf.start <= place < leaf.stop:
+                gather_values(planes, rows_out, place, place + count, values_out)
+
+
+@linked_part
+def gather_values(planes: Array, rows: Array, start: int, stop: int, values_out: Array) -> None:
+    """Do ``values_out[:, start:stop] = planes[:, rows[start:stop]]``."""
+    for plane in range(len(planes)):
+        for i in range(INDEX(start), INDEX(stop)):
+            values_out[plane, i] = planes[plane, rows[i]]
