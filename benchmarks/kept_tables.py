@@ -1,11 +1,12 @@
-"""Tables of single benchmarks, drawn from what they keep; bench.py draws those of the contests with peers.
+"""Tables of single benchmarks, drawn from what they keep; bench.py draws the page of the contests with peers.
 
     python benchmarks/kept_tables.py            # draw them anew
     python benchmarks/kept_tables.py --check    # fail if a table of a page differs from its results
 
 A benchmark keeps the figures of each of its parts with the machine that they were taken on in results/NAME.json
 (`keep`), and its `tables` makes Markdown of them, which stands in
-one page between ``<!-- benchmark: NAME -->`` and ``<!-- end -->``. No figure of these tables is typed.
+one page between ``<!-- benchmark: NAME -->`` and ``<!-- end -->``. No figure of these tables is typed. The short table
+of the contests, in the first page, is drawn here too.
 """
 
 import argparse
@@ -14,13 +15,15 @@ import json
 import sys
 from pathlib import Path
 
+from bench import SUITES
+from contests.page import kept, short
 from contests.turns import RESULTS, machine
 
 ROOT = Path(__file__).parents[1]
 sys.path.append(str(ROOT / "experiments"))
 from paper_tables import markdown, redraw  # noqa: E402
 
-PAGES = (*sorted((ROOT / "docs").glob("*.md")), ROOT / "benchmarks" / "README.md")
+PAGES = (*sorted((ROOT / "docs").glob("*.md")), ROOT / "benchmarks" / "README.md", ROOT / "README.md")
 BENCHMARKS = (
     "pair_gradients", "dask_model", "dask_training", "fusion", "margins", "neural", "report", "selection", "start",
     "quantized", "lambdamart", "explain", "treerank",
@@ -51,7 +54,7 @@ def main():
     """Draw the tables of all pages, or check them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true")
-    tables = {}
+    tables = {"contests": short(kept(SUITES))}
     for name in BENCHMARKS:
         tables |= importlib.import_module(name).tables(json.loads((RESULTS / f"{name}.json").read_text()))
     redraw("benchmark", tables, PAGES, parser.parse_args().check, "benchmarks/kept_tables.py")

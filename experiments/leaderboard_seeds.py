@@ -117,14 +117,28 @@ def tables(results):
             for name in leaders[BLEND]
         ]
         found[f"leaderboard-ahead-{task}"] = markdown(header, rows)
+        found[f"leaderboard-short-{task}"] = short_table(sizes, kept)
     return found
+
+
+def short_table(sizes, kept):
+    """Return the rows of our best ranker, the blend, LambdaMART and the other libraries."""
+    shown = {kept["best"], BLEND, "LambdaMART", *PEERS} & kept["rankings"].keys()
+    means = sorted(((*kept["rankings"][name]["mean"], name) for name in shown), reverse=True)
+    rows = [[bold_if_ours(name), f"{ndcg:.4f}", f"{ap:.4f}"] for ndcg, ap, name in means]
+    return markdown([sizes, "NDCG@10", "MAP"], rows)
 
 
 def cells(name, own):
     """Return a row of the table: means, the lowest and the highest seed."""
     ends = [(min(of_seeds), max(of_seeds)) for of_seeds in zip(*own["seeds"], strict=True)]
     means = ["{:.4f} ({:.4f} to {:.4f})".format(mean, *both) for mean, both in zip(own["mean"], ends, strict=True)]
-    return [name if name in PEERS else f"**{name}**", *means]
+    return [bold_if_ours(name), *means]
+
+
+def bold_if_ours(name):
+    """Return a ranking's name as tables show it."""
+    return name if name in PEERS else f"**{name}**"
 
 
 def main():

@@ -14,10 +14,10 @@ import re
 import sys
 from pathlib import Path
 
-RESULTS = Path(__file__).parent / "results"
-PAGES = tuple(
-    Path(__file__).parents[1] / "docs" / f"{name}.md"
-    for name in ("papers", "ordinal", "top-of-list", "lambdamart", "neural")
+RESULTS, ROOT = Path(__file__).parent / "results", Path(__file__).parents[1]
+PAGES = (
+    ROOT / "README.md",
+    *(ROOT / "docs" / f"{name}.md" for name in ("papers", "ordinal", "top-of-list", "lambdamart", "neural")),
 )
 EXPERIMENTS = (
     "rankboost_plus", "rankboost_plus_figures", "rankboost_variants", "metasearch_runs", "movie_ratings", "two_grades",

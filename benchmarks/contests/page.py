@@ -23,6 +23,16 @@ NOTES = {
 
 GOALS = {"training": {"lightgbm": 0.3, "lightgbm, quantized": 0.45}, "scoring": {"xgboost": 0.8}}
 """The ratio that no case of a suite should exceed, by peer."""
+KNOWN = {"lightgbm": "LightGBM", "xgboost": "XGBoost", "scikit-learn": "scikit-learn", "ranx": "ranx"}
+SHORT = {
+    "training": "a fit of boosted trees",
+    "scoring": "scoring with the same trees",
+    "reading": "reading LETOR files and TREC runs",
+    "measuring": "NDCG and MAP",
+    "memory": "memory of a fit",
+    "cold_start": "first fit of a process (import; first fit of an install)",
+}
+"""Peers and suites of the short table, and their names there."""
 GLANCE = (
     "Podium's figure over the peer's: the lowest, the median and the highest of all cases, and how many there are.\n"
 )
@@ -51,6 +61,21 @@ def _overview(results):
     for name, own in shares.items():
         lines.append([name.replace("_", " "), *(_spread(own[peer]) if peer in own else "" for peer in peers)])
     return "".join("| " + " | ".join(line) + " |\n" for line in lines)
+
+
+def short(results):
+    """Return a table of all suites by the peers that most readers know: median ratio, lowest and highest."""
+    lines = [["", *(f"/ {KNOWN[peer]}" for peer in KNOWN)], ["---"] * (1 + len(KNOWN))]
+    for name, title in SHORT.items():
+        own = _by_peer(results[name][2]["records"])
+        lines.append([title, *(_middle(own[peer]) if peer in own else "" for peer in KNOWN)])
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def _middle(values):
+    """Return the median with the lowest and the highest; a single value alone."""
+    ends = "" if len(values) == 1 else f" ({min(values):.2f} to {max(values):.2f})"
+    return f"{median(values):.2f}{ends}"
 
 
 def _goals(goals, shares):
