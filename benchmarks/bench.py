@@ -39,6 +39,8 @@ def run(name, folder, small, only):
     for _, own in groupby(entries, key=lambda one: (one["case"], one["size"])):
         found += own
         keep(name, found, folder)  # a run that is ended keeps the cases that it has finished
+    if not found:
+        sys.exit(f"No case of {name} has {only!r} in its name.")
     values = {(one["case"], one["size"]): one["value"] for one in found if one["contestant"] == OURS}
     table = Table("case", "size", f"podium, {suite.UNIT}", "podium / peer", title=suite.TITLE, title_justify="left")
     for (case, size), shares in ratios(found).items():

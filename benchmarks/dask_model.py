@@ -152,7 +152,7 @@ def table(args):
         }
         work = rows / workers * costs.row_ns * 1e-9 * args.features / 136
         found.append({"rows": rows, "workers": workers, "work": work, "seconds": seconds})
-    keep("dask_model", {"table": found}, args.folder)
+    keep("dask_model", {"table": found}, args)
     print(seconds_table(found))
     return 0
 
@@ -232,7 +232,7 @@ def measure(args):
         "message_us": message_us,
         "row_ns": row_ns,
     }
-    keep("dask_model", {f"{args.times} clusters": found}, args.folder)
+    keep("dask_model", {f"{args.times} clusters": found}, args)
     return 0
 
 
@@ -297,7 +297,7 @@ def network(args):
         )
         figures = {"took": took, "expected": expected, "small": small / 20, "bulk": 2e7 / bulk / 1.25e8}
         kept[f"{gigabits} Gbit/s, {1e3 * delay:g} ms"] = figures
-    keep("dask_model", {"network": kept}, args.folder)
+    keep("dask_model", {"network": kept}, args)
     return 0
 
 

@@ -144,7 +144,7 @@ def race(args):
             if args.peer:
                 peer.append(peer_seconds(client, rows, args, folder))
     found = {"workers": min(workers), "local": min(local), "before": [min(before), max(before)]}
-    keep("dask_training", {args.ranker: found | ({"LightGBM": min(peer)} if peer else {})}, args.folder)
+    keep("dask_training", {args.ranker: found | ({"LightGBM": min(peer)} if peer else {})}, args)
     same = bool(np.all(there.predict(rows[0][:100_000]) == here.predict(rows[0][:100_000])))
     shape = f"{len(rows[1])} rows x {rows[0].shape[1]} features"
     print(f"{args.ranker}: {shape}, {args.leaves} leaves of trees, {args.workers} workers")

@@ -91,7 +91,7 @@ def main():
         table.add_row(*cells(name, *found[name]))
     Console().print(f"{args.trees} trees of {args.leaves} leaves, {X.shape[1]} features, a query of {args.docs} rows")
     Console().print(table)
-    keep("explain", {"seconds": found}, args.folder)
+    keep("explain", {"seconds": found}, args)
 
 
 def cells(name, own, other):

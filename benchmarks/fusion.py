@@ -65,7 +65,7 @@ def main():
         fusion, read, rest, used = fused(paths, args.data / "qrels.txt.gz", seed, args.threads)
         console.print(fusion.table())
         if seed == args.seeds[0]:
-            keep("fusion", {f"runs {args.first + 1} to {args.first + len(paths)}": figures_of(fusion)}, args.folder)
+            keep("fusion", {f"runs {args.first + 1} to {args.first + len(paths)}": figures_of(fusion)}, args)
         console.print(f"seed {seed}: settings " + "; ".join(map(str, fusion.learned.settings)))
         console.print(f"reading {read:.1f} s, fusing and writing {rest:.1f} s; {used:.1f} s of processors\n")
 

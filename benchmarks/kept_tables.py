@@ -3,10 +3,10 @@
     python benchmarks/kept_tables.py            # draw them anew
     python benchmarks/kept_tables.py --check    # fail if a table of a page differs from its results
 
-A benchmark keeps the figures of each of its parts with the machine that they were taken on in results/NAME.json
-(`keep`), and its `tables` makes Markdown of them, which stands in
-one page between ``<!-- benchmark: NAME -->`` and ``<!-- end -->``. No figure of these tables is typed. The short table
-of the contests, in the first page, is drawn here too.
+A benchmark keeps the figures of each of its parts, with the machine that they were taken on and the numbers it was
+called with, in results/NAME.json (`keep`), and its `tables` makes Markdown of them, which stands in one page between
+``<!-- benchmark: NAME -->`` and ``<!-- end -->``. No figure of these tables is typed. The short table of the contests,
+in the first page, is drawn here too.
 """
 
 import argparse
@@ -32,15 +32,16 @@ BENCHMARKS = (
 
 def add_folder(parser):
     """Add the option of where results are kept."""
-    parser.add_argument("--folder", type=Path, default=RESULTS, help="where results are kept")
+    parser.add_argument("--folder", type=Path, default=RESULTS, help="where results are kept: give another for a trial")
 
 
-def keep(name, parts, folder):
-    """Write the parts of a benchmark that were run, with the machine; other parts stay."""
-    path = Path(folder) / f"{name}.json"
+def keep(name, parts, given):
+    """Write the parts of a benchmark that were run, with the machine and the numbers of the call; other parts stay."""
+    path = given.folder / f"{name}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     kept = json.loads(path.read_text()) if path.exists() else {}
-    taken = {part: {"machine": machine(), "figures": figures} for part, figures in parts.items()}
+    settings = {option: value for option, value in vars(given).items() if isinstance(value, int | float)}
+    taken = {part: {"machine": machine(), "settings": settings, "figures": figures} for part, figures in parts.items()}
     path.write_text(json.dumps(kept | taken, indent=1) + "\n")
 
 

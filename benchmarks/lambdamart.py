@@ -101,7 +101,7 @@ def categories(args):
         kept[name] = np.mean(found, axis=0).tolist()
         shown.add_row(name, *(f"{value:.4f}" for value in kept[name]))
     Console().print(shown)
-    keep("lambdamart", {f"{args.rows:,} rows": kept}, args.folder)
+    keep("lambdamart", {f"{args.rows:,} rows": kept}, args)
 
 
 def tables(kept):

@@ -102,7 +102,7 @@ def compare_times(args):
     if args.survival:
         jobs["FastSurvivalSVM, "] = lambda: survival(args.survival, X, amounts)
     parts = {"two grades": grades, "amounts": show(f"{shape}, amounts", X, amounts, jobs, args.repeat)}
-    keep("margins", parts, args.folder)
+    keep("margins", parts, args)
 
 
 def show(title, X, y, jobs, repeat):

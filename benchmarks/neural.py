@@ -44,9 +44,10 @@ def pairs_of(y):
     return torch.from_numpy(better), torch.from_numpy(worse)
 
 
-def factored(docs, queries, repeat, folder):
+def factored(given):
     """Print and keep seconds of an epoch in three ways."""
     torch.set_num_threads(1)
+    docs, queries = given.docs, given.queries
     rng = np.random.default_rng(0)
     X = rng.normal(size=(docs * queries, 46))
     y, qid = rng.integers(0, 3, len(X)).astype(float), np.repeat(np.arange(queries), docs)
@@ -73,12 +74,12 @@ def factored(docs, queries, repeat, folder):
             update.step()
 
     fit(1)
-    few, many, matrix, single = best_of(repeat, lambda: fit(1), lambda: fit(11), by_matrix, pair_by_pair)
+    few, many, matrix, single = best_of(given.repeat, lambda: fit(1), lambda: fit(11), by_matrix, pair_by_pair)
     ours, single = max(1e-6, (many - few) / 10), single * queries
     n_pairs = sum(len(better) for better, _ in lists)
     print(f"{queries} queries of {docs} documents, {n_pairs} pairs, seconds of an epoch:")
     found = {"one gradient per document": ours, "all pairs of a query through the net": matrix, "pair by pair": single}
-    keep("neural", {"factored": found}, folder)
+    keep("neural", {"factored": found}, given)
     for row in factored_rows(found):
         print("| " + " | ".join(row) + " |")
 
@@ -103,7 +104,7 @@ def main():
     parser.add_argument("--repeat", type=int, default=3)
     add_folder(parser)
     given = parser.parse_args()
-    factored(given.docs, given.queries, given.repeat, given.folder)
+    factored(given)
 
 
 if __name__ == "__main__":

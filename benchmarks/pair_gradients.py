@@ -104,7 +104,7 @@ def main():
         table.add_row(f"{n:,}", *(f"{own[n]:.4f}" if n in own else "-" for own in times.values()))
     table.add_row("slope", *(f"{slope(own):.2f}" for own in times.values()))
     Console().print(table)
-    keep("pair_gradients", {"seconds": {", ".join(row): own for row, own in times.items()}}, args.folder)
+    keep("pair_gradients", {"seconds": {", ".join(row): own for row, own in times.items()}}, args)
     if args.plot is not None:
         draw(times, args.plot)
 

@@ -92,7 +92,7 @@ def main():
             cells = [str(rounded[0]), f"{rounded[1]:.4f}", str(exact[0]), f"{exact[1]:.4f}", f"{change:+.4f}"]
             shown.add_row(name, f"{n:,}", *cells, f"{rounded[2]:.1f}", f"{exact[2]:.1f}")
     Console(width=130).print(shown)
-    keep("quantized", changes, args.folder)
+    keep("quantized", changes, args)
     worst = max(abs(change) for own in changes.values() for change in own.values())
     if worst > MOST:
         sys.exit(f"Rounding changes AUC by {worst:.4f}, more than {MOST}.")

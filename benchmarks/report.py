@@ -72,7 +72,7 @@ def main() -> None:
         model.fit(train.X, train.y, qid=train.qid)
         name = f"{queries:,} made queries, {type(model).__name__}"
         found[name] = timed(name, model, made.X, made.y, made.qid)
-    keep("report", {"pages": found}, given.folder)
+    keep("report", {"pages": found}, given)
 
 
 if __name__ == "__main__":

@@ -65,7 +65,7 @@ def print_times(args):
         slopes = np.polyfit(np.log(args.rows), np.log(found), 1)[0]
         table.add_row("slope", *(f"{one:.2f}" for one in slopes))
     Console().print(table)
-    keep("selection", {"times": dict(zip(map(str, args.rows), found, strict=True))}, args.folder)
+    keep("selection", {"times": dict(zip(map(str, args.rows), found, strict=True))}, args)
 
 
 def made_table(seed, n_features):
@@ -90,7 +90,7 @@ def print_errors(args):
         kept.append([q, share, selector.pfer_, float(false), float(true)])
         table.add_row(*errors_row(kept[-1]))
     Console().print(table)
-    keep("selection", {"errors": kept}, args.folder)
+    keep("selection", {"errors": kept}, args)
 
 
 def errors_row(found):

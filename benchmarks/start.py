@@ -86,7 +86,7 @@ def main() -> None:
                 add(f"first {name}, fresh install", imports, call, cache, 1)
             add(f"first {name}, new process", imports, call, cache, args.repeat)
     Console().print(table)
-    keep("start", {"seconds": found}, args.folder)
+    keep("start", {"seconds": found}, args)
 
 
 def tables(kept: dict) -> dict[str, str]:

@@ -78,7 +78,7 @@ def choose(given):
         print(f"{name:43} " + "".join(f"{value:+9.4f}" for value in found[name]))
     for name, values in over_sets(found).items():
         print(f"{name:43} " + "".join(f"{value:+9.4f}" for value in values))
-    keep("treerank", {"depths": found}, given.folder)
+    keep("treerank", {"depths": found}, given)
 
 
 def over_sets(found):
@@ -166,7 +166,7 @@ def main():
             )
             apart = [float(by_seed.mean()), float(error)]
             kept.append({"data": name, "ours": ours, "means": means.tolist(), "difference": apart})
-    keep("treerank", {"compared": kept}, given.folder)
+    keep("treerank", {"compared": kept}, given)
 
 
 if __name__ == "__main__":

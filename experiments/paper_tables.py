@@ -60,9 +60,10 @@ def redraw(kind, tables, pages, check, command):
         sys.exit(f"Each {kind} must have results and be once in a page: {', '.join(sorted(odd))}.")
     for page, text in before.items():
         after = marked.sub(lambda found: f"{found[1]}\n{tables[found[2]]}\n\n{found[3]}", text)
-        if check and after != text:
-            sys.exit(f"{page.name} differs from the results: run python {command}.")
-        page.write_text(after)
+        if after != text:
+            if check:
+                sys.exit(f"{page.name} differs from the results: run python {command}.")
+            page.write_text(after)
 
 
 def main():

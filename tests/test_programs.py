@@ -135,7 +135,10 @@ def test_benchmark_of_lambdamart_prints_its_figures(what, patterns, run):
 
 
 CONTESTS = {
-    "training": ["600 rows, 3 trees of 7 leaves, 1 thread 600 # lightgbm #, lightgbm, quantized #, xgboost #", "catboost #"],
+    "training": [
+        "600 rows, 3 trees of 7 leaves, 1 thread 600 # lightgbm #, lightgbm, quantized #, xgboost #",
+        "catboost #",
+    ],
     "scoring": ["31 leaves, 1 thread 100 # lightgbm #, xgboost #, treelite #", "31 leaves, 2 threads 300 #"],
     "reading": ["LETOR file, by MB 0.1 # scikit-learn #", "TREC run, by topics of 1,000 1 # ir-measures #"],
     "measuring": ["NDCG@10, by queries of 100 20 # ranx #, ir-measures #, scikit-learn #", "200 # scipy #"],

@@ -327,7 +327,11 @@ def test_bad_input_is_refused_in_a_sentence(data, valid):
         ({"space": {"max_bins": Whole(0, 9)}}, "refused, as max_bins=0 would be: The 'max_bins' parameter"),
         ({"n_trials": 0}, "n_trials must be"),
         ({"measure": "ndgc"}, "measure 'ndgc' is unknown"),
-        ({"eval_set": [(valid.X, valid.y)] * 2}, "eval_set must be a list of one entry"),
+        ({"eval_set": [(valid.X, valid.y)] * 2}, r"eval_set must have one entry, such as .*; got 2\."),
+        ({"eval_set": []}, r"eval_set must have one entry, such as .*; got 0\."),
+        ({"eval_qid": [valid.qid]}, "eval_qid must have one entry per eval_set: 0 expected, 1 given"),
+        ({"eval_group": [[5]]}, "eval_group must have one entry per eval_set: 0 expected, 1 given"),
+        ({"eval_set": [(valid.X, valid.y)], "eval_qid": "q"}, "eval_qid must be a list with an entry per eval_set"),
         (
             {"eval_set": (valid.X, valid.y), "eval_qid": [valid.qid]},
             r"eval_set must be a list of \(X, y\), .*; got tuple",

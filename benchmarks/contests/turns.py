@@ -2,7 +2,7 @@
 
 A suite (training, scoring, reading, measures, memory, start) has a function ``entries(small)`` that yields records::
 
-    {"case": "50,000 rows, 31 leaves", "size": 50000, "contestant": "podium", "value": 1.43, ...}
+    {"case": "50,000 rows, 50 trees of 31 leaves", "size": 50000, "contestant": "podium", "value": 1.43, ...}
 
 `value` is in the unit of the suite, lower is better. A case has Podium and its peers at one or several sizes.
 """

@@ -174,12 +174,12 @@ def sum_rows(values: Array, rows: Array, rounds: bool, terms: Array, digits_out:
     `terms` is scratch for `TERMS_PER_CARRY` floats.
     """
     digits_out[:] = 0
-    ahead = INDEX(max(len(rows) - 1, 0))
+    last = INDEX(max(len(rows) - 1, 0))
     for start in range(0, len(rows), TERMS_PER_CARRY):
         count = min(len(rows) - start, TERMS_PER_CARRY)
         for i in range(count):
             place = INDEX(start) + INDEX(i)
-            prefetch(values, INDEX(rows[min(place + INDEX(TERMS_AHEAD), ahead)]))
+            prefetch(values, INDEX(rows[min(place + INDEX(TERMS_AHEAD), last)]))
             terms[i] = values[rows[place]]
         _add_terms(terms[:count], digits_out)
     return _nearest(digits_out) if rounds else np.nan

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 PARTS = dict.fromkeys(("csr", "csc", "bsr"), ("data", "indices", "indptr")) | {"dia": ("data", "offsets")}
 """What a matrix of each format is made of, as its class takes it."""
-DENSE_ADVICE = "take fewer features, or a ranker that needs none, such as RankBoost, RankSVM or LambdaMART"
+DENSE_ADVICE = "take fewer features, or a ranker that needs none, such as RankBoost or RankSVM with kernel='linear'"
 COLUMN_BYTES = 64
 """Least memory of a column, however empty, in a fit: its place, its hash and its bins."""
 

@@ -314,10 +314,10 @@ def _clear_word(histogram_out: Array, place: int, first: int, last: int) -> None
 @linked_part
 def _fetch_lines(words: Array, base: int, rows: Array, start: int, size: int, fetched_out: Array) -> None:
     """Do ``fetched_out[:, :size] = words[base:].reshape(-1, WORDS_PER_LINE)[rows[start : start + size]].T``."""
-    first, end, ahead = INDEX(start), INDEX(base), INDEX(len(rows) - 1)
+    first, end, last = INDEX(start), INDEX(base), INDEX(len(rows) - 1)
     for i in range(size):
         at = first + INDEX(i)
-        prefetch(words, end + INDEX(rows[min(at + INDEX(ROWS_AHEAD), ahead)]) * INDEX(WORDS_PER_LINE))
+        prefetch(words, end + INDEX(rows[min(at + INDEX(ROWS_AHEAD), last)]) * INDEX(WORDS_PER_LINE))
         place = end + INDEX(rows[at]) * INDEX(WORDS_PER_LINE)
         for word in range(WORDS_PER_LINE):
             fetched_out[word, i] = words[place + INDEX(word)]
@@ -328,10 +328,10 @@ def _fetch_word(
     words: Array, base: int, width: int, rows: Array, start: int, size: int, fetched_out: Array, word: int
 ) -> None:
     """Do ``fetched_out[word, :size] = words[base::width][rows[start : start + size]]``."""
-    first, end, stride, ahead = INDEX(start), INDEX(base), INDEX(width), INDEX(len(rows) - 1)
+    first, end, stride, last = INDEX(start), INDEX(base), INDEX(width), INDEX(len(rows) - 1)
     for i in range(size):
         at = first + INDEX(i)
-        prefetch(words, end + INDEX(rows[min(at + INDEX(ROWS_AHEAD), ahead)]) * stride)
+        prefetch(words, end + INDEX(rows[min(at + INDEX(ROWS_AHEAD), last)]) * stride)
         fetched_out[word, i] = words[end + INDEX(rows[at]) * stride]
 
 

@@ -26,11 +26,11 @@ def partition_rows(
 
     Slow line: ``left = goes_left[codes[rows, column]]``; each row is written to both places, without a branch.
     """
-    block, column, ahead = feature // BLOCK, feature % BLOCK, INDEX(stop - 1)
+    block, column, last = feature // BLOCK, feature % BLOCK, INDEX(stop - 1)
     base = block * codes.shape[1]
-    left_end, right_end = INDEX(start), ahead
+    left_end, right_end = INDEX(start), last
     for i in range(INDEX(start), INDEX(stop)):
-        prefetch(codes, (base + np.int64(rows[min(i + INDEX(ROWS_AHEAD), ahead)])) * BLOCK)
+        prefetch(codes, (base + np.int64(rows[min(i + INDEX(ROWS_AHEAD), last)])) * BLOCK)
         row = rows[i]
         left = goes_left[codes[block, row, column]]
         spare_rows_out[left_end] = row

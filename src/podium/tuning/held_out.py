@@ -18,7 +18,7 @@ from podium._validation import Array, PodiumError, check_choice, check_dimension
 from podium.evaluation import evaluate
 from podium.rankers import RANKERS, Estimator, OrdinalRanker
 from podium.rankers.boosted import Boosted
-from podium.rankers.evaluation_data import eval_sets
+from podium.rankers.evaluation_data import eval_sets, one_per_eval_set
 
 HELD_OUT_FOLDS = 5
 """One in so many queries is held out where no evaluation set is given."""
@@ -105,21 +105,18 @@ def learned_and_held_out(
     rows: LabelledRows, eval_set: object, eval_qid: object, eval_group: object, random_state: int
 ) -> tuple[LabelledRows, LabelledRows]:
     """Return what is learned from and what is measured on."""
+    sets = eval_sets(eval_set)
+    qids, groups = (
+        one_per_eval_set(beside, len(sets), name)
+        for beside, name in ((eval_qid, "eval_qid"), (eval_group, "eval_group"))
+    )
     if eval_set is None:
         folds = query_folds(len(rows.ids), min(HELD_OUT_FOLDS, len(rows.ids)), random_state)
         held_out = folds[rows.qid] == 0
         return rows.take(~held_out), rows.take(held_out)
-    X, y = _only(eval_sets(eval_set), "eval_set")
-    qid = None if eval_qid is None else _only(eval_qid, "eval_qid")
-    group = None if eval_group is None else _only(eval_group, "eval_group")
-    return rows, LabelledRows.of(X, y, qid, group, "eval_set")
-
-
-def _only(given: object, name: str) -> Any:
-    """Return the one entry of a list."""
-    if not isinstance(given, list | tuple) or len(given) != 1:
-        raise PodiumError(f"{name} must be a list of one entry, such as eval_set=[(X_valid, y_valid)].")
-    return given[0]
+    if len(sets) != 1:
+        raise PodiumError(f"eval_set must have one entry, such as [(X_valid, y_valid)]; got {len(sets)}.")
+    return rows, LabelledRows.of(*sets[0], qids[0], groups[0], "eval_set")
 
 
 def ranker_of(ranker: Estimator | type[Estimator] | str, **parameters: Any) -> Estimator:
