@@ -56,3 +56,9 @@ def test_groups_are_queries_and_without_any_all_rows_are_one():
 def test_scores_of_one_ranker_of_other_rows_or_without_an_order_are_refused(scores, words):
     with pytest.raises(PodiumError, match=words):
         blend_ranks(scores)
+
+
+def test_infinite_scores_stand_first_and_last_and_equal_ones_are_tied():
+    scores = [[np.inf, np.inf, 0.0, -np.inf], [3.0, 2.0, 1.0, -np.inf]]
+    finite = [[9.0, 9.0, 0.0, -9.0], [3.0, 2.0, 1.0, -9.0]]
+    np.testing.assert_array_equal(blend_ranks(scores), blend_ranks(finite))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from podium import AdaBoostOR, FormatError, ORBoost, PodiumError, RankBoost
+from podium import AdaBoostOR, FormatError, ORBoost, PodiumError, RankBoost, load
 from podium.boosting import Checkpoint, fingerprint
 from podium.data.ranking_data import RankingData
 from podium.model_file import read_model, write_model
@@ -182,3 +182,10 @@ def test_a_fit_goes_on_from_its_own_checkpoint_and_refuses_that_of_another(tmp_p
     for changes, parameters in (({"sample_weight": None}, {}), ({}, {"learning_rate": 0.5})):
         with pytest.raises(PodiumError, match="belongs to other data or other parameters"):
             RankBoost(4, checkpoint=path, **parameters).fit(**(given | changes))
+
+
+def test_a_checkpoint_is_no_model_and_is_called_what_it_is(tmp_path):
+    given = {name: value for name, value in arrays().items() if name in ("X", "y", "qid")}
+    RankBoost(2, checkpoint=tmp_path / "kept").fit(**given)
+    with pytest.raises(FormatError, match=r"it is a checkpoint, from which a fit with checkpoint=... goes on"):
+        load(tmp_path / "kept")

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+import podium
 from doctor_data import N_DOCS, N_QUERIES, clean, found
 from peers import peer
 from podium import PodiumError, RankBoost, doctor
@@ -21,6 +22,19 @@ def test_clean_data_have_no_findings():
         assert diagnosis.findings == ()
         assert "Findings: none" in str(diagnosis)
     assert doctor(X, qid=qid, pairs=([1, 2, 3], [0, 1, 2])).findings == ()
+
+
+def test_columns_of_categories_are_looked_at_by_their_codes():
+    pandas = peer("pandas")
+    X, y, qid = clean()
+    frame = pandas.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])])
+    rng = np.random.default_rng(0)
+    frame["site"] = pandas.Categorical(rng.choice(["shop", "forum", "news"], len(y)))
+    frame["flat"] = pandas.Categorical(["shop"] * len(y))
+    diagnosis = doctor(frame, y, qid=qid, test=(frame.iloc[:40], y[:40], None))
+    assert diagnosis["constant-features"].features == ("flat",)
+    report = podium.describe(frame, y, qid=qid)
+    assert (report.n_features, report.constant_features) == (X.shape[1] + 2, ["flat"])
 
 
 def test_one_query_of_many_rows_is_what_fit_warns_of():

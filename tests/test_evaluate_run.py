@@ -55,6 +55,16 @@ def test_no_shared_query_is_refused(tmp_path, files):
         evaluate_run(files[0], read_run(tmp_path / "other"))
 
 
+@pytest.mark.plain
+def test_a_run_or_judgements_of_nothing_are_refused(files):
+    qrels, run = files
+    none = np.array([], str)
+    with pytest.raises(PodiumError, match=r"The run must hold documents of queries; there are none\."):
+        evaluate_run(qrels, Run(none, none, np.array([]), "empty"))
+    with pytest.raises(PodiumError, match=r"The judgements must hold documents of queries; there are none\."):
+        evaluate_run(Qrels(none, none, np.array([])), run)
+
+
 def by_hand(qrels, run, query):
     """Relevance of a query's documents in trec_eval's order, and how many of them were retrieved."""
     judged = {document: grade for q, document, grade in qrels if q == query}

@@ -364,3 +364,23 @@ def test_parts_by_paths_add_up_where_a_path_has_many_features():
     found = model.explain(X, 0, len(X) - 1, method="path")
     assert (found.contributions != 0).sum() >= 9
     assert found.contributions.sum() == pytest.approx(found.scores[0] - found.scores[1], rel=1e-9)
+
+
+def test_categories_are_shown_as_they_were_given():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"price": rng.random(200), "site": pd.Categorical(rng.choice(["shop", "forum", "news"], 200))})
+    y = (X["site"] == "shop") * 2 + (X["price"] > 0.5)
+    model = MART(10, min_child_samples=5).fit(X, y, qid=np.arange(200) // 10)
+    a, b = int(np.flatnonzero(X["site"] == "shop")[0]), int(np.flatnonzero(X["site"] == "news")[0])
+    found = model.explain(X, a, b)
+    assert "shop against news" in str(found)
+    site = next(one for one in found.to_dict()["features"] if one["feature"] == "site")
+    assert site["values"] == ["shop", "news"]
+    _, *shown = model.explain_query(X.iloc[:3]).values.T  # noqa: PD011 (of an explanation)
+    assert shown[0].tolist() == X["site"][:3].tolist()
+    change = next(one for one in model.what_if(X, a, b) if one.name == "site")
+    assert change.before == "shop"
+    assert change.after in ("forum", "news")
+    other = X.copy()
+    other.loc[b, "site"] = None
+    assert "shop against missing" in str(model.explain(other, a, b))

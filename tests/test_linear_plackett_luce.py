@@ -156,3 +156,15 @@ def test_separable_rows_have_finite_weights():
     model = LinearPlackettLuce(1e-3).fit(X, X[:, 0])
     assert model.rank(X).tolist() == [6, 5, 4, 3, 2, 1]
     assert np.isfinite(model.coef_).all()
+
+
+def test_pairs_are_learned_from_where_all_labels_weigh_nothing():
+    X, y, _ = search_rows()
+    pairs, qid = (np.arange(6), np.arange(6) + 6), np.arange(len(y)) % 2
+    weighed = LinearPlackettLuce().fit(X, y, qid=qid, pairs=pairs, sample_weight=1.0 - qid, query_weight={0: 0, 1: 1})
+    alone = LinearPlackettLuce().fit(X, pairs=pairs)
+    np.testing.assert_allclose(weighed.coef_, alone.coef_, rtol=1e-9)
+    far = X.copy()
+    far[0] = 1e150
+    with pytest.raises(PodiumError, match="X must lie within"):
+        LinearPlackettLuce().fit(far, y, sample_weight=np.arange(len(y)) > 0, pairs=pairs)

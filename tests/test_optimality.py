@@ -170,6 +170,16 @@ def test_a_linear_ranker_equals_its_function(make):
     assert by_ranker.value == evaluate(y, ranker.predict(X), qid=qid, measures="ndcg@10")["ndcg@10"]
 
 
+@pytest.mark.plain
+def test_absent_entries_of_a_sparse_matrix_are_refused_as_missing_values_are():
+    X, y, qid = data()
+    rows = np.where(X > 0, X, np.nan)
+    stored = sp.csr_array(np.where(X > 0, X, 0.0))
+    for given in (rows, stored):
+        with pytest.raises(PodiumError, match="X must be finite here"):
+            local_optimality(PreferenceRegression().fit(X, y, qid=qid), given, y, qid=qid)
+
+
 def test_a_net_is_tested_at_its_own_weights():
     X, y, qid = data()
     net = RankNet(3, hidden=(4,)).fit(X, y, qid=qid)

@@ -123,6 +123,15 @@ def test_early_stopping_and_going_on_are_those_of_memory(files, frame, tmp_path)
         assert_same(found, local, X)
 
 
+def test_columns_of_weights_in_files_of_evaluation_sets_are_no_features(files, frame, tmp_path):
+    search_frame(15, 2).to_parquet(tmp_path / "valid.parquet")
+    given = {"qid": "query", "eval_set": [(tmp_path / "valid.parquet", "label")], "eval_qid": ["query"]}
+    weights = {"sample_weight": "weight", "query_weight": "query_weight"}
+    found = fit(LambdaMART(3), files, "label", **given, **weights)
+    search_frame(15, 2).drop(columns=list(weights.values())).to_parquet(tmp_path / "valid.parquet")
+    assert_same(fit(LambdaMART(3), files, "label", **given, **weights), found, columns(frame))
+
+
 def test_a_checkpoint_goes_on(files, frame, tmp_path):
     frame.drop(columns=["weight", "query_weight"]).to_parquet(tmp_path / "train.parquet")
     options = {"checkpoint": tmp_path / "c.podium", "random_state": 3}

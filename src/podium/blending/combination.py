@@ -46,7 +46,7 @@ class Blend:
 
     def combine(self, scores: Sequence[ArrayLike]) -> Array:
         """Return the combination of other scores of the same rankers, one vector each, in the same order."""
-        return _weighted_sum(self.weights, check_table(scores, len(self.weights)))
+        return _weighted_sum(self.weights, _check_finite(check_table(scores, len(self.weights))))
 
 
 def blend(
@@ -151,7 +151,7 @@ def _gate(
     options: dict[str, Any],
 ) -> tuple[LineObjective, Array]:
     """Check what the user gave; return the objective, and the scores of each ranker with rows grouped by query."""
-    table = check_table(scores)
+    table = _check_finite(check_table(scores))
     n_rows = table.shape[1]
     labels, queries = check_labels(y, n_rows), group_rows(*check_queries(qid, group, n_rows))
     if qid is None and group is None:
@@ -161,14 +161,18 @@ def _gate(
 
 
 def check_table(scores: object, n_rankers: int | None = None) -> Array:
-    """Return one row of finite scores for each ranker."""
+    """Return one row of scores for each ranker."""
     given = list(scores) if isinstance(scores, Iterable) else []
     if len(given) < 2 if n_rankers is None else len(given) != n_rankers:
         wanted = "two or more rankers" if n_rankers is None else f"{n_rankers} rankers, as they were blended"
         raise PodiumError(f"scores must be a list with a vector for each of {wanted}; got {len(given)}.")
     names = [f"scores[{number}]" for number in range(len(given))]
     n_rows = to_array(given[0], names[0]).size
-    table = np.array([check_scores(one, n_rows, name) for one, name in zip(given, names, strict=True)])
+    return np.array([check_scores(one, n_rows, name) for one, name in zip(given, names, strict=True)])
+
+
+def _check_finite(table: Array) -> Array:
+    """Return scores that can be added up; refuse others."""
     endless = np.argwhere(~np.isfinite(table))
     if len(endless):
         ranker, row = endless[0]

@@ -48,7 +48,8 @@ def _double_points(scores: Array, codes: Array) -> Array:
     """Return twice the rows of the query that stand below each row, a tie being half a row: integers add up exactly."""
     order = np.lexsort((scores, codes))
     new_query = np.diff(codes[order], prepend=-1) != 0
-    new_block = new_query | (np.diff(scores[order], prepend=np.nan) != 0)
+    ordered = scores[order]
+    new_block = new_query | np.append(True, ordered[1:] != ordered[:-1])  # infinite scores have no difference
     block = np.cumsum(new_block) - 1
     starts = np.flatnonzero(new_block)
     query_start = np.maximum.accumulate(np.where(new_query, np.arange(len(order)), 0))

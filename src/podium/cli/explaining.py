@@ -11,6 +11,7 @@ import numpy as np
 from podium._validation import Array, PodiumError, near_matches
 from podium.cli.files import columns_for, load_ranker, load_unlabelled
 from podium.cli.options import Source
+from podium.explain import json_value, value_text
 from podium.rankers import Estimator
 from podium.readers import RankingTable
 from podium.report import shown_name
@@ -41,9 +42,12 @@ def explain(
     changes = [] if pair.difference == 0 else model.what_if(X, a, b)
     if as_json:
         swaps = [
-            {"feature": features[one.feature], "before": _number(one.before), "after": one.after, "score": one.score}
+            {
+                "feature": features[one.feature], "before": json_value(one.before), "after": json_value(one.after),
+                "score": one.score,
+            }
             for one in changes
-        ]
+        ]  # fmt: skip
         print(json.dumps({**pair.to_dict(), "docs": list(called), "swaps": swaps}))
         return
     print(pair)
@@ -52,8 +56,7 @@ def explain(
     elif pair.difference != 0:
         print(f"No change of one feature of {called[0]} alone would swap them.")
     for one in changes:
-        before = "missing" if np.isnan(one.before) else f"{one.before:.6g}"
-        print(f"  {features[one.feature]} from {before} to {one.after:.6g}")
+        print(f"  {features[one.feature]} from {value_text(one.before)} to {value_text(one.after)}")
 
 
 def rows_of_query(table: RankingTable, query: str | None) -> Array:
@@ -96,7 +99,3 @@ def _feature_names(model: Estimator) -> tuple[str, ...]:
     """Return the names of the columns; of a LETOR file, whose features are counted from 1, their numbers."""
     names = model._names() or tuple(str(j + 1) for j in range(model.n_features_in_))
     return tuple(map(shown_name, names))
-
-
-def _number(value: float) -> float | None:
-    return None if np.isnan(value) else value

@@ -11,15 +11,16 @@ from numpy.typing import ArrayLike
 
 from podium._types import MatrixLike, PairsLike
 from podium._validation import Array, PodiumError
-from podium.data import ColumnFacts, Graded, RankingData, column_facts, hash_features, hash_queries
+from podium.data import Categories, ColumnFacts, Graded, RankingData, column_facts, hash_features, hash_queries
 from podium.diagnosis.finding import MAX_PLACES
 
 
 @dataclass(frozen=True, eq=False)
 class CheckedRows:
-    """Rows, labels, queries and pairs behind the gate."""
+    """Rows, labels, queries and pairs behind the gate; columns of categories hold their codes."""
 
     data: RankingData
+    categories: Categories
 
     @classmethod
     def of(
@@ -30,17 +31,20 @@ class CheckedRows:
         group: ArrayLike | None,
         pairs: PairsLike | None = None,
         items: ArrayLike | None = None,
+        categories: Categories | None = None,
     ) -> CheckedRows:
-        """Check what the caller gave."""
-        return cls(RankingData.from_arrays(X, y, qid=qid, group=group, pairs=pairs, items=items))
+        """Check what the caller gave; categories are those of X itself, unless they are given."""
+        known = Categories.learn(X, "from_dtype") if categories is None else categories
+        data = RankingData.from_arrays(X, y, qid=qid, group=group, pairs=pairs, items=items, categories=known)
+        return cls(data, known)
 
     @classmethod
-    def of_test(cls, test: object) -> CheckedRows:
-        """Check the test data: X, y and qid."""
+    def of_test(cls, test: object, categories: Categories) -> CheckedRows:
+        """Check the test data, X, y and qid, whose columns of categories are those of the training data."""
         if not isinstance(test, Sequence) or isinstance(test, str) or len(test) < 3:
             raise PodiumError("test must be (X, y, qid) or a RankingTable; y and qid may be None.")
         try:
-            return cls.of(test[0], test[1], test[2], None)
+            return cls.of(test[0], test[1], test[2], None, categories=categories)
         except PodiumError as error:
             raise type(error)(f"test: {error}") from None
 

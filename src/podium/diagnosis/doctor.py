@@ -58,7 +58,7 @@ def doctor(
     """
     n_threads = thread_count(n_jobs)
     rows = CheckedRows.of(X, y, qid, group, pairs, items)
-    held_out = None if test is None else CheckedRows.of_test(test)
+    held_out = None if test is None else CheckedRows.of_test(test, rows.categories)
     estimates = estimates_of(rows)
     findings = [*check_queries(rows), *check_features(rows), *check_leaks(rows, n_threads), *check_pairs(rows)]
     findings += check_memory(estimates)

@@ -136,6 +136,9 @@ def _values(wanted: dict[str, RunMeasure], ranking: JudgedRanking, n_jobs: int |
 
 def judged_ranking(qrels: Qrels, run: Run, keep_all: bool) -> JudgedRanking:
     """Return the documents of each query in trec_eval's order; with `keep_all` queries without any retrieved too."""
+    for what, own in (("run", run), ("judgements", qrels)):
+        if len(own.qid) == 0:
+            raise PodiumError(f"The {what} must hold documents of queries; there are none.")
     ids, query = np.unique(np.concatenate([run.qid, qrels.qid]), return_inverse=True)
     names, name = np.unique(np.concatenate([run.docid, qrels.docid]), return_inverse=True)
     key = query * len(names) + name

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from podium._compiled import SCORE, compiled, even_ranges, run_threads
-from podium._sparse import is_sparse
+from podium._sparse import dense_rows, is_sparse
 from podium._types import Features
 from podium._validation import Array, PodiumError, check_features, check_labels, check_scores
 
@@ -73,7 +73,7 @@ class _Linear:
 
     def __init__(self, model: Any, features: Features, n_threads: int) -> None:
         self.weights = np.array(model.coef_, SCORE).ravel()
-        dense = features.toarray() if is_sparse(features) else features
+        dense = dense_rows(features)  # what is not held is missing
         if dense.shape[1] != len(self.weights):
             raise PodiumError(f"X must have {len(self.weights)} features, one for each of coef_; got {dense.shape[1]}.")
         if not np.isfinite(dense).all():

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from podium.explain.contributions import Contributions, contributions_of
 from podium.explain.effects import EffectCurve, Effects, effects_of
-from podium.explain.explanation import Explanation, QueryExplanation, names_or_numbers
+from podium.explain.explanation import (
+    Explanation,
+    QueryExplanation,
+    json_value,
+    names_or_numbers,
+    value_text,
+    with_categories,
+)
 from podium.explain.feature_functions import FeatureFunction, feature_functions
 from podium.explain.what_if import WhatIf, smallest_changes, used_features
 
@@ -19,7 +26,10 @@ __all__ = [
     "contributions_of",
     "effects_of",
     "feature_functions",
+    "json_value",
     "names_or_numbers",
     "smallest_changes",
     "used_features",
+    "value_text",
+    "with_categories",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from podium._types import Json
 from podium._validation import Array
+from podium.data.categories import Category
 
 MAX_LISTED = 10
 """Features that a printed explanation names; the rest are added up in one line."""
@@ -28,7 +29,7 @@ class Explanation:
     contributions : ndarray of float64
         Of each feature; their sum is ``scores[0] - scores[1]``.
     values : ndarray, shape (2, n_features)
-        The features of both rows.
+        The features of both rows; categories as they were given to the fit, in an array of objects.
     feature_names : tuple of str
     method : str
         What a missing feature means: "interventional" or "path"; "additive" where each feature's part of the score
@@ -61,7 +62,7 @@ class Explanation:
             {
                 "feature": self.feature_names[j],
                 "contribution": float(self.contributions[j]),
-                "values": [_as_json(value) for value in self.values[:, j]],
+                "values": [json_value(value) for value in self.values[:, j]],
             }
             for j in self.order.tolist()
             if self.contributions[j] != 0
@@ -79,7 +80,7 @@ class Explanation:
         moved = [j for j in self.order.tolist() if self.contributions[j] != 0]
         width = max((len(self.feature_names[j]) for j in moved[:MAX_LISTED]), default=0)
         for j in moved[:MAX_LISTED]:
-            one, other = (_shown(value) for value in self.values[:, j])
+            one, other = (value_text(value) for value in self.values[:, j])
             lines.append(f"  {self.contributions[j]:+12.6g}  {self.feature_names[j]:{width}s}  {one} against {other}")
         rest = moved[MAX_LISTED:]
         if rest:
@@ -103,7 +104,7 @@ class QueryExplanation:
     values : ndarray, shape (n_rows, n_features)
     feature_names : tuple of str
     method, row_names
-        See `Explanation`.
+        As in `Explanation`.
     """
 
     rows: Array
@@ -155,9 +156,30 @@ def _numbered(n_features: int) -> tuple[str, ...]:
     return tuple(f"f{j}" for j in range(n_features))
 
 
-def _shown(value: float) -> str:
+def with_categories(values: Array, categories: Mapping[int, tuple[Category, ...]]) -> Array:
+    """Return rows with the values of categories in the place of their codes, if there are categorical columns."""
+    if not categories:
+        return values
+    given = values.astype(object)
+    for feature, own in categories.items():
+        given[:, feature] = [category_of(code, own) for code in values[:, feature].tolist()]
+    return given
+
+
+def category_of(code: float, values: tuple[Category, ...]) -> Category:
+    """Return the category of a code, NaN for what is missing."""
+    return code if np.isnan(code) else values[int(code)]
+
+
+def value_text(value: Category) -> str:
+    """Return a feature's value as people read it."""
+    if isinstance(value, str):
+        return value
     return "missing" if np.isnan(value) else f"{value + 0.0:.6g}"  # -0 is 0 to people
 
 
-def _as_json(value: float) -> float | None:
+def json_value(value: Category) -> Category | None:
+    """Return a feature's value as JSON has it."""
+    if isinstance(value, str):
+        return value
     return None if np.isnan(value) else float(value)

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from podium._validation import Array, PodiumError
+from podium.data.categories import Category
+from podium.explain.explanation import category_of
 from podium.export import Exported, Linear, NetScore, TreeSum
 from podium.trees import rounded_down
 
@@ -27,16 +29,17 @@ class WhatIf:
     ----------
     feature : int
     name : str
-    before, after : float
-        Value of the feature in row a, and the nearest one that swaps the rows; NaN is missing.
+    before, after : float or str
+        Value of the feature in row a, and the nearest one that swaps the rows; NaN is missing; a category as it was
+        given to the fit.
     score : float
         Of row a with the value after.
     """
 
     feature: int
     name: str
-    before: float
-    after: float
+    before: Category
+    after: Category
     score: float
 
 
@@ -80,9 +83,15 @@ def smallest_changes(
         swapped = np.flatnonzero((scores < bar) if start > bar else (scores > bar))
         if len(swapped):
             first = int(swapped[0])
-            after = float(rows[first, feature]), float(scores[first])
-            found.append(WhatIf(feature, names[feature], float(a[feature]), *after))
+            before, after = (_as_given(model, feature, float(one)) for one in (a[feature], rows[first, feature]))
+            found.append(WhatIf(feature, names[feature], before, after, float(scores[first])))
     return found
+
+
+def _as_given(model: TreeSum | Linear, feature: int, value: float) -> Category:
+    """Return a value of a feature, a category in the place of its code."""
+    categories = model.categories.get(feature) if isinstance(model, TreeSum) else None
+    return value if categories is None else category_of(value, categories)
 
 
 def used_features(model: Exported) -> list[int]:

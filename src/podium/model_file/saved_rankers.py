@@ -44,6 +44,8 @@ RANKERS: dict[str, Any] = {}
 def fitted_ranker(content: Value, path: str | PathLike[str]) -> Any:
     """Return the fitted ranker that `content` described: that of a file, or one inside another."""
     name = content.get("ranker") if isinstance(content, dict) else None
+    if isinstance(content, dict) and name is None and "checkpoint" in content:
+        raise FormatError(path, "it is a checkpoint, from which a fit with checkpoint=... goes on, and no model")
     return _ranker_named(name, path).from_content(content, path)
 
 

@@ -101,11 +101,12 @@ def predict(ranker: Estimator, X: Paths, *, leave_out: Sequence[str] = ()) -> Ar
 def _evaluation_rows(
     rows: ParquetRows, eval_set: Sequence[tuple[Paths, str]] | None, eval_qid: Sequence[str] | None
 ) -> list[ParquetRows]:
-    """Look at the files of evaluation sets, which must have the columns of the training files."""
+    """Look at the files of evaluation sets, which must have the columns of the training files; weights are not read."""
     sets, ids = list(eval_set or ()), list(eval_qid or ())
     if len(ids) != len(sets):
         raise PodiumError(f"eval_qid must have one entry per eval_set: {len(sets)} expected, {len(ids)} given.")
-    found = [ParquetRows.of(X, {"y": y, "qid": qid}) for (X, y), qid in zip(sets, ids, strict=True)]
+    weights = {rows.beside[use] for use in ("sample_weight", "query_weight") if use in rows.beside}
+    found = [ParquetRows.of(X, {"y": y, "qid": qid}, weights) for (X, y), qid in zip(sets, ids, strict=True)]
     for number, one in enumerate(found):
         _check_names(one, rows.names, f"eval_set[{number}] must have the features of X")
     return found

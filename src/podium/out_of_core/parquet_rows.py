@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -43,8 +43,8 @@ class ParquetRows:
     n_rows: int
 
     @classmethod
-    def of(cls, paths: Paths, beside: dict[str, str]) -> ParquetRows:
-        """Look at the columns of files; those that `beside` names are no features."""
+    def of(cls, paths: Paths, beside: dict[str, str], left_out: Collection[str] = ()) -> ParquetRows:
+        """Look at the columns of files; those that `beside` names, and those left out if there, are no features."""
         files = _files(paths)
         schemas = [_schema(path) for path in files]
         columns = schemas[0][0].names
@@ -53,7 +53,7 @@ class ParquetRows:
                 raise PodiumError(f"{use} names the column {name!r}, which {files[0]} does not have.")
         for path, (schema, _) in zip(files, schemas, strict=True):
             _check_alike(files[0], schemas[0][0], path, schema)
-        others = {*beside.values(), *_index_columns(schemas[0][0])}
+        others = {*beside.values(), *left_out, *_index_columns(schemas[0][0])}
         names = tuple(name for name in columns if name not in others)
         if not names:
             raise PodiumError(f"{files[0]} has no column but {', '.join(columns)}: there is no feature to learn from.")

@@ -10,7 +10,7 @@ import numpy as np
 from podium._magnitudes import check_integer
 from podium._types import MatrixLike
 from podium._validation import PodiumError
-from podium.explain import Explanation, FeatureFunction, names_or_numbers
+from podium.explain import Explanation, FeatureFunction, names_or_numbers, value_text
 from podium.plots.altair_charts import altair, inline
 from podium.rankers import Estimator
 
@@ -203,5 +203,5 @@ def _bar(name: str, start: float, end: float, kind: str, part: float, values: st
 
 def _against(explanation: Explanation, feature: int) -> str:
     """Return the values of both rows."""
-    shown = ["missing" if np.isnan(value) else f"{value:.6g}" for value in explanation.values[:, feature]]
+    shown = [value_text(value) for value in explanation.values[:, feature]]
     return " against ".join(shown)

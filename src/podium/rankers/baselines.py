@@ -234,6 +234,7 @@ class NearestNeighbor(_Baseline):
     _kept: ClassVar[Schema] = Schema(
         Scalar("feature_", int, (0, "last_feature")), Scalar("default_", float), Scalar("loss_", float)
     )
+    _fixed_by_fit: ClassVar[tuple[str, ...]] = ("n_neighbors",)
 
     def __init__(self, n_neighbors: int = 1) -> None:
         self.n_neighbors = n_neighbors

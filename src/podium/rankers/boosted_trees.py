@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from functools import partial
 from os import PathLike
 from typing import ClassVar, Self
@@ -118,7 +119,7 @@ class TreeRanker(CategoricalRanker, Boosted[TreeRound]):
         """Return the start of trees to go on from, of another ranker's scores, or a constant without either."""
         if isinstance(init_model, TreeRanker):
             return init_model._start
-        return Start(init_model, loss.start() if init_model is None else 0.0)
+        return Start(copy(init_model), loss.start() if init_model is None else 0.0)  # it may be fitted anew later
 
     def _make_grower(
         self,

@@ -50,7 +50,8 @@ class Estimator(Explained, BaseEstimator, ABC):
     """What has columns, scores rows, is saved and exported.
 
     An estimator implements ``_score(features)``, which scores a checked matrix; it declares its parameters in
-    ``_parameter_constraints``, and what a file must keep of what it learned in the fields of ``_kept``.
+    ``_parameter_constraints``, what a file must keep of what it learned in the fields of ``_kept``, and in
+    ``_fixed_by_fit`` the parameters without which what it learned cannot be read, so that they must stay as they were.
 
     Attributes
     ----------
@@ -60,6 +61,8 @@ class Estimator(Explained, BaseEstimator, ABC):
     """
 
     _kept: ClassVar[Schema] = Schema()
+    _fixed_by_fit: ClassVar[tuple[str, ...]] = ()
+    _fixed: dict[str, object]
     _categories: Categories | None = None
     training_summary_: dict[str, int]
 
@@ -108,8 +111,22 @@ class Estimator(Explained, BaseEstimator, ABC):
         names = names_of(self)
         return None if names is None else tuple(names)
 
+    def _keep_fixed(self) -> None:
+        """Keep the parameters that must stay as they are from now on."""
+        self._fixed = {name: getattr(self, name) for name in self._fixed_by_fit}
+
+    def _check_fixed(self) -> None:
+        """Refuse a fitted ranker whose parameters no longer are those of what it learned."""
+        for name, fitted in getattr(self, "_fixed", {}).items():
+            if (given := getattr(self, name)) != fitted:
+                raise PodiumError(
+                    f"{name} must be {fitted!r}, as it was when {type(self).__name__} was fitted; got {given!r}: "
+                    "fit it again, or set it back."
+                )
+
     def _describe_columns(self, data: Table) -> None:
         """Keep what the checked training data says of columns."""
+        self._keep_fixed()
         self.sparse_input_ = is_sparse(data.features)
         self.n_features_in_ = data.features.shape[1]
         if data.feature_names is not None:
@@ -121,6 +138,7 @@ class Estimator(Explained, BaseEstimator, ABC):
         """Return a matrix to be scored, with the columns that the fit had."""
         if not hasattr(self, "n_features_in_"):  # scikit-learn's check takes as long as a hundred trees of one row
             check_is_fitted(self)
+        self._check_fixed()
         features, names = read_features(X, self._categories)
         known = getattr(self, "feature_names_in_", None)
         if known is not None and names is not None and list(names) != known.tolist():
@@ -139,6 +157,8 @@ class Estimator(Explained, BaseEstimator, ABC):
     def content(self) -> Content:
         """Return what a model file keeps of the fitted ranker, for `from_content`."""
         check_is_fitted(self)
+        self._check_parameters()
+        self._check_fixed()
         learned = self._learned()
         return {
             "ranker": type(self).__name__,
@@ -153,6 +173,7 @@ class Estimator(Explained, BaseEstimator, ABC):
         """Return the fitted ranker that a model file holds."""
         ranker = make_ranker(cls, content.get("parameters"), path)
         COLUMNS.restore(ranker, content, path, {})
+        ranker._keep_fixed()
         learned = content.get("learned")
         ranker._restore(learned if isinstance(learned, dict) else {}, path)
         take_training(ranker, content.get("training"), path)
@@ -192,6 +213,7 @@ class Estimator(Explained, BaseEstimator, ABC):
             ``layout`` (scorecard) is "csv" or "html", by default the file's ending.
         """
         check_is_fitted(self)
+        self._check_fixed()
         record = self._export_record()
         if getattr(self, "training_summary_", {}).get("missing") == 0:
             options = options_for_complete_rows(record, format, options)

@@ -28,6 +28,7 @@ from podium.explain import (
     names_or_numbers,
     smallest_changes,
     used_features,
+    with_categories,
 )
 from podium.export import Exported
 
@@ -86,7 +87,8 @@ class Explained(ABC):
         found, names = parts.of_pair(*values), names_or_numbers(self._names(), self.n_features_in_)
         scores = None if found.tree_sums is None else self._scores_of_sums(found.tree_sums)
         one, other = (self._score(take_rows(features, pair)) if scores is None else scores).tolist()
-        return Explanation((int(a), int(b)), (one, other), found.values, values, names, parts.method)
+        given = with_categories(values, getattr(model, "categories", {}))
+        return Explanation((int(a), int(b)), (one, other), found.values, given, names, parts.method)
 
     def explain_query(
         self, X: MatrixLike, qid: ArrayLike | None = None, query: object = None, *, method: str | None = None
@@ -180,7 +182,8 @@ class Explained(ABC):
         values = self._rows_as_read(features, rows).astype(np.float64)
         found = parts.of_rows(values, thread_count(getattr(self, "n_jobs", None)))
         names = names_or_numbers(self._names(), self.n_features_in_)
-        return QueryExplanation(rows, self._score(take_rows(features, rows)), found, values, names, parts.method)
+        given = with_categories(values, getattr(self._explained(), "categories", {}))
+        return QueryExplanation(rows, self._score(take_rows(features, rows)), found, given, names, parts.method)
 
     def _scores_of_sums(self, tree_sums: Array) -> Array | None:
         """Return the scores of rows from the sums of their trees, where these tell all."""

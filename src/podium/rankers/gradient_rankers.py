@@ -87,6 +87,7 @@ class FunctionalGradientRanker(Ranker, Boosted[ResponseRound]):
     _shared_parameters: ClassVar[str] = SHARED
     _parameter_constraints: ClassVar[dict[str, list[object]]] = SHARED_CONSTRAINTS
     _kept: ClassVar[Schema] = Schema(Scalar("base_score", float, attribute="base_score_"))
+    _fixed_by_fit: ClassVar[tuple[str, ...]] = ("base",)
 
     base: str
     learning_rate: float

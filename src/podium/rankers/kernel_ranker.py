@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from os import PathLike
+from typing import ClassVar
 
 import numpy as np
 
@@ -30,6 +31,7 @@ ROWS_AT_ONCE = 512
 class KernelRanker(ScaledRanker):
     """Base of rankers that learn weights of scaled features, or of kernels of scaled rows."""
 
+    _fixed_by_fit: ClassVar[tuple[str, ...]] = ("kernel",)
     kernel: str
     gamma: float | None
     coef_: Array
@@ -53,7 +55,7 @@ class KernelRanker(ScaledRanker):
         support = weights != 0
         self.dual_coef_, self.support_vectors_ = weights[support], rows[support]
         self.means_, self.deviations_ = scaling.means, scaling.deviations
-        self.gamma_, self._fitted_kernel = self._gamma(rows.shape[1]), self.kernel
+        self.gamma_ = self._gamma(rows.shape[1])
 
     def _forget(self) -> None:
         """Drop what an earlier fit with another kernel left."""
@@ -67,7 +69,7 @@ class KernelRanker(ScaledRanker):
             return centered_scores(features, self.coef_, self.means_)
         rows = Scaling(self.means_, self.deviations_).apply(features)
         parts = [rows[start : start + ROWS_AT_ONCE] for start in range(0, len(rows), ROWS_AT_ONCE)]
-        kernels = (kernel_values(part, self.support_vectors_, self._fitted_kernel, self.gamma_) for part in parts)
+        kernels = (kernel_values(part, self.support_vectors_, self.kernel, self.gamma_) for part in parts)
         return np.concatenate([np.sum(kernel * self.dual_coef_, axis=1) for kernel in kernels])
 
     def _model_schema(self) -> Schema:
@@ -75,23 +77,16 @@ class KernelRanker(ScaledRanker):
         return LINEAR if self.kernel == "linear" else KERNEL
 
     def _learned(self) -> Content:
-        fitted = "linear" if hasattr(self, "coef_") else self._fitted_kernel
-        if fitted != self.kernel:
-            raise PodiumError(
-                f"kernel must be {fitted!r}, as it was when {type(self).__name__} was fitted; got {self.kernel!r}: "
-                "fit it again, or set it back."
-            )
         return {**super()._learned(), **self._model_schema().write(self)}
 
     def _restore(self, content: Content, path: str | PathLike[str]) -> None:
         super()._restore(content, path)
         self._model_schema().restore(self, content, path, self._sizes())
-        self._fitted_kernel = self.kernel
 
     def _exported(self) -> Linear:
         if not hasattr(self, "coef_"):
             raise PodiumError(
-                f"{type(self).__name__} with kernel={self._fitted_kernel!r} is no sum of features, so no format can "
+                f"{type(self).__name__} with kernel={self.kernel!r} is no sum of features, so no format can "
                 'hold it; kernel="linear" is one.'
             )
         return Linear(self.coef_, self.means_, -float(self.coef_ @ self.means_), self._names(), type(self).__name__)

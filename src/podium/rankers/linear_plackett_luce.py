@@ -18,7 +18,7 @@ from podium._validation import Array, PodiumError
 from podium.data import RankingData, feedback_of
 from podium.export import Linear
 from podium.model_file import Column, Scalar, Schema
-from podium.ordinal.scaling import Scaling, centered_scores
+from podium.ordinal.scaling import Scaling, centered_scores, check_sizes
 from podium.permutations import LinearLikelihood, maximise, row_choices
 from podium.rankers.estimator import Estimator
 from podium.rankers.ranker import Ranker
@@ -89,9 +89,11 @@ class LinearPlackettLuce(Ranker):
             raise PodiumError("LinearPlackettLuce does not learn in rounds, so eval_set and init_model must be None.")
         feedback_of(data)  # which says it where there is nothing to rank
         rows = take_rows(data.features, data.queries.rows)
-        weights = np.ones(rows.shape[0]) if data.labels is None else data.weights
-        scaling = Scaling.of(rows, weights, type(self).__name__)
-        likelihood = LinearLikelihood(row_choices(data), scaling.apply_as_given(rows))
+        labelled = data.labels is not None and data.weights.any()
+        scaling = Scaling.of(rows, data.weights if labelled else np.ones(rows.shape[0]), type(self).__name__)
+        scaled = scaling.apply_as_given(rows)
+        check_sizes(scaled, type(self).__name__)
+        likelihood = LinearLikelihood(row_choices(data), scaled)
         start = np.zeros(rows.shape[1], SCORE)
         found = maximise(likelihood, start, start, self.alpha, self.tol, self.max_iter)
         if not found.converged:

@@ -108,6 +108,7 @@ class SVOR(OrdinalRanker):
         "cache_size": [Interval(Real, 0, None, closed="left")],
         "random_state": ["random_state"],
     }
+    _fixed_by_fit: ClassVar[tuple[str, ...]] = ("kernel", "gamma")
     _kept: ClassVar[Schema] = OrdinalRanker._kept.extended(
         *(Scalar(name, float) for name in ("C_", "training_error_", "gap_")),
         Scalar("n_iter_", int),

@@ -12,7 +12,7 @@ from rich.table import Table
 from podium._sparse import is_sparse, stored_columns
 from podium._types import Json, MatrixLike, PairsLike
 from podium._validation import Array, PodiumError, check_name_count
-from podium.data import FeedbackSummary, PairSummary, RankingData, column_facts, summarize, summarize_pairs
+from podium.data import Categories, FeedbackSummary, PairSummary, RankingData, column_facts, summarize, summarize_pairs
 from podium.evaluation.results import plain_text, table_of
 
 MAX_LISTED = 8
@@ -128,7 +128,8 @@ def describe(
     if is_sparse(X) and len(X.shape) == 2:
         width = X.shape[1]
         X, stored = stored_columns(X)
-    data = RankingData.from_arrays(X, y, qid=qid, group=group, pairs=pairs, items=items)
+    categories = Categories.learn(X, "from_dtype")
+    data = RankingData.from_arrays(X, y, qid=qid, group=group, pairs=pairs, items=items, categories=categories)
     sizes = data.queries.sizes
     facts = column_facts(data.features)
     n_features = len(facts.missing) if width is None else width
