@@ -373,3 +373,19 @@ def test_trees_name_the_features_of_the_page_and_fit_up_to_a_number_of_splits(mo
     for limit, fits in ((len(splits), True), (len(splits) - 1, False)):
         monkeypatch.setattr(shipped_model, "MAX_SPLITS", limit)
         assert (shipped_model.shipped_model(model._exported(), used) is not None) == fits
+
+
+def test_the_python_of_the_page_runs_for_a_model_that_stopped_early():
+    train, valid = (make_search(n_queries=12, random_state=seed) for seed in (0, 1))
+    model = LambdaMART(5, early_stopping_rounds=2, min_child_samples=5, verbose=0)
+    model.fit(train.X, train.y, qid=train.qid, eval_set=[(valid.X, valid.y)], eval_qid=[valid.qid]).set_params(
+        verbose=1
+    )
+    code = podium.report(model, valid.X, valid.y, qid=valid.qid).content["reproduction"]["code"]
+    names = {
+        f"{part}_{name}": getattr(one, name)
+        for part, one in (("train", train), ("valid", valid))
+        for name in train._fields
+    }
+    exec("\n".join(code.splitlines()[:3]), names)
+    np.testing.assert_array_equal(names["model"].predict(valid.X), model.predict(valid.X))

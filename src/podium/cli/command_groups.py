@@ -34,9 +34,8 @@ class Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
-            raise PodiumError(
-                "Interrupted; nothing was written but a checkpoint, if --set checkpoint=FILE names one."
-            ) from None
+            kept = " but a checkpoint, if --set checkpoint=FILE names one" if ctx.invoked_subcommand == "train" else ""
+            raise PodiumError(f"Interrupted; nothing was written{kept}.") from None
 
     def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:
         """List the commands by groups; rich's panels would take twice as long as all the rest of the help."""

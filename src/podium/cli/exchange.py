@@ -9,9 +9,8 @@ from pathlib import Path
 
 from podium.cli.files import columns_for, load_ranker, load_unlabelled, read_names
 from podium.cli.options import Source, setting
-from podium.cli.output import STANDARD_OUTPUT, show_lines
+from podium.cli.output import STANDARD_OUTPUT, check_output, show_lines
 from podium.export import check_options
-from podium.model_file import check_writable
 from podium.rankers import import_model
 from podium.report import export_report
 
@@ -20,7 +19,7 @@ def import_file(
     foreign: Path, output: Path, file_format: str, n_features: int | None, names: Path | None, as_json: bool
 ) -> None:
     """Save a model of another program as one of ours."""
-    check_writable(output)
+    check_output(output, foreign, names)
     given = None if names is None else read_names(names)
     model = import_model(foreign, file_format, feature_names=given, n_features=n_features)
     model.save(output)
@@ -39,7 +38,7 @@ def export_file(
     """Write a model for another program; with data to `check`, say what would change there."""
     to_output = str(output) == "-"
     target = STANDARD_OUTPUT if to_output else output
-    check_writable(target)
+    check_output(target, model_file, names, None if check is None else check.file)
     given = dict(map(setting, options))
     check_options(model_format, given)
     model = load_ranker(model_file)

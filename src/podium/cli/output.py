@@ -6,16 +6,27 @@ import json
 import math
 import sys
 from collections.abc import Mapping
+from os import PathLike
 from pathlib import Path
 from typing import Protocol
 
 from rich.console import Console, RenderableType
 
 from podium._types import Json
+from podium._validation import PodiumError
 from podium.evaluation import Evaluation
+from podium.model_file import try_writing
 
 STANDARD_OUTPUT = Path("/dev/stdout")
 """What - means where a file is written."""
+
+
+def check_output(output: Path, *read: PathLike[str] | None) -> None:
+    """Refuse, before any work, an output that cannot be written, or that is one of the files that are read."""
+    try_writing(output)
+    for path in read:
+        if path is not None and output.exists() and Path(path).exists() and output.samefile(path):
+            raise PodiumError(f"{output} is a file that this command reads; name another one.")
 
 
 class Shown(Protocol):

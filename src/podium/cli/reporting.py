@@ -12,9 +12,8 @@ import numpy as np
 from podium._validation import PodiumError
 from podium.cli.files import load_ranker, load_table, named_columns, opened
 from podium.cli.options import Source
-from podium.cli.output import show_json
+from podium.cli.output import check_output, show_json
 from podium.diagnosis import doctor
-from podium.model_file import check_writable
 from podium.readers import RankingTable
 from podium.report.page import Report, report
 
@@ -29,7 +28,7 @@ def report_file(
     as_json: bool,
 ) -> None:
     """Write a page on a model and the rows of a data file; a file that cannot be written is refused at once."""
-    check_writable(output)
+    check_output(output, model_file, source.file, source.query_sizes)
     model = load_ranker(model_file)
     with opened(source) as data:
         table = load_table(*data, n_features=model.n_features_in_, sparse=model.sparse_input_)

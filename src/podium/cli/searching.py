@@ -16,12 +16,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from podium._validation import PodiumError
 from podium.cli.files import column_names, load_table, named_columns
 from podium.cli.options import Source, setting
-from podium.cli.output import show
+from podium.cli.output import check_output, show
 from podium.cli.ranker_table import SEARCHED_RANKER
 from podium.cli.run_settings import make_ranker, number_columns, read_config
 from podium.cli.wording import features_named
 from podium.diagnosis import fit_seconds
-from podium.model_file import check_writable
 from podium.rankers import Estimator
 from podium.readers import RankingTable
 from podium.tuning import SPACES, Fold, TuningTrial, cross_validate, space_of, tune
@@ -96,9 +95,10 @@ def run_trials(
     as_json: bool,
 ) -> None:
     """Search the parameters of a ranker on a data file."""
-    for path in (output, storage):
-        if path is not None:
-            check_writable(path)
+    if output is not None:
+        check_output(output, source.file, None if held_out is None else held_out.file)
+    if storage is not None:
+        check_output(storage)
     model, chosen = choice.ranker_and_parameters()
     model._check_trainable()
     _check_searched(model)

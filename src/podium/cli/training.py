@@ -21,11 +21,11 @@ from podium.cli.files import (
     named_columns,
 )
 from podium.cli.options import Source
-from podium.cli.output import show
+from podium.cli.output import check_output, show
 from podium.cli.preferences import PairOptions, load_items, pairs_for_fit
 from podium.cli.run_settings import make_ranker, number_columns, read_config, run_content
 from podium.cli.wording import features_named, in_options
-from podium.model_file import check_writable, write_bytes, write_model
+from podium.model_file import write_bytes, write_model
 from podium.rankers import Estimator, OrdinalThresholds, Ranker
 from podium.rankers.boosted import Boosted
 from podium.readers import RankingTable, packed_for
@@ -45,7 +45,7 @@ def train(
     as_json: bool,
 ) -> None:
     """Learn a ranker from a data file and save it; what cannot be done is refused before data are read."""
-    check_writable(output)
+    check_output(output, source.file, source.query_sizes, config, *eval_files, *eval_sizes, pairs.pairs)
     model = make_ranker(ranker, settings, read_config(config), verbose=0 if quiet or as_json else 1)
     model._check_trainable()
     table, items = load_items(source, pairs)
@@ -70,14 +70,17 @@ def train(
 
 def score(model_file: Path, source: Source, output: Path | None, as_json: bool) -> None:
     """Score the rows of a data file, one score (or grade) a line, or a JSON list of them."""
+    to_file = output is not None and str(output) != "-"
+    if output is not None and to_file:
+        check_output(output, model_file, source.file)
     model = load_ranker(model_file)
     table = load_unlabelled(source, model)
     scores = model.predict(columns_for(model, table)).tolist()
     text = json.dumps({"scores": scores}) if as_json else "\n".join(map(repr, scores))
-    if output is None or str(output) == "-":
-        print(text)
-    else:
+    if output is not None and to_file:
         write_bytes(output, packed_for(output, f"{text}\n".encode()))
+    else:
+        print(text)
 
 
 def _load_evals(

@@ -96,7 +96,7 @@ class Fusion:
         first = [self.comparisons[shown[0]][name].first for name in names]
         rows = [[self.method, *(f"{mean:.4f}" for mean in first), "", "", ""]]
         rows += [self._row(name, names) for name in shown]
-        header = ["", *names, f"{names[0]} gain", "95% interval", "p"]
+        header = ["", *names, f"{self.method} ahead by, {names[0]}", "95% interval", "p"]
         title = f"{len(self.runs)} runs fused by {self.method}, {n_queries} queries, {self.n_judged} of them judged"
         return table_of(title, header, rows)
 

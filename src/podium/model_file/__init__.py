@@ -28,7 +28,7 @@ from podium.model_file.schema import (
     Schema,
 )
 from podium.model_file.values import Content, Unfitted, Value, decode, encode
-from podium.model_file.writing import check_writable, write_bytes, write_text
+from podium.model_file.writing import check_writable, try_writing, write_bytes, write_text
 
 __all__ = [
     "FINITE",
@@ -46,6 +46,7 @@ __all__ = [
     "Value",
     "check_writable",
     "read_model",
+    "try_writing",
     "write_bytes",
     "write_model",
     "write_text",

@@ -51,6 +51,20 @@ def check_writable(path: str | PathLike[str]) -> None:
         raise PodiumError(f"The folder of {path} does not exist.")
 
 
+def try_writing(path: str | PathLike[str]) -> None:
+    """Fail now where a new file could not be written, before any work is spent on what it should hold."""
+    check_writable(path)
+    target, mode = Path(os.path.realpath(path)), _mode_of(path)
+    if _own_descriptor(path) is not None or (mode is not None and not S_ISREG(mode)):
+        return
+    part = target.with_name(f".podium-{token_hex(8)}.part")
+    try:
+        part.open("xb").close()
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from None
+    part.unlink()
+
+
 def _replace(target: Path, data: bytes, mode: int | None) -> None:
     """Write a part file in the same folder and rename it to the target.
 

@@ -45,8 +45,11 @@ def reproduction(
 def _code(model: Estimator, measures: Sequence[str]) -> str:
     """Return lines of Python that learn, measure and report again."""
     name = type(model).__name__
-    given = ", ".join(f"{key}={text}" for key, text, changed in parameters(model) if changed)
+    chosen = {key: text for key, text, changed in parameters(model) if changed and key != "verbose"}
+    given = ", ".join(f"{key}={text}" for key, text in chosen.items())
     queries = "" if hasattr(model, "classes_") else ", qid=train_qid"
+    if "early_stopping_rounds" in chosen:
+        queries += ", eval_set=[(valid_X, valid_y)]" + (queries and ", eval_qid=[valid_qid]")
     scores = "model.predict_rank(X)" if hasattr(model, "predict_rank") else "model.predict(X)"
     learned = f"model = podium.{name}({given}).fit(train_X, train_y{queries})"
     if name.startswith("Imported"):
