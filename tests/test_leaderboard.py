@@ -278,16 +278,6 @@ def test_frames_of_both_libraries_hold_the_numbers(data):
     assert comparison.to_pandas()["p_value"].tolist() == [comparison[name].p_value for name in ("ndcg@5", "map")]
 
 
-def test_a_missing_library_of_frames_is_named(data, monkeypatch):
-    import sys
-
-    y, rankings, qid = data
-    board = leaderboard(y, rankings, qid=qid, measures="map")
-    monkeypatch.setitem(sys.modules, "polars", None)
-    with pytest.raises(ImportError, match=r'needs polars: install it with pip install "podium\[tables\]"'):
-        board.to_polars()
-
-
 def test_without_resamples_there_are_no_intervals_and_no_randomisation_tests(data):
     y, rankings, qid = data
     board = leaderboard(y, rankings, qid=qid, measures="map", n_resamples=0)

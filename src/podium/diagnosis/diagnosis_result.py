@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from podium._result_frames import Columns, Framed
 from podium._types import Json
 from podium._validation import PodiumError
 from podium.diagnosis.estimates import BASIS, ROUNDS, Estimate
@@ -16,15 +16,12 @@ from podium.diagnosis.finding import SEVERITIES, Finding
 from podium.diagnosis.overview import Overview
 from podium.evaluation.results import plain_text
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 BASIS_LINE = f"Times and memory: {BASIS}."
 STYLES = {"error": "bold red", "warning": "yellow", "note": "cyan"}
 
 
 @dataclass(frozen=True)
-class Diagnosis:
+class Diagnosis(Framed):
     """What the doctor found: ``print(diagnosis)`` shows it, ``for finding in diagnosis.findings`` goes through it.
 
     Attributes
@@ -60,14 +57,11 @@ class Diagnosis:
             "estimates": {"rounds": ROUNDS, "basis": BASIS, "fits": [one.to_dict() for one in self.estimates]},
         }
 
-    def to_pandas(self) -> pd.DataFrame:
-        """Return the findings as a frame, one a row."""
-        try:
-            import pandas as pd
-        except ModuleNotFoundError:
-            raise PodiumError('to_pandas needs pandas: pip install "podium[tables]".') from None
-        columns = ["code", "severity", "sentence", "features", "queries", "rows"]
-        return pd.DataFrame([finding.to_dict() for finding in self.findings], columns=columns)
+    def columns(self) -> Columns:
+        """Return a row for each finding, as columns."""
+        rows = [finding.to_dict() for finding in self.findings]
+        names = ("code", "severity", "sentence", "features", "queries", "rows")
+        return {name: [row[name] for row in rows] for name in names}
 
     def table(self) -> Group:
         """Return overview, findings and estimates as tables of rich."""

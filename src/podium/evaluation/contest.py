@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from rich.table import Table
 
-from podium._types import Frame, Json
+from podium._result_frames import Columns, Framed
+from podium._types import Json
 from podium._validation import Array, PodiumError, check_choice
 from podium.evaluation.average_ranks import alike_groups, critical_difference, friedman, query_ranks
 from podium.evaluation.paired_tests import holm, paired_result, wilcoxon_p_value
 from podium.evaluation.rank_diagram import text_diagram
-from podium.evaluation.result_frames import Columns, pandas_frame, polars_frame
 from podium.evaluation.results import MeasureResult, PairedResult, plain_text, table_of
 
 GROUPINGS = ("nemenyi", "wilcoxon")
@@ -46,7 +46,7 @@ class PairTest:
 
 
 @dataclass(frozen=True, eq=False)
-class Contest:
+class Contest(Framed):
     """Several rankings of the same queries against each other on one measure; ``print(contest)`` shows all of it.
 
     Attributes
@@ -124,14 +124,6 @@ class Contest:
         ]
         names = ("first", "second", "difference", "low", "high", "p", "p_holm", "wilcoxon", "wilcoxon_holm")
         return {name: list(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)}
-
-    def to_pandas(self) -> Frame:
-        """Return a pandas frame with a row for each pair."""
-        return pandas_frame(self.columns())
-
-    def to_polars(self) -> Frame:
-        """Return a polars frame with a row for each pair."""
-        return polars_frame(self.columns())
 
     def table(self) -> Table:
         """Return the tests of all pairs as a rich table."""

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from rich.table import Table
 
 from podium._magnitudes import check_integer
+from podium._result_frames import Columns, Framed
 from podium._sparse import dense_rows, take_rows
 from podium._types import Json, MatrixLike
 from podium._validation import Array, PodiumError, check_choice
@@ -25,8 +26,6 @@ from podium.evaluation.results import plain_text, table_of
 from podium.measures import Measure, QueryValues, measure_queries, parse_measure, weighted_mean
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
-
     from podium.rankers import Estimator
 
 
@@ -50,7 +49,7 @@ class FeatureDrop:
 
 
 @dataclass(frozen=True, eq=False)
-class PermutationImportance:
+class PermutationImportance(Framed):
     """Importance of features by permutation within queries, the largest drop first: ``print`` shows a table.
 
     Attributes
@@ -77,11 +76,9 @@ class PermutationImportance:
         rows: list[Json] = [vars(one) for one in self.drops]
         return {"measure": self.measure, "value": self.value, "settings": self.settings, "features": rows}
 
-    def to_pandas(self) -> DataFrame:
-        """Return a frame with a row for each feature: name, drop, low, high."""
-        import pandas
-
-        return pandas.DataFrame([vars(one) for one in self.drops])
+    def columns(self) -> Columns:
+        """Return a row for each feature, as columns: name, drop, low, high."""
+        return {name: [getattr(one, name) for one in self.drops] for name in ("name", "drop", "low", "high")}
 
     def table(self) -> Table:
         """Return the drops as a rich table."""

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from rich.table import Table
 
-from podium._types import Frame, Json
+from podium._result_frames import Columns, Framed
+from podium._types import Json
 from podium._validation import PodiumError, check_choice, check_scores
 from podium.evaluation.contest import Contest, contest_of
 from podium.evaluation.judged_measures import parse_run_measure
@@ -25,7 +26,6 @@ from podium.evaluation.queries import (
     resampling_settings,
     warn_undefined,
 )
-from podium.evaluation.result_frames import Columns, pandas_frame, polars_frame
 from podium.evaluation.results import Evaluation, MeasureResult, PairedResult, plain_text, table_of
 from podium.measures import measure_many
 
@@ -80,7 +80,7 @@ class AgainstOne:
 
 
 @dataclass(frozen=True, eq=False)
-class Leaderboard:
+class Leaderboard(Framed):
     """Rankings of the same rows, the best by the first measure on top; ``print(board)`` is a table.
 
     ``board["a.txt"]`` is the `Evaluation` of one of them.
@@ -164,14 +164,6 @@ class Leaderboard:
         ]
         names = ("ranking", "measure", "mean", "low", "high", "empty_queries")
         return {name: list(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)}
-
-    def to_pandas(self) -> Frame:
-        """Return a pandas frame with a row for each ranking and measure."""
-        return pandas_frame(self.columns())
-
-    def to_polars(self) -> Frame:
-        """Return a polars frame with a row for each ranking and measure."""
-        return polars_frame(self.columns())
 
     def table(self) -> Table:
         """Return means and intervals as a rich table."""

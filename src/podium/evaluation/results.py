@@ -12,10 +12,10 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from podium._types import Frame, Json
+from podium._result_frames import Columns, Framed
+from podium._types import Json
 from podium._validation import Array, PodiumError
 from podium.evaluation.judged_measures import parse_run_measure
-from podium.evaluation.result_frames import Columns, pandas_frame, polars_frame
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ class MeasureResult:
 
 
 @dataclass(frozen=True, eq=False)
-class Evaluation:
+class Evaluation(Framed):
     """Measures of one ranking: ``result["ndcg@10"]`` is a mean, ``print(result)`` a table.
 
     Attributes
@@ -109,14 +109,6 @@ class Evaluation:
     def columns(self) -> Columns:
         """Return the value of each query, as columns: ``query`` and the measures."""
         return {"query": self.queries.tolist()} | {name: one.values for name, one in self.results.items()}
-
-    def to_pandas(self) -> Frame:
-        """Return a pandas frame with a row for each query."""
-        return pandas_frame(self.columns())
-
-    def to_polars(self) -> Frame:
-        """Return a polars frame with a row for each query."""
-        return polars_frame(self.columns())
 
     def table(self) -> Table:
         """Return means, intervals and counts as a rich table."""
@@ -185,7 +177,7 @@ class PairedResult:
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class Comparison(Framed):
     """Paired comparison of two rankings of the same rows: ``print(comparison)`` is a table.
 
     Attributes
@@ -215,14 +207,6 @@ class Comparison:
         """Return a row for each measure, as columns."""
         rows = [{"measure": name, **asdict(one)} for name, one in self.results.items()]
         return {name: [row[name] for row in rows] for name in rows[0]}
-
-    def to_pandas(self) -> Frame:
-        """Return a pandas frame with a row for each measure."""
-        return pandas_frame(self.columns())
-
-    def to_polars(self) -> Frame:
-        """Return a polars frame with a row for each measure."""
-        return polars_frame(self.columns())
 
     def table(self) -> Table:
         """Return the comparison as a rich table."""

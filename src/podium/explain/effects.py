@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from podium._compiled import run_threads
+from podium._result_frames import Columns, Framed
 from podium._types import Json
 from podium._validation import Array, PodiumError, near_matches
 from podium.data import hash_features
@@ -23,9 +24,6 @@ from podium.explain.split_sides import Splits, splits_of
 from podium.explain.what_if import used_features
 from podium.export import Exported, Linear, NetScore, TreeSum
 from podium.trees import Forest
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +79,7 @@ class EffectCurve:
 
 
 @dataclass(frozen=True, eq=False)
-class Effects:
+class Effects(Framed):
     """Effects of features, those that move scores most first: ``effects["price"]`` is a curve, ``print`` a table."""
 
     curves: tuple[EffectCurve, ...]
@@ -104,11 +102,10 @@ class Effects:
         """Return all curves as plain values, ready for JSON."""
         return [curve.to_dict() for curve in self.curves]
 
-    def to_pandas(self) -> DataFrame:
-        """Return a frame with a row for each step: feature, above, up_to (both None for missing values) and effect."""
-        import pandas
-
-        return pandas.DataFrame([row for curve in self.curves for row in curve.rows()])
+    def columns(self) -> Columns:
+        """Return a row for each step, as columns: feature, above, up_to (both None for missing values) and effect."""
+        rows = [row for curve in self.curves for row in curve.rows()]
+        return {name: [row[name] for row in rows] for name in ("feature", "above", "up_to", "effect")}
 
     def __str__(self) -> str:
         width = max([len("feature"), *(len(curve.name) for curve in self.curves)])

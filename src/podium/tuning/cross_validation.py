@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from rich.table import Table
 
-from podium._types import Frame, Json, MatrixLike
+from podium._result_frames import Columns, Framed
+from podium._types import Json, MatrixLike
 from podium._validation import Array, PodiumError, check_choice
 from podium.evaluation.queries import COMPARE_OPTIONS, DEFAULT_MEASURES, parse_measures
-from podium.evaluation.result_frames import Columns, pandas_frame, polars_frame
 from podium.evaluation.results import plain_text, table_of
 from podium.measures import parse_measure
 from podium.rankers import Estimator
@@ -57,7 +57,7 @@ class Fold:
 
 
 @dataclass(frozen=True, eq=False)
-class CrossValidation:
+class CrossValidation(Framed):
     """What a ranker reaches on queries that it has not seen; ``print(result)`` is a table.
 
     ``result["ndcg@10"]`` is the mean over the folds.
@@ -118,14 +118,6 @@ class CrossValidation:
         """Return a row for each fold, as columns."""
         rows = [{**asdict(fold), **fold.means} for fold in self.folds]
         return {name: [row[name] for row in rows] for name in rows[0] if name != "means"}
-
-    def to_pandas(self) -> Frame:
-        """Return a pandas frame with a row for each fold."""
-        return pandas_frame(self.columns())
-
-    def to_polars(self) -> Frame:
-        """Return a polars frame with a row for each fold."""
-        return polars_frame(self.columns())
 
     def table(self) -> Table:
         """Return folds, mean and standard error as a rich table."""

@@ -9,8 +9,8 @@ from typing import Any
 from rich.table import Table
 
 from podium._magnitudes import check_integer
-from podium._types import Frame, Json
-from podium.evaluation.result_frames import Columns, pandas_frame, polars_frame
+from podium._result_frames import Columns, Framed
+from podium._types import Json
 from podium.evaluation.results import plain_text, table_of
 from podium.model_file import write_text
 from podium.rankers import Estimator
@@ -49,7 +49,7 @@ class TuningTrial:
 
 
 @dataclass(frozen=True, eq=False)
-class Tuning:
+class Tuning(Framed):
     """Trials of parameters; ``print(result)`` is a table with the best on top.
 
     Attributes
@@ -146,14 +146,6 @@ class Tuning:
         """Return a row for each trial, as columns."""
         rows = [{**asdict(one), **one.parameters} for one in self.trials]
         return {name: [row[name] for row in rows] for name in rows[0] if name != "parameters"}
-
-    def to_pandas(self) -> Frame:
-        """Return a pandas frame with a row for each trial."""
-        return pandas_frame(self.columns())
-
-    def to_polars(self) -> Frame:
-        """Return a polars frame with a row for each trial."""
-        return polars_frame(self.columns())
 
     def table(self) -> Table:
         """Return the best trials as a rich table."""
