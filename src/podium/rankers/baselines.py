@@ -29,7 +29,7 @@ from podium.export import Linear
 from podium.model_file import Column, Content, Scalar, Schema
 from podium.pairs import RankingLoss, average, lowest_first, spread
 from podium.rankers.estimator import Estimator
-from podium.rankers.ranker import Ranker
+from podium.rankers.ranker import Ranker, labels_alone
 
 NEIGHBORS = Schema(
     Column("features", ROW, (0, "last_feature"), "n_neighbors", attribute="features_"),
@@ -73,14 +73,8 @@ class LinearPreference(_Baseline):
 
     def _learn_at_once(self, data: RankingData) -> None:
         name = type(self).__name__
-        if data.labels is None:
-            raise PodiumError(f"{name} requires y to be passed, but the target y is None: pairs are not enough.")
-        if data.pairs is not None:
-            raise PodiumError(f"{name} learns from the numbers in y alone, so pairs must be None.")
-        check_within(data.labels, "y", f"{name}, which computes with its values")
-        target_weight = data.weights
-        if not target_weight.any():
-            raise PodiumError(f"{name} needs a row of positive weight in a query of positive weight; none is.")
+        labels, target_weight = labels_alone(data, name), data.weights
+        check_within(labels, "y", f"{name}, which computes with its values")
         averages = np.zeros(data.features.shape[1], SCORE)
         for feature, rows, values in _columns(data.features, data.queries.rows):
             if np.abs(values).max(initial=0.0) >= LARGEST:
@@ -89,7 +83,7 @@ class LinearPreference(_Baseline):
                     f"{feature} does not: use NaN for what is missing."
                 )
             averages[feature] = average(values, self._average_weight(data)[rows])
-        self._learn_labels(data, data.labels, target_weight, averages)
+        self._learn_labels(data, labels, target_weight, averages)
         self.averages_ = averages
 
     def _average_weight(self, data: RankingData) -> Array:

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from podium._compiled import ROW, thread_count, threads_for
 from podium._magnitudes import check_within
-from podium._validation import Array, Features, MatrixLike, PodiumError
+from podium._validation import Array, Features, MatrixLike
 from podium.data import RankingData
 from podium.export import Linear
 from podium.linear import (
@@ -27,7 +27,7 @@ from podium.measures import parse_measure
 from podium.model_file import Content, Scalar, Schema
 from podium.rankers.boosted import Boosted
 from podium.rankers.estimator import Estimator
-from podium.rankers.ranker import Ranker
+from podium.rankers.ranker import Ranker, labels_alone
 from podium.stumps import AdditiveModel
 
 
@@ -141,7 +141,8 @@ class GradientFreeBoost(Ranker, Boosted[LinearRound]):
 
     def _learn(self, data: RankingData, evals: list[RankingData], init_model: Estimator | None) -> None:
         self._check_boosting(evals, init_model)
-        labels = self._checked_labels(data)
+        labels = labels_alone(data, type(self).__name__)
+        check_within(labels, "y", f"{type(self).__name__}, which computes with its values")
         loss = IrregularLoss(parse_measure(self.loss), data, labels)
         if self.singular_every is not None and np.ptp(labels) > 0:
             loss.check()
@@ -154,18 +155,6 @@ class GradientFreeBoost(Ranker, Boosted[LinearRound]):
         before = self._rounds_before(init_model)
         self._boost(boosting, sets, measures, before, data, lambda reason: reason, lambda: {"base_score": start})
         self.base_score_ = start
-
-    def _checked_labels(self, data: RankingData) -> Array:
-        """Return the labels; refuse what least squares cannot learn from."""
-        name = type(self).__name__
-        if data.labels is None:
-            raise PodiumError(f"{name} requires y to be passed, but the target y is None: pairs are not enough.")
-        if data.pairs is not None:
-            raise PodiumError(f"{name} learns from the numbers in y alone, so pairs must be None.")
-        check_within(data.labels, "y", f"{name}, which computes with its values")
-        if not data.weights.any():
-            raise PodiumError(f"{name} needs a row of positive weight in a query of positive weight; none is.")
-        return data.labels
 
     def _keep(self, rounds: list[LinearRound], best_round: int) -> None:
         self.rounds_ = rounds

@@ -22,7 +22,7 @@ from podium.losses import Loss
 from podium.model_file import Content, Scalar, Schema
 from podium.rankers.boosted import Boosted
 from podium.rankers.estimator import Estimator
-from podium.rankers.ranker import Ranker
+from podium.rankers.ranker import Ranker, labels_alone
 from podium.trees import Forest, LeastSquaresTrees, RegressionTree, trees_from_columns, trees_to_columns
 
 BASES = ("linear", "stump", "tree")
@@ -108,7 +108,7 @@ class FunctionalGradientRanker(Ranker, Boosted[ResponseRound]):
     def _learn(self, data: RankingData, evals: list[RankingData], init_model: Estimator | None) -> None:
         self._check_boosting(evals, init_model)
         threads = thread_count(self.n_jobs)
-        loss = self._make_loss(data, self._labels(data), threads)
+        loss = self._make_loss(data, labels_alone(data, type(self).__name__), threads)
         before = self._rounds_before(init_model)
         start = init_model.base_score_ if isinstance(init_model, FunctionalGradientRanker) else loss.start()
         scores = np.full(len(data.queries.rows), start, SCORE)
@@ -116,17 +116,6 @@ class FunctionalGradientRanker(Ranker, Boosted[ResponseRound]):
         sets, measures = self._evaluation_sets(evals, threads, lambda features: start)
         self._boost(boosting, sets, measures, before, data, lambda reason: reason)
         self.base_score_ = start
-
-    def _labels(self, data: RankingData) -> Array:
-        """Return the labels; refuse data without them, and explicit pairs."""
-        name = type(self).__name__
-        if data.labels is None:
-            raise PodiumError(f"{name} requires y to be passed, but the target y is None: pairs are not enough.")
-        if data.pairs is not None:
-            raise PodiumError(f"{name} learns from the numbers in y alone, so pairs must be None.")
-        if not data.weights.any():
-            raise PodiumError(f"{name} needs a row of positive weight in a query of positive weight; none is.")
-        return data.labels
 
     def _make_learner(self, data: RankingData, loss: Loss, threads: int) -> BaseLearner:
         """Return the base learner of the training rows."""

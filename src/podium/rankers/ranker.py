@@ -191,3 +191,14 @@ class Ranker(Estimator):
             raise PodiumError("eval_metric must name at least one measure, such as 'ndcg@10'.")
         for name in self._monitor_measures():
             parse_measure(name)
+
+
+def labels_alone(data: RankingData, name: str) -> Array:
+    """Return the labels for a ranker, called `name` in errors, that learns from their numbers and from nothing else."""
+    if data.labels is None:
+        raise PodiumError(f"{name} requires y to be passed, but the target y is None: pairs are not enough.")
+    if data.pairs is not None:
+        raise PodiumError(f"{name} learns from the numbers in y alone, so pairs must be None.")
+    if not data.weights.any():
+        raise PodiumError(f"{name} needs a row of positive weight in a query of positive weight; none is.")
+    return data.labels
