@@ -377,8 +377,9 @@ def test_too_many_duels_are_refused():
 
 @pytest.mark.filterwarnings("default:Nothing was learned")
 def test_a_fit_without_any_split_says_so():
-    with pytest.warns(UserWarning, match="Nothing was learned, so that all predictions are equal: no split gains"):
+    with pytest.warns(UserWarning, match="Nothing was learned, so that all predictions are equal: no split") as caught:
         model = TreeRank().fit([[1.0], [1.0]], [0, 1])
+    assert caught[0].filename == __file__
     assert model.predict([[1.0], [5.0]]).tolist() == [0.5, 0.5]
     assert model.feature_importances_.tolist() == [0.0]
 

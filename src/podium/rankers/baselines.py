@@ -28,8 +28,8 @@ from podium.data import RankingData, feedback_of
 from podium.export import Linear
 from podium.model_file import Column, Content, Scalar, Schema
 from podium.pairs import RankingLoss, average, lowest_first, spread
-from podium.rankers.estimator import Estimator
-from podium.rankers.ranker import Ranker, labels_alone
+from podium.rankers.at_once import AtOnceRanker
+from podium.rankers.ranker import labels_alone
 
 NEIGHBORS = Schema(
     Column("features", ROW, (0, "last_feature"), "n_neighbors", attribute="features_"),
@@ -39,24 +39,13 @@ NEIGHBORS = Schema(
 """What a file keeps of several neighbors, nearest first."""
 
 
-class _Baseline(Ranker):
+class _Baseline(AtOnceRanker):
     """A ranker without rounds, by default without parameters."""
 
     _parameter_constraints: ClassVar[dict[str, list[object]]] = {}
 
     def __init__(self) -> None:
         pass  # no parameters, said here: the signature of `Estimator.__new__` would take any
-
-    def _learn(self, data: RankingData, evals: list[RankingData], init_model: Estimator | None = None) -> None:
-        if evals or init_model is not None:
-            raise PodiumError(
-                f"{type(self).__name__} does not learn in rounds, so eval_set and init_model must be None."
-            )
-        self._learn_at_once(data)
-
-    def _learn_at_once(self, data: RankingData) -> None:
-        """Learn from checked data."""
-        raise TypeError(f"{type(self).__name__} must say how it learns.")
 
 
 class LinearPreference(_Baseline):

@@ -14,17 +14,16 @@ from podium._compiled import SCORE
 from podium._magnitudes import check_within
 from podium._sparse import take_rows
 from podium._types import Features
-from podium._validation import Array, PodiumError
+from podium._validation import Array
 from podium.data import RankingData, feedback_of
 from podium.export import Linear
 from podium.model_file import Column, Scalar, Schema
 from podium.ordinal.scaling import Scaling, centered_scores, check_sizes
 from podium.permutations import LinearLikelihood, maximise, row_choices
-from podium.rankers.estimator import Estimator
-from podium.rankers.ranker import Ranker
+from podium.rankers.at_once import AtOnceRanker
 
 
-class LinearPlackettLuce(Ranker):
+class LinearPlackettLuce(AtOnceRanker):
     """The linear model of Plackett and Luce: rows of a query are chosen one after the other, best first.
 
     With scores ``s = coef_·x`` a row is chosen from those that are left with probability ``exp(s)`` over the sum of
@@ -84,9 +83,7 @@ class LinearPlackettLuce(Ranker):
         self.tol = tol
         self.max_iter = max_iter
 
-    def _learn(self, data: RankingData, evals: list[RankingData], init_model: Estimator | None) -> None:
-        if evals or init_model is not None:
-            raise PodiumError("LinearPlackettLuce does not learn in rounds, so eval_set and init_model must be None.")
+    def _learn_at_once(self, data: RankingData) -> None:
         feedback_of(data)  # which says it where there is nothing to rank
         rows = take_rows(data.features, data.queries.rows)
         labelled = data.labels is not None and data.weights.any()
@@ -98,7 +95,7 @@ class LinearPlackettLuce(Ranker):
         found = maximise(likelihood, start, start, self.alpha, self.tol, self.max_iter)
         if not found.converged:
             text = f"LinearPlackettLuce stopped after {self.max_iter} steps; raise max_iter or alpha."
-            warnings.warn(text, ConvergenceWarning, stacklevel=3)
+            warnings.warn(text, ConvergenceWarning, stacklevel=4)
         coef = found.parameters / scaling.deviations
         check_within(coef, "The weights of features", "finite scores; give features of a larger scale")
         self.coef_, self.means_ = coef, scaling.means

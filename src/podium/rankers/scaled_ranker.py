@@ -1,4 +1,4 @@
-"""What rankers that compute with the values of features share: their scale, and that they learn at once."""
+"""What rankers that compute with the values of features share: their scale."""
 
 from __future__ import annotations
 
@@ -8,31 +8,19 @@ import numpy as np
 
 from podium._sparse import take_rows
 from podium._types import Features
-from podium._validation import Array, PodiumError
+from podium._validation import Array
 from podium.data import RankingData
 from podium.model_file import Column, Schema
 from podium.ordinal.scaling import Scaling, check_sizes
-from podium.rankers.estimator import Estimator
-from podium.rankers.ranker import Ranker
+from podium.rankers.at_once import AtOnceRanker
 
 
-class ScaledRanker(Ranker):
+class ScaledRanker(AtOnceRanker):
     """Base of rankers without rounds that learn from scaled features."""
 
     _kept: ClassVar[Schema] = Schema(Column("means_", size="n_features"))
     scale: bool
     means_: Array
-
-    def _learn(self, data: RankingData, evals: list[RankingData], init_model: Estimator | None = None) -> None:
-        if evals or init_model is not None:
-            raise PodiumError(
-                f"{type(self).__name__} does not learn in rounds, so eval_set and init_model must be None."
-            )
-        self._learn_at_once(data)
-
-    def _learn_at_once(self, data: RankingData) -> None:
-        """Learn from checked data."""
-        raise TypeError(f"{type(self).__name__} must say how it learns.")
 
     def _scaled(self, data: RankingData) -> tuple[Array, Scaling]:
         """Return the rows in canonical order, scaled, and their scale by their weights; without `scale` 1 it is."""

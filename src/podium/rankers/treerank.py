@@ -22,8 +22,7 @@ from podium._validation import Array, PodiumError, check_name_count
 from podium.data import RankingData, feedback_of
 from podium.export import TreeSum
 from podium.model_file import Content, Scalar, Schema
-from podium.rankers.estimator import Estimator
-from podium.rankers.ranker import Ranker
+from podium.rankers.at_once import AtOnceRanker
 from podium.ranking_trees import (
     CellForest,
     CellTree,
@@ -51,7 +50,7 @@ DEPTHS = (1, 2, 3)
 """Levels of LeafRank that "auto" tries; four and more were worse on all kinds of small data."""
 
 
-class RankingTrees(Ranker):
+class RankingTrees(AtOnceRanker):
     """What rankers made of ranking trees share: everything but which trees there are."""
 
     _kept: ClassVar[Schema] = Schema(
@@ -68,10 +67,8 @@ class RankingTrees(Ranker):
     lowest_label_: float
     highest_label_: float
 
-    def _learn(self, data: RankingData, evals: list[RankingData], init_model: Estimator | None = None) -> None:
+    def _learn_at_once(self, data: RankingData) -> None:
         name = type(self).__name__
-        if evals or init_model is not None:
-            raise PodiumError(f"{name} does not learn in rounds, so eval_set and init_model must be None.")
         if data.pairs is not None:
             raise PodiumError(f"{name} learns from the order of labels, so pairs must be None; RankBoost takes pairs.")
         if data.labels is None:
