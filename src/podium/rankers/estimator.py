@@ -9,12 +9,9 @@ from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
-from sklearn.utils._param_validation import InvalidParameterError
 from sklearn.utils.validation import check_is_fitted
 
-from podium._compiled import thread_count
 from podium._sparse import is_sparse
 from podium._types import Features, MatrixLike
 from podium._validation import Array, PodiumError, check_queries
@@ -23,6 +20,7 @@ from podium.export import Exported, Writable, export_model, options_for_complete
 from podium.model_file import MOST_FEATURES, Column, Content, Scalar, Schema, write_model
 from podium.model_file.saved_rankers import kept_parameters, make_ranker
 from podium.model_file.training_summary import take_training, training_content
+from podium.rankers.checked_parameters import CheckedParameters
 from podium.rankers.explained import Explained
 from podium.rankers.other_spellings import OURS, check_parameter_names
 
@@ -46,7 +44,7 @@ class Table(Protocol):
         """Names of the columns, if they have any."""
 
 
-class Estimator(Explained, BaseEstimator, ABC):
+class Estimator(Explained, CheckedParameters, ABC):
     """What has columns, scores rows, is saved and exported.
 
     An estimator implements ``_score(features)``, which scores a checked matrix; it declares its parameters in
@@ -92,14 +90,6 @@ class Estimator(Explained, BaseEstimator, ABC):
         scores = self._score(self._check_rows(X))
         queries = group_rows(*check_queries(qid, None, len(scores)))
         return queries.to_caller(_positions(scores[queries.rows], queries.offsets))
-
-    def _check_parameters(self) -> None:
-        """Check parameters against their declared constraints."""
-        try:
-            self._validate_params()
-        except InvalidParameterError as error:
-            raise PodiumError(str(error)) from None
-        thread_count(getattr(self, "n_jobs", None))
 
     def _check_trainable(self) -> None:
         """Refuse, before any work is spent on it, a ranker that cannot be trained, or not be saved once it is."""

@@ -9,17 +9,16 @@ from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
-from sklearn.utils._param_validation import InvalidParameterError
 from sklearn.utils.validation import check_is_fitted
 
 from podium._validation import Array, PodiumError
 from podium.model_file import Content, Schema, write_model
 from podium.model_file.saved_rankers import make_ranker
 from podium.permutations import ItemId, Rankings, blocks_of_ids, read_rankings
+from podium.rankers.checked_parameters import CheckedParameters
 
 
-class PermutationModel(BaseEstimator, ABC):
+class PermutationModel(CheckedParameters, ABC):
     """Base of models that learn from rankings of items, not from rows of features.
 
     A model implements ``_log_probability(ranking)`` and declares in ``_kept`` what a file keeps, the items first.
@@ -94,10 +93,3 @@ class PermutationModel(BaseEstimator, ABC):
 
     def _take_up(self) -> None:
         """Set what follows from the fields of a file."""
-
-    def _check_parameters(self) -> None:
-        """Check parameters against their declared constraints."""
-        try:
-            self._validate_params()
-        except InvalidParameterError as error:
-            raise PodiumError(str(error)) from None

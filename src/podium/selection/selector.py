@@ -7,19 +7,17 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags
-from sklearn.utils._param_validation import InvalidParameterError
 from sklearn.utils.validation import check_is_fitted
 
-from podium._compiled import thread_count
 from podium._types import MatrixLike, QueryWeight
 from podium._validation import Array, PodiumError
 from podium.data import RankingData, warn_of_one_query
+from podium.rankers.checked_parameters import CheckedParameters
 
 
-class RankingSelector(SelectorMixin, BaseEstimator, ABC):
+class RankingSelector(SelectorMixin, CheckedParameters, ABC):
     """Base of selectors of features for ranking.
 
     A selector implements ``_choose(data, labels)``, which returns the chosen features from checked data and sets
@@ -62,14 +60,6 @@ class RankingSelector(SelectorMixin, BaseEstimator, ABC):
             raise PodiumError(f"{type(self).__name__} needs a row of positive weight in a query of positive weight.")
         labels = np.empty(0) if data.labels is None else data.labels
         self._keep(data, self._choose(data, labels))
-
-    def _check_parameters(self) -> None:
-        """Check parameters against their declared constraints."""
-        try:
-            self._validate_params()
-        except InvalidParameterError as error:
-            raise PodiumError(str(error)) from None
-        thread_count(getattr(self, "n_jobs", None))
 
     def _keep(self, data: RankingData, chosen: Array) -> None:
         """Keep the columns of the training data and the chosen ones."""
