@@ -15,7 +15,8 @@ import numpy as np
 
 from podium._compiled import ROW, SCORE, compiled, inlined_part
 from podium._validation import Array
-from podium.binning import BlockBins
+from podium.binning import BLOCK, BlockBins
+from podium.trees import BINS, walk_codes
 
 UPPER, LOWER = -1, -2
 """Where a split leads that leads to no further split."""
@@ -32,11 +33,11 @@ class Region:
 
     Attributes
     ----------
-    feature, cut : ndarray of int64
+    feature, cut : ndarray of int32
         Of each split, parents before children.
     threshold : ndarray of float64
     missing_left : ndarray of bool
-    left, right : ndarray of int64
+    left, right : ndarray of int32
         A split, `UPPER` or `LOWER`.
     """
 
@@ -49,9 +50,10 @@ class Region:
 
     def holds(self, codes: Array, rows: Array) -> Array:
         """Say which of some training rows are in it."""
-        out = np.empty(len(rows), np.bool_)
-        _fill_upper(self.feature, self.cut, self.missing_left, self.left, self.right, codes, rows, out)
-        return out
+        leaves = np.empty(len(rows), np.int32)
+        walk_codes(self.feature, self.cut, self.missing_left, self.left, self.right, codes, rows, leaves)
+        upper: Array = leaves == ~UPPER
+        return upper
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +82,7 @@ class LeafRank:
         self._grow(rows, potentials, mass, self.max_depth, splits)
         if not splits:
             return None
-        feature, cut, missing_left, left, right = np.ascontiguousarray(np.array(splits, ROW).T)
+        feature, cut, missing_left, left, right = np.ascontiguousarray(np.array(splits, np.int32).T)
         thresholds = np.array([self.bins.cuts.threshold(*one[:2]) for one in splits], SCORE)
         return Region(feature, cut, thresholds, missing_left.astype(np.bool_), left, right)
 
@@ -109,7 +111,7 @@ class LeafRank:
 
 def goes_left(codes: Array, rows: Array, feature: int, cut: int, missing_left: int) -> Array:
     """Say which rows a split sends left."""
-    own = codes[feature // 16, rows, feature % 16]
+    own = codes[feature // BLOCK, rows, feature % BLOCK]
     left: Array = np.where(own == 0, bool(missing_left), own <= cut)
     return left
 
@@ -130,7 +132,7 @@ def _best_cut(
 
     Slow line: the largest ``worth(left) + worth(right) - worth(all)`` over all features, cuts and sides.
     """
-    sums = np.empty((256, 3))
+    sums = np.empty((BINS, 3))
     all_s = all_a = all_m = 0.0
     for i in range(len(rows)):
         all_s += potentials[i]
@@ -140,7 +142,7 @@ def _best_cut(
     before = _worth(all_s, all_a, margin, exact)
     for f in features:
         sums[:] = 0.0
-        block, column = f // 16, f % 16
+        block, column = f // BLOCK, f % BLOCK
         for i in range(len(rows)):
             code = codes[block, rows[i], column]
             sums[code, 0] += potentials[i]
@@ -173,24 +175,3 @@ def _worth(total: float, size: float, margin: float, exact: bool) -> float:
     if exact:
         return abs(total)
     return total * total / size if size > margin else 0.0
-
-
-@compiled
-def _fill_upper(
-    feature: Array,
-    cut: Array,
-    missing_left: Array,
-    left: Array,
-    right: Array,
-    codes: Array,
-    rows: Array,
-    out: Array,
-) -> None:
-    """Walk each row down the splits by its codes: missing is code 0."""
-    for i in range(len(rows)):
-        at = np.int64(0)
-        while at >= 0:
-            code = codes[feature[at] // 16, rows[i], feature[at] % 16]
-            goes_right = code > cut[at] if code > 0 else not missing_left[at]
-            at = right[at] if goes_right else left[at]
-        out[i] = at == -1

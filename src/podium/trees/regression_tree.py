@@ -13,7 +13,8 @@ from podium._compiled import ROW, SCORE, compiled, run_threads
 from podium._sparse import dense_rows, is_sparse
 from podium._types import Features
 from podium._validation import Array
-from podium.trees.category_walk import tables_of, walk_codes_and_sets, walk_values_and_sets
+from podium.binning import BLOCK
+from podium.trees.category_walk import CODES_PER_COLUMN, tables_of, walk_codes_and_sets, walk_values_and_sets
 from podium.trees.node_walk import Nodes, add_nodes, pack_nodes
 from podium.trees.tree_shape import join_children, tree_depths, tree_roots
 
@@ -100,7 +101,7 @@ class RegressionTree:
         if len(self.sets):
             walk_codes_and_sets(*splits, self.set_of, self.tables, codes, rows, leaves)
         else:
-            _leaves_of_codes(*splits, codes, rows, leaves)
+            walk_codes(*splits, codes, rows, leaves)
         return leaves
 
     @cached_property
@@ -155,8 +156,8 @@ class Forest:
             joined("feature", np.int32), joined("threshold", SCORE), joined("missing_left", np.bool_),
             child.astype(np.int32), joined("value", SCORE),
             np.where(set_of >= 0, np.cumsum(set_of >= 0) - 1, -1).astype(np.int32),
-            np.concatenate([np.empty((0, 256), np.bool_), *(tree.tables for tree in trees)]), tree_roots(n_leaves),
-            n_leaves,
+            np.concatenate([np.empty((0, CODES_PER_COLUMN), np.bool_), *(tree.tables for tree in trees)]),
+            tree_roots(n_leaves), n_leaves,
         )  # fmt: skip
 
     @cached_property
@@ -227,7 +228,7 @@ def staged_scores(trees: Sequence[RegressionTree], features: Features, start: Ar
 
 
 @compiled
-def _leaves_of_codes(
+def walk_codes(
     feature: Array,
     cut: Array,
     missing_left: Array,
@@ -237,11 +238,11 @@ def _leaves_of_codes(
     rows: Array,
     leaves_out: Array,
 ) -> None:
-    """Walk the tree by codes: missing is code 0."""
+    """Write the leaf of some training rows, walked down the splits by their codes: missing is code 0."""
     for i in range(len(rows)):
         at = np.int64(0) if len(feature) > 0 else np.int64(-1)
         while at >= 0:
-            code = codes[feature[at] // 16, rows[i], feature[at] % 16]
+            code = codes[feature[at] // BLOCK, rows[i], feature[at] % BLOCK]
             goes_right = code > cut[at] if code > 0 else not missing_left[at]
             at = np.int64(right[at] if goes_right else left[at])
         leaves_out[i] = ~at
