@@ -68,7 +68,9 @@ def test_independence_on_rows_is_the_rank_over_pairs(case):
             chosen.append(i)
         assert members.size == np.linalg.matrix_rank(vectors[: i + 1]) <= graph.rank
     for values, vector in zip(rankings, vectors, strict=True):
-        np.testing.assert_allclose(members.combination(values) @ vectors[chosen], vector, atol=1e-9)
+        coefficients, left = members.split(values)
+        assert not left.any()
+        np.testing.assert_allclose(members.solve(coefficients) @ vectors[chosen], vector, atol=1e-9)
 
 
 @pytest.mark.plain

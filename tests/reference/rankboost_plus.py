@@ -38,13 +38,6 @@ def loss_2(D1, rankings, etas):
     )
 
 
-def rank_losses(D1, scores):
-    """R̂1 and R̂2, RB+ Eq. (3) and (4)."""
-    wrong = sum(w for pair, w in D1.items() if difference(scores, pair) < 0)
-    tied = sum(w for pair, w in D1.items() if difference(scores, pair) == 0)
-    return wrong + tied, wrong + tied / 2
-
-
 def slope(D, f, eta):
     """δ, RB+ Eq. (33)."""
     plus, zero, minus = epsilons(D, f)

@@ -67,11 +67,6 @@ class Graded:
         """What each row weighs in all, as `RankingData.weights` has it."""
         return weights_of_rows(self.row_weight, self.query_weight, self.offsets)
 
-    @cached_property
-    def weight_per_query(self) -> Array:
-        """Total weight of the pairs of each query."""
-        return self.query_weight * self._pair_sums(self.row_weight)
-
     def _pair_sums(self, row_weight: Array) -> Array:
         """Sum the weights of the pairs of each query, its own weight left out."""
         return (_label_differences if self.by_difference else _different_pairs)(self.labels, self.offsets, row_weight)

@@ -27,8 +27,6 @@ from podium.evaluation.results import plain_text, table_of
 from podium.evaluation.weight_space import WeightSpace, weight_space
 from podium.measures import Measure, QueryValues, measure_queries, parse_measure, weighted_mean
 
-MEASURE_OPTIONS = tuple(name for name in COMPARE_OPTIONS if name != "n_jobs")
-
 SCORES_AT_ONCE = 2**20
 """Scores, and weights, held at a time: a bound on memory."""
 
@@ -229,7 +227,7 @@ class Trial:
         self, ranker: WeightSpace, labels: Array, queries: Queries, measure: Measure, options: dict[str, Any]
     ) -> None:
         for name in options:
-            check_choice(name, (*MEASURE_OPTIONS, "n_jobs"), "An option of the measure")
+            check_choice(name, COMPARE_OPTIONS, "An option of the measure")
         self.ranker, self.labels, self.queries = ranker, labels, queries
         self.measure, self.options = measure, options
         self.length = float(np.linalg.norm(ranker.weights)) or 1.0

@@ -117,11 +117,6 @@ class IndependentSet:
         self._basis[self.size] = left / norm
         self.size += 1
 
-    def combination(self, values: Array) -> Array | None:
-        """Return β with ranking = Σ β_s ranking_s on every pair, or None for an independent ranking."""
-        coefficients, left = self.split(values)
-        return None if left.any() else self.solve(coefficients)
-
     def solve(self, coefficients: Array) -> Array:
         """Return β of vectors given by their coefficients in the basis, one a column."""
         if not self.size:
