@@ -376,7 +376,7 @@ def test_own_weak_rankings_of_any_real_dtype_are_taken_and_their_reason_told(dty
 # Rounds as columns
 
 
-def test_columns_hold_rounds_and_bad_ones_are_refused(tmp_path):
+def test_rounds_come_back_from_columns_and_bad_columns_are_refused():
     rounds = [Round(Stump(0, -np.inf, 0), 0.5, 0.9, 0.1), Round(Stump(2, 1.5, 1), -0.5, 0.8, -0.2)]
     assert rounds_from_columns(rounds_to_columns(rounds), "m", 3) == rounds
     scaled = [Round(ScaledFeature(1, -1.0, 2.0, 1), 0.25, 0.7, 0.3)]

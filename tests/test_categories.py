@@ -219,7 +219,7 @@ def test_a_file_keeps_categories_of_every_kind(tmp_path):
     np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
 
 
-def test_broken_content_is_refused(made, tmp_path):
+def test_broken_content_is_refused(made):
     town, numbers, y, qid = made
     model = LambdaMART(2, min_child_samples=3, max_leaves=3).fit(pandas_frame(town, numbers), y, qid=qid)
     content = model.content()

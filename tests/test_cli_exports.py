@@ -52,7 +52,7 @@ def test_export_takes_names_from_a_file(command_line, search_files, tmp_path):
         (["--format", "scorecard", "-o", "m.pdf"], "The ending of a scorecard must be one of csv, html; got 'pdf'"),
     ],
 )
-def test_bad_exports_end_with_a_sentence_and_code_two(command_line, search_files, tmp_path, arguments, message):
+def test_bad_exports_end_with_a_sentence_and_code_two(command_line, search_files, arguments, message):
     command_line("train", "train.txt", "-o", "m.podium", "--set", "n_estimators=5", "--quiet")
     code, _, err = command_line("export", "m.podium", *arguments)
     assert code == 2

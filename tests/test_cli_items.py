@@ -330,7 +330,7 @@ def test_a_settings_file_is_cross_validated_as_its_options(items, command_line):
     assert values[0] == values[1]
 
 
-def test_what_a_settings_file_sets_is_not_searched(items, command_line):
+def test_what_a_settings_file_sets_is_not_searched(items):
     Path("run.toml").write_text('ranker = "rankboost"\n[parameters]\ncriterion = "z"\n')
     chosen, given = RunChoice(None, ["n_estimators=3"], Path("run.toml")).ranker_and_parameters()
     assert (type(chosen).__name__, chosen.criterion, chosen.n_estimators) == ("RankBoost", "z", 3)

@@ -23,7 +23,7 @@ def python_blocks(text):
 
 
 @each_document
-def test_python_blocks_run(document, capsys, tmp_path, monkeypatch):
+def test_python_blocks_run(document, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # some write files
     names: dict[str, object] = {}
     for block in python_blocks(document.read_text(encoding="utf-8")):

@@ -301,7 +301,7 @@ def test_kinds_of_values_in_ubjson():
 
 
 @needs_fit
-def test_imported_rankers_take_part_everywhere(read, tmp_path):
+def test_imported_rankers_take_part_everywhere(read):
     X, y, qid = podium.make_search(n_queries=20, random_state=0)[:3]
     model = read(RANKBOOST, n_features=X.shape[1])
     scores = model.predict(X)

@@ -91,7 +91,7 @@ def test_last_stage_is_the_prediction(ranker, table):
     np.testing.assert_allclose(stages[-1], model.predict(X), rtol=1e-12, atol=1e-12)
 
 
-def test_training_scores_equal_predictions_also_where_queries_are_drawn(table, monkeypatch):
+def test_training_scores_equal_predictions_also_where_queries_are_drawn(table):
     X, y, qid = table
     kept = {}
 

@@ -97,7 +97,7 @@ def test_two_predictions_compute_the_steps_once(name, patience, train, noise, su
     assert len(sums) == n_features
 
 
-def test_scores_follow_a_change_of_the_rounds_in_use(train, noise, tmp_path):
+def test_scores_follow_a_change_of_the_rounds_in_use(train, noise):
     model = fit("RankBoost", train, noise)
     stages = [*model.staged_predict(train.X)]
     for n_rounds in (12, 5, 7, 5, 12, 0):

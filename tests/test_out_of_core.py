@@ -106,7 +106,7 @@ def test_streamed_bins_are_those_of_memory(monkeypatch):
         np.testing.assert_array_equal(getattr(found.cuts, name), getattr(local.cuts, name))
 
 
-def test_early_stopping_and_going_on_are_those_of_memory(files, frame, tmp_path):
+def test_early_stopping_and_going_on_are_those_of_memory(frame, tmp_path):
     other = search_frame(15, 2)
     other.to_parquet(tmp_path / "valid.parquet")
     options = {"n_estimators": 30, "early_stopping_rounds": 2, "learning_rate": 0.6, "eval_metric": ["ndcg@5", "map"]}
@@ -132,7 +132,7 @@ def test_columns_of_weights_in_files_of_evaluation_sets_are_no_features(files, f
     assert_same(fit(LambdaMART(3), files, "label", **given, **weights), found, columns(frame))
 
 
-def test_a_checkpoint_goes_on(files, frame, tmp_path):
+def test_a_checkpoint_goes_on(frame, tmp_path):
     frame.drop(columns=["weight", "query_weight"]).to_parquet(tmp_path / "train.parquet")
     options = {"checkpoint": tmp_path / "c.podium", "random_state": 3}
     fit(LambdaMART(3, **options), tmp_path / "train.parquet", "label", qid="query")
@@ -152,7 +152,7 @@ def refused(message, *given, **options):
         fit(*given, **{"qid": "query", **options})
 
 
-def test_what_is_refused(files, frame, tmp_path, monkeypatch):
+def test_what_is_refused(files, frame, tmp_path):
     ranker = LambdaMART(2)
     refused("Only LambdaMART and MART can be trained out of core; got RankBoost", RankBoost(), files, "label")
     refused("There is no file .*nowhere", ranker, tmp_path / "nowhere.parquet", "label")

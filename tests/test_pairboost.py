@@ -63,7 +63,7 @@ def test_gradients_are_those_of_cr_pair_by_pair(surrogate, pairs, given_rows, c,
 
 
 @each_kind
-def test_long_queries_have_the_sums_of_all_pairs(surrogate, pairs, monkeypatch):
+def test_long_queries_have_the_sums_of_all_pairs(surrogate, pairs):
     rng = np.random.default_rng(0)
     y, f, w = rng.normal(size=320), rng.normal(size=320), rng.integers(0, 3, 320).astype(float)
     y[::7], f[::5] = np.round(y[::7]), np.round(f[::5])

@@ -235,7 +235,7 @@ def test_margins_are_those_of_all_pairs(table, scores):
     assert wrong >= loss - 1e-12
 
 
-def test_margins_of_many_pairs_are_those_of_some_queries(table, scores, monkeypatch):
+def test_margins_of_many_pairs_are_those_of_some_queries(table, scores):
     few = pair_margins(table.y, scores, table.qid, max_pairs=30)
     everything = pair_margins(table.y, scores, table.qid)
     assert 30 <= len(few) < len(everything)

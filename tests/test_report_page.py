@@ -255,7 +255,7 @@ def test_ordinal_rankers_have_their_grades_and_costs():
     assert "model.predict_rank(X)" in told["reproduction"]["code"]
 
 
-def test_sparse_rows_linear_models_and_missing_values(tables):
+def test_sparse_rows_linear_models_and_missing_values():
     X, y, qid = small_table()
     model = PreferenceRegression().fit(X, y, qid=qid)
     page = podium.report(model, X, y, qid=qid)

@@ -144,7 +144,7 @@ def test_a_new_file_has_the_mode_of_the_umask(tmp_path, umask, mode):
     assert (tmp_path / "file").stat().st_mode & 0o7777 == mode
 
 
-def test_the_part_of_a_private_file_is_private_while_it_is_written(old, tmp_path, monkeypatch):
+def test_the_part_of_a_private_file_is_private_while_it_is_written(old, monkeypatch):
     modes, sync = [], os.fsync
     monkeypatch.setattr("os.fsync", lambda number: (modes.append(os.fstat(number).st_mode & 0o777), sync(number)))
     old.chmod(0o600)
