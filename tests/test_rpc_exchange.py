@@ -104,7 +104,7 @@ def test_a_part_that_leaves_makes_the_others_leave(loop, monkeypatch):
 
 
 def test_who_waits_for_a_silent_part_gives_up_and_so_does_one_whose_fit_is_dropped(loop, monkeypatch):
-    monkeypatch.setattr(rpc_exchange, "SILENCE_SECONDS", 0.2)
+    monkeypatch.setattr(rpc_exchange, "ANSWER_LIMIT_SECONDS", 0.2)
 
     def work(exchange):
         if exchange.rank == 1:

@@ -87,7 +87,7 @@ def test_a_part_that_leaves_makes_the_others_leave():
 
 
 def test_a_part_that_falls_silent_is_given_up(monkeypatch):
-    monkeypatch.setattr(socket_exchange, "SILENCE_SECONDS", 0.3)
+    monkeypatch.setattr(socket_exchange, "ANSWER_LIMIT_SECONDS", 0.3)
     ended = []
 
     def work(exchange):
@@ -106,7 +106,7 @@ def test_a_part_that_falls_silent_is_given_up(monkeypatch):
 
 
 def test_a_part_that_never_comes_is_given_up(monkeypatch):
-    monkeypatch.setattr(socket_exchange, "SILENCE_SECONDS", 0.2)
+    monkeypatch.setattr(socket_exchange, "ANSWER_LIMIT_SECONDS", 0.2)
     server = listen("127.0.0.1")
     endpoints = [Endpoint("127.0.0.1", server.getsockname()[1])] * 2
     assert failure(lambda: SocketExchange(server, 0, endpoints, TOKEN))

@@ -20,7 +20,7 @@ from podium.distributed.held_grades import GradeStart
 from podium.distributed.load_reports import LoadReport, report_of
 from podium.distributed.meeting import Meeting
 from podium.distributed.part_table import Block, PartTable, read_blocks
-from podium.distributed.swap_exchange import SILENCE_SECONDS, Endpoint, SwapExchange
+from podium.distributed.swap_exchange import ANSWER_LIMIT_SECONDS, Endpoint, SwapExchange
 from podium.rankers.score_start import InitModel, Start
 
 
@@ -73,7 +73,7 @@ class HeldPart:
         """Wait until all rounds before are done; raise where they will not be."""
         with self.turn:
             while not self.closed and self.stop is None and self.n_rounds < number - 1:
-                if not self.turn.wait(SILENCE_SECONDS) and not self.under_way:
+                if not self.turn.wait(ANSWER_LIMIT_SECONDS) and not self.under_way:
                     raise ConnectionError("a round before this one was not asked for")
             if self.closed:
                 raise ConnectionError("a worker has lost its part of the fit")

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from podium._validation import Array
-from podium.distributed.swap_exchange import SILENCE_SECONDS, SwapExchange
+from podium.distributed.swap_exchange import ANSWER_LIMIT_SECONDS, SwapExchange
 
 AnyResult = TypeVar("AnyResult")
 
@@ -117,9 +117,11 @@ class RpcExchange(SwapExchange):
 
     def _receive(self, rank: int) -> bytes:
         """Return what another worker sends; raise where it has gone, or is silent for long."""
-        end = time.monotonic() + SILENCE_SECONDS
+        end = time.monotonic() + ANSWER_LIMIT_SECONDS
         while time.monotonic() < end:
-            content = MAILBOX.take(self.token, self.rank, rank, self.n_messages, min(PROBE_SECONDS, SILENCE_SECONDS))
+            content = MAILBOX.take(
+                self.token, self.rank, rank, self.n_messages, min(PROBE_SECONDS, ANSWER_LIMIT_SECONDS)
+            )
             if content is not None:
                 return content
             if self.n_messages > 1 and not self._in_loop(self._deliver, rank, PROBE, b""):
@@ -131,7 +133,7 @@ class RpcExchange(SwapExchange):
         from distributed.utils import sync
 
         try:
-            done: AnyResult = sync(self.worker.loop, function, *arguments, callback_timeout=SILENCE_SECONDS)
+            done: AnyResult = sync(self.worker.loop, function, *arguments, callback_timeout=ANSWER_LIMIT_SECONDS)
         except TimeoutError as error:
             raise ConnectionError("another worker of the fit has fallen silent") from error
         return done
@@ -147,7 +149,7 @@ class RpcExchange(SwapExchange):
 
     async def _send(self, rank: int, array: Array) -> None:
         """Send one array, again and again while the other worker makes ready for the first message."""
-        for attempt in range(int(SILENCE_SECONDS / 0.05)):
+        for attempt in range(int(ANSWER_LIMIT_SECONDS / 0.05)):
             if await self._deliver(rank, self.n_messages, array.tobytes()):
                 return
             if self.n_messages > 1:

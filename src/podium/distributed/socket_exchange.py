@@ -2,7 +2,7 @@
 
 A worker listens on a port that the system chooses; whoever connects says the token of the fit and its rank, and is
 turned away without them. Nothing waits for ever: a worker that ends closes its connections, which the others notice at
-once, and one that falls silent is given up after `SILENCE_SECONDS`. What is sent is not encrypted.
+once, and one from which no byte comes for `ANSWER_LIMIT_SECONDS` is given up. What is sent is not encrypted.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from threading import Lock
 import numpy as np
 
 from podium._validation import Array
-from podium.distributed.swap_exchange import SILENCE_SECONDS, Endpoint, SwapExchange
+from podium.distributed.swap_exchange import ANSWER_LIMIT_SECONDS, Endpoint, SwapExchange
 
 HEADER = struct.Struct("<QQ")
 """Before each message: its number, and its bytes."""
@@ -31,7 +31,7 @@ GREETING = struct.Struct(f"<{TOKEN_BYTES}sQ")
 def listen(host: str) -> socket.socket:
     """Return a socket that listens on a port of the system's choice."""
     server = socket.create_server((host, 0), backlog=256)
-    server.settimeout(SILENCE_SECONDS)
+    server.settimeout(ANSWER_LIMIT_SECONDS)
     return server
 
 
@@ -64,10 +64,10 @@ class SocketExchange(SwapExchange):
     def _meet(self, server: socket.socket, endpoints: Sequence[Endpoint], token: bytes) -> None:
         """Connect to the workers of lower rank, and wait for those of higher rank."""
         for rank in range(self.rank):
-            peer = socket.create_connection(endpoints[rank], SILENCE_SECONDS)
+            peer = socket.create_connection(endpoints[rank], ANSWER_LIMIT_SECONDS)
             peer.sendall(GREETING.pack(token, self.rank))
             self._peers[rank] = peer
-        end = time.monotonic() + SILENCE_SECONDS
+        end = time.monotonic() + ANSWER_LIMIT_SECONDS
         while len(self._peers) < self.size - 1:
             if time.monotonic() > end:
                 raise ConnectionError("a worker of the fit has not come")
@@ -79,7 +79,7 @@ class SocketExchange(SwapExchange):
 
     def _welcome(self, peer: socket.socket, token: bytes) -> None:
         """Keep a connection that knows the token, close any other."""
-        peer.settimeout(min(5.0, SILENCE_SECONDS))
+        peer.settimeout(min(5.0, ANSWER_LIMIT_SECONDS))
         try:
             said, rank = GREETING.unpack(_receive_all(peer, GREETING.size))
         except OSError:
@@ -113,7 +113,7 @@ class SocketExchange(SwapExchange):
             for rank, peer in self._peers.items():
                 selector.register(peer, selectors.EVENT_READ | selectors.EVENT_WRITE, rank)
             while selector.get_map():
-                events = selector.select(SILENCE_SECONDS)
+                events = selector.select(ANSWER_LIMIT_SECONDS)
                 if not events:
                     raise ConnectionError("another worker of the fit has fallen silent")
                 for key, ready in events:

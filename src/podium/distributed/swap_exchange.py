@@ -11,7 +11,7 @@ import numpy as np
 from podium._exchange import Exchange
 from podium._validation import Array
 
-SILENCE_SECONDS = 120.0
+ANSWER_LIMIT_SECONDS = 120.0
 """How long a worker waits for a byte of another before it gives up."""
 
 
