@@ -68,7 +68,7 @@ def test_loss_and_gradient_are_those_of_the_pairs_written_out(importance, task, 
 
 
 @each_importance
-def test_bends_are_sums_over_all_pairs(importance):
+def test_curvatures_are_sums_over_all_pairs(importance):
     rng = np.random.default_rng(0)
     y, qid, weight = rng.integers(0, 3, 18).astype(float), np.repeat([0, 1, 2], 6), rng.integers(0, 3, 18).astype(float)
     X = rng.normal(size=(18, 20))
@@ -77,7 +77,7 @@ def test_bends_are_sums_over_all_pairs(importance):
     pairs = written_out(y, qid, weight, dict.fromkeys([0, 1, 2], 1.0), importance)
     total = 0.5 * sum(own for _, _, own in pairs)
     expected = [sum(own * (x[i] - x[j]) ** 2 for i, j, own in pairs) / total for x in X.T]
-    np.testing.assert_allclose(loss.bends(columns), expected / columns.norms**2, rtol=1e-9)
+    np.testing.assert_allclose(loss.curvatures(columns), expected / columns.norms**2, rtol=1e-9)
 
 
 def test_twice_two_is_the_modified_huber_loss_and_a_narrow_corner_the_hinge():
@@ -157,7 +157,7 @@ def test_a_coefficient_that_is_cut_off_adds_up_to_zero_whatever_the_rounding():
     columns = SimpleNamespace(
         norms=np.array([0.3]), averages=np.zeros(1), products=np.zeros_like, deviations=lambda _: np.zeros(1)
     )
-    steps = TruncatedSteps(columns, bends=np.ones(1), learning_rate=1.0, alpha=10.0, total=1.0)
+    steps = TruncatedSteps(columns, curvatures=np.ones(1), learning_rate=1.0, alpha=10.0, total=1.0)
     for coefficient in np.random.default_rng(0).random(20):
         steps.coef[0] = coefficient
         steps.take(steps.fit(np.zeros(1), np.ones(1), np.zeros(1)).ranking)

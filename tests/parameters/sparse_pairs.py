@@ -36,7 +36,7 @@ def check_first_round(**given):
     given.pop("learning_rate", None)
     slopes = first_gradients(**given)
     assert np.sign(line.slope) == -np.sign(slopes[line.feature])
-    # Along a feature the bound falls by slope²/(2 bend), and the step is slope/bend.
+    # Along a feature the bound falls by slope²/(2 curvature), and the step is slope/curvature.
     step = line.slope * X[:, line.feature].std()
     return float(-step / slopes[line.feature]), line
 
@@ -56,7 +56,7 @@ def pairs_weigh_by_ndcg_by_gains_or_alike(estimator):
 
 
 @changing("delta", RSRank)
-def a_wider_corner_bends_less(estimator):
+def a_wider_corner_has_less_curvature(estimator):
     narrow, wide = (check_first_round(delta=delta)[0] for delta in (0.5, 2.0))
     np.testing.assert_allclose(wide, 4 * narrow)
 

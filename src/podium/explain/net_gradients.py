@@ -54,10 +54,10 @@ def mean_gradient(layers: list[tuple[Array, Array]], start: Array, end: Array) -
 
     Slow line: ``np.mean([gradient(start + t * (end - start)) for t in many_steps], axis=0)``.
     """
-    bends = np.array([0.0, 1.0])
+    breakpoints = np.array([0.0, 1.0])
     for depth in range(len(layers) - 1):
-        bends = _with_bends(bends, _sums(layers, start, end, bends, depth))
-    middle, lengths = (bends[1:] + bends[:-1]) / 2, np.diff(bends)
+        breakpoints = _with_breakpoints(breakpoints, _sums(layers, start, end, breakpoints, depth))
+    middle, lengths = (breakpoints[1:] + breakpoints[:-1]) / 2, np.diff(breakpoints)
     gradient = np.repeat(layers[-1][0].T, len(middle), axis=0)
     for depth in reversed(range(len(layers) - 1)):
         gradient = (gradient * (_sums(layers, start, end, middle, depth) > 0)) @ layers[depth][0].T
@@ -75,7 +75,7 @@ def _sums(layers: list[tuple[Array, Array]], start: Array, end: Array, places: A
     return sums
 
 
-def _with_bends(places: Array, sums: Array) -> Array:
+def _with_breakpoints(places: Array, sums: Array) -> Array:
     """Add the places between neighbouring ones where a unit passes 0; units are straight between them."""
     before, after = sums[:-1], sums[1:]
     piece, unit = np.nonzero(before * after < 0)

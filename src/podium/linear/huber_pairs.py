@@ -22,7 +22,7 @@ from podium.measures.sorting import by_query_threads
 from podium.measures.swaps import place_units
 
 FEATURES_AT_ONCE = 16
-"""Features whose bends are computed at a time, so that the sums of one row stay in the cache."""
+"""Features whose curvatures are computed at a time, so that the sums of one row stay in the cache."""
 
 
 class Importance:
@@ -108,7 +108,7 @@ class HuberPairs(Loss):
         """Say what it means that every gradient is 0."""
         return "every gradient is 0: all pairs that count are ordered by a margin of 1"
 
-    def bends(self, columns: CenteredColumns) -> Array:
+    def curvatures(self, columns: CenteredColumns) -> Array:
         """Return an upper bound, at any scores, of the second derivative along each feature over its norm.
 
         It is ``Σ importance (z_i - z_j)² / (δ Σ importance)``: h'' is at most 1/δ.

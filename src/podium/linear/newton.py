@@ -128,8 +128,8 @@ class _SquaredLength:
 
         def product(z: Array) -> Array:
             """Return the Hessian times a vector."""
-            bend: Array = point.state.curvature((problem.rows @ z)[:, None])[:, 0]
-            return z + problem.C * (bend @ problem.rows)
+            curved: Array = point.state.curvature((problem.rows @ z)[:, None])[:, 0]
+            return z + problem.C * (curved @ problem.rows)
 
         operator = LinearOperator((size, size), matvec=product, dtype=SCORE)
         step: Array = cg(operator, -gradient, rtol=min(ROUGHEST_STEP, violation**0.5), maxiter=10 * size)[0]

@@ -26,10 +26,10 @@ class TruncatedSteps:
     Parameters
     ----------
     columns : CenteredColumns
-    bends : ndarray of float64
+    curvatures : ndarray of float64
         Upper bound of the loss's second derivative along each feature over its norm.
     learning_rate : float
-        Share of the step ``1 / bend``; up to 1 no step raises the penalised loss.
+        Share of the step ``1 / curvature``; up to 1 no step raises the penalised loss.
     alpha : float
         α, for coefficients of features over their standard deviation.
     total : float
@@ -37,25 +37,27 @@ class TruncatedSteps:
     """
 
     def __init__(
-        self, columns: CenteredColumns, bends: Array, learning_rate: float, alpha: float, total: float
+        self, columns: CenteredColumns, curvatures: Array, learning_rate: float, alpha: float, total: float
     ) -> None:
         self.columns, self.learning_rate, self.alpha = columns, learning_rate, alpha
-        self.root, self.bends = np.sqrt(total), total * bends
+        self.root, self.curvatures = np.sqrt(total), total * curvatures
         self.deviations = columns.norms / self.root
-        self.coef = np.zeros(len(bends))
+        self.coef = np.zeros(len(curvatures))
 
     def fit(self, gradient: Array, weight: Array, scores: Array) -> Learned | Stop:
         """Return the line of the best step and the scores with it.
 
         1. The slope g of the loss along each feature over its standard deviation.
-        2. The truncated step: β - ηg, then towards 0 by at most ηα, with η = learning_rate / bend.
-        3. The feature whose step lowers ``β g + bend β²/2 + α |β|`` most, a bound of the penalised loss.
+        2. The truncated step: β - ηg, then towards 0 by at most ηα, with η = learning_rate / curvature.
+        3. The feature whose step lowers ``β g + curvature β²/2 + α |β|`` most, a bound of the penalised loss.
         """
         slopes, before = self.root * self.columns.products(gradient), self.coef * self.deviations  # 1
-        sizes = np.divide(self.learning_rate, self.bends, out=np.zeros_like(self.bends), where=self.bends > 0)
+        sizes = np.divide(
+            self.learning_rate, self.curvatures, out=np.zeros_like(self.curvatures), where=self.curvatures > 0
+        )
         after = shrunk(before - sizes * slopes, sizes * self.alpha)  # 2
         moves = after - before
-        falls = self.alpha * (np.abs(before) - np.abs(after)) - moves * (slopes + 0.5 * self.bends * moves)
+        falls = self.alpha * (np.abs(before) - np.abs(after)) - moves * (slopes + 0.5 * self.curvatures * moves)
         best = int(np.argmax(falls))  # 3
         if not falls[best] > LEAST_FALL:
             return Stop(AT_ITS_LEAST)

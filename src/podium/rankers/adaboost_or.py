@@ -78,7 +78,7 @@ class AdaBoostOR(VotingRanker, BoostedOrdinalRanker[OrdinalRound]):
     Attributes
     ----------
     rounds_ : list of OrdinalRound
-        The story: ``ranker, epsilon, weight`` of each round.
+        One record per round: ``ranker, epsilon, weight``.
     best_iteration_ : int
         Rounds that `predict` uses: all of them, or with early stopping those up to the best cost.
     bounds_ : ndarray
@@ -190,17 +190,17 @@ class AdaBoostOR(VotingRanker, BoostedOrdinalRanker[OrdinalRound]):
     def _voters(self) -> tuple[Sequence[Learner], Array]:
         """Return the rounds' rankers and votes; where nothing was learned, the grade that would have cost least."""
         if self.best_iteration_ > 0:
-            return self._story(self.best_iteration_)
+            return self._rankers_and_votes(self.best_iteration_)
         return [fitted_stump(ORStump(), constant_stump(self._constant_grade, len(self.classes_)))], np.ones(1)
 
-    def _story(self, n_rounds: int) -> tuple[Sequence[Learner], Array]:
+    def _rankers_and_votes(self, n_rounds: int) -> tuple[Sequence[Learner], Array]:
         """Return the base rankers of the first rounds and their votes."""
         rounds = self.rounds_[:n_rounds]
         return [round_.ranker for round_ in rounds], np.array([round_.vote for round_ in rounds])
 
     def staged_predict(self, X: MatrixLike) -> Iterator[Array]:
         """Yield the grade of each row after each round, as the labels of the fit have it."""
-        for votes in self._vote_in_turn(self._check_rows(X), *self._story(len(self.rounds_))):
+        for votes in self._vote_in_turn(self._check_rows(X), *self._rankers_and_votes(len(self.rounds_))):
             yield self.classes_[votes.medians()]
 
     def margins(self, X: MatrixLike, y: ArrayLike) -> Array:
@@ -285,7 +285,7 @@ class AdaBoostOR(VotingRanker, BoostedOrdinalRanker[OrdinalRound]):
     def _staged_costs(self, data: OrdinalData, theta: float | None) -> Array:
         """Return the mean cost of rows after each round, margins of at most θ counting as wrong where it is given."""
         steps, every, costs = cost_steps(data.costs), np.arange(len(data.grades)), []
-        for votes in self._vote_in_turn(data.features, *self._story(len(self.rounds_))):
+        for votes in self._vote_in_turn(data.features, *self._rankers_and_votes(len(self.rounds_))):
             if theta is None:
                 costs.append(data.costs[every, votes.medians()].mean())
             else:

@@ -70,8 +70,8 @@ class ORBoost(BoostedOrdinalRanker[ThresholdRound]):
     Attributes
     ----------
     rounds_ : list of ThresholdRound
-        The story: ``feature, threshold, abstain, alpha, Z, r, thresholds`` of each round. A stump's values are 0 and 1,
-        so that α is twice the paper's and the thresholds are shifted.
+        One record per round: ``feature, threshold, abstain, alpha, Z, r, thresholds``. A stump's values are 0 and 1, so
+        that α is twice the paper's and the thresholds are shifted.
     best_iteration_ : int
         Rounds that `predict` uses: all of them, or with early stopping those up to the best cost.
     thresholds_ : ndarray of shape (K - 1,)

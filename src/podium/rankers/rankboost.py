@@ -87,7 +87,7 @@ class RankBoost(StumpRanker):
     Attributes
     ----------
     rounds_ : list of Round
-        The story: ``feature, threshold, abstain, alpha, Z, r`` of each round.
+        One record per round: ``feature, threshold, abstain, alpha, Z, r``.
     best_iteration_ : int
         Rounds that `predict` uses: all of them, or with early stopping those up to the best measure.
     evals_result_ : dict
@@ -271,7 +271,7 @@ class RankBoost(StumpRanker):
         with np.errstate(divide="ignore", over="ignore"):
             bound = np.exp(np.minimum(np.cumsum(np.log(Z)), LOG_LARGEST))
             edge_bound = np.exp(0.5 * np.cumsum(np.log(np.maximum(1 - r**2, 0.0))))
-        story = {"alpha": alpha, "r": r, "Z": Z, "bound": bound, "edge_bound": edge_bound}
+        records = {"alpha": alpha, "r": r, "Z": Z, "bound": bound, "edge_bound": edge_bound}
         if X is not None:
             self._check_rows(X)
             data = RankingData.from_arrays(
@@ -279,8 +279,8 @@ class RankBoost(StumpRanker):
             )
             if not data.queries_given:
                 warn_of_one_query(data.labels, "", "group=[{}]")
-            story["bound"], story["loss"] = self._losses(data, self.staged_predict(X))
-        return story
+            records["bound"], records["loss"] = self._losses(data, self.staged_predict(X))
+        return records
 
     def _losses(self, data: RankingData, staged: Iterable[Array]) -> tuple[Array, Array]:
         """Return the exponential loss Σ D₁ exp(H(x₀) − H(x₁)) and the ranking loss after each round."""

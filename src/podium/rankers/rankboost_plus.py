@@ -64,7 +64,7 @@ class RankBoostPlus(StumpRanker):
     Attributes
     ----------
     rounds_ : list of Round
-        The story: ``feature, threshold, abstain, alpha, Z, r`` of each round. The product of all Z is Ê2.
+        One record per round: ``feature, threshold, abstain, alpha, Z, r``. The product of all Z is Ê2.
     best_iteration_ : int
         Rounds that `predict` uses: all of them, or with early stopping those up to the best measure.
     evals_result_ : dict

@@ -135,4 +135,4 @@ class RSRank(FunctionalGradientRanker):
             raise TypeError(f"RSRank follows HuberPairs; got {type(loss).__name__}.")
         columns = CenteredColumns.of(data.features, data.queries.rows, data.weights)
         total = float(data.weights.sum())
-        return TruncatedSteps(columns, loss.bends(columns), float(self.learning_rate), float(self.alpha), total)
+        return TruncatedSteps(columns, loss.curvatures(columns), float(self.learning_rate), float(self.alpha), total)
