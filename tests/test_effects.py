@@ -197,6 +197,27 @@ def test_drops_do_not_hang_on_order_or_on_other_features():
     assert [one.drop for one in other.drops] != [one.drop for one in found.drops]
 
 
+def test_queries_of_a_permutation_may_be_given_by_their_sizes():
+    model = RankBoost(10).fit(DATA.X, DATA.y, qid=DATA.qid)
+    sizes = np.unique(DATA.qid, return_counts=True)[1]
+    found = permutation_importance(model, DATA.X, DATA.y, group=sizes)
+    assert found.drops == permutation_importance(model, DATA.X, DATA.y, qid=DATA.qid).drops
+
+
+def test_intervals_of_drops_are_of_the_confidence_and_resamples_that_are_asked_for():
+    model = RankBoost(10).fit(DATA.X, DATA.y, qid=DATA.qid)
+    given = {"qid": DATA.qid, "features": [0], "n_repeats": 2}
+
+    def interval(**options):
+        [one] = permutation_importance(model, DATA.X, DATA.y, **given, **options).drops
+        return one.low, one.high
+
+    narrow, usual, wide = (interval(confidence=confidence) for confidence in (0.5, 0.95, 0.99))
+    assert wide[0] < usual[0] < narrow[0] < narrow[1] < usual[1] < wide[1]
+    assert interval() == interval(n_resamples=1000) == usual != interval(n_resamples=999)
+    assert np.isnan(interval(n_resamples=0)).all()
+
+
 def test_what_tells_queries_apart_but_not_their_rows_loses_nothing():
     X = np.column_stack([DATA.X[:, 0], DATA.qid])
     model = PreferenceRegression().fit(X, DATA.y + DATA.qid, qid=DATA.qid)

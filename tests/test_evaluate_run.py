@@ -41,6 +41,26 @@ def test_unanswered_queries_count_on_request(files):
 
 
 @pytest.mark.plain
+def test_intervals_and_threads_of_a_run_are_those_that_are_asked_for(tmp_path):
+    rng = np.random.default_rng(0)
+    grades, scores = rng.integers(0, 2, (30, 5)), rng.random((30, 5))
+    grades[:, 0] = 1
+    rows = [(query, name) for query in range(30) for name in range(5)]
+    (tmp_path / "qrels").write_text("".join(f"{q} 0 d{n} {grades[q, n]}\n" for q, n in rows))
+    (tmp_path / "run").write_text("".join(f"{q} Q0 d{n} 1 {scores[q, n]} t\n" for q, n in rows))
+    files = read_qrels(tmp_path / "qrels"), read_run(tmp_path / "run")
+
+    def interval(**options):
+        return evaluate_run(*files, measures="map", **options).interval("map")
+
+    narrow, usual, wide = (interval(confidence=confidence) for confidence in (0.5, 0.95, 0.99))
+    assert wide[0] < usual[0] < narrow[0] < narrow[1] < usual[1] < wide[1]
+    assert interval() == interval(random_state=0) == interval(n_jobs=2) == usual != interval(random_state=1)
+    with pytest.raises(PodiumError, match="n_jobs must be None or an integer other than 0"):
+        evaluate_run(*files, measures="map", n_jobs=0)
+
+
+@pytest.mark.plain
 def test_scores_equal_in_single_precision_are_ties(tmp_path):
     (tmp_path / "qrels").write_text("1 0 a 1\n1 0 b 0\n")
     (tmp_path / "run").write_text("1 Q0 a 1 1.000000001 t\n1 Q0 b 2 1.0 t\n")

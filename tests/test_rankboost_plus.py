@@ -171,6 +171,18 @@ def test_losses_of_rank_boost_follow_section_5():
         assert losses["E2"][t] == pytest.approx(reference.loss_2(D1, members, etas), rel=1e-9)
 
 
+def test_a_query_of_weight_two_counts_in_losses_as_the_query_twice():
+    X, y, qid, _ = small_data(9)
+    model = RankBoost(10, max_bins=None).fit(X, y, qid=qid)
+    weighted = exponential_losses(model, X, y, qid=qid, query_weight={0: 1.0, 1: 2.0, 2: 1.0})
+    rows = np.r_[np.arange(len(y)), np.flatnonzero(qid == 1)]
+    twice = exponential_losses(model, X[rows], y[rows], qid=np.r_[qid, np.full(8, 3)])
+    alike = exponential_losses(model, X, y, qid=qid)
+    for name in ("E1", "E2"):
+        np.testing.assert_allclose(weighted[name], twice[name], rtol=1e-12)
+        assert np.abs(weighted[name] - alike[name]).max() > 1e-3
+
+
 def test_rank_boost_plus_has_the_least_loss_2_and_rank_boost_the_least_loss_1(taste):
     pairs = tuple(taste.pairs)
     models = [RankBoost(30, alpha="z"), RankBoost(30, alpha="r"), RankBoostPlus(30)]

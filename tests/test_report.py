@@ -29,6 +29,7 @@ def test_a_data_set_is_counted(make):
     X = np.array([[1.0, np.nan, 7.0, 0.0, np.nan], [1.0, 2.0, np.nan, 0.0, np.nan], [1.0, 0.0, 7.0, 0.0, np.nan]] * 2)
     y, qid = [2.0, 0.0, 0.0, 0.0, 0.0, 1.0], [0, 0, 0, 0, 1, 1]
     report = describe(make(X), y, qid=qid)
+    assert report.to_dict() == describe(make(X), y, group=[4, 2]).to_dict()
     assert report.labels == {2.0: 1, 1.0: 1, 0.0: 4}
     assert list(report.labels) == [2.0, 1.0, 0.0]
     assert report.label_range == (0.0, 0.0, 2.0)

@@ -64,6 +64,28 @@ def test_each_query_with_both_kinds_has_a_curve():
     assert list(roc_curves(y, scores, group=[2, 2, 2])) == [0, 2]
 
 
+def test_curves_of_queries_are_those_of_their_rows_alone():
+    rng = np.random.default_rng(0)
+    y, scores, weight = rng.integers(0, 4, 60), rng.integers(0, 6, 60).astype(float), rng.integers(1, 4, 60)
+    qid = rng.permutation(np.repeat(["a", "b", "c"], 20))
+    for above in (0, 2):
+        curves = roc_curves(y, scores, qid=qid, above=above, sample_weight=weight)
+        assert list(curves) == ["a", "b", "c"]
+        for query, found in curves.items():
+            own = qid == query
+            alone = roc_curve(y[own], scores[own], above=above, sample_weight=weight[own])
+            np.testing.assert_array_equal(found.true_positive, alone.true_positive)
+            np.testing.assert_array_equal(found.false_positive, alone.false_positive)
+            assert found.area == alone.area
+
+
+def test_queries_without_weight_on_either_kind_have_no_curve():
+    y, scores, qid = [0, 1, 0, 1, 0, 1], [1, 2, 3, 4, 6, 5], list("aabbcc")
+    assert list(roc_curves(y, scores, qid=qid, sample_weight=[1, 1, 0, 2, 2, 0])) == ["a"]
+    with pytest.raises(PodiumError, match="sample_weight must be finite and not negative; got -1"):
+        roc_curves(y, scores, qid=qid, sample_weight=[1, 1, 1, 1, 1, -1])
+
+
 @examples(100, plain=50)
 @given(rows(st.integers(0, 5).map(float), least=3), st.integers(2, 7))
 def test_the_integrated_curve_is_the_mean_of_the_curves_of_all_labels(given_rows, n_points):

@@ -97,8 +97,9 @@ def roc_curves(
     qid: ArrayLike | None = None,
     group: ArrayLike | None = None,
     above: float | None = None,
+    sample_weight: ArrayLike | None = None,
 ) -> dict[Hashable, RocCurve]:
-    """Return the ROC curve of each query that has rows of both kinds, by the query's id.
+    """Return the ROC curve of each query that has rows of both kinds with positive weight, by the query's id.
 
     Parameters are those of `roc_curve`, with the queries as `evaluate` takes them.
 
@@ -109,12 +110,13 @@ def roc_curves(
     {'a': 1.0, 'b': 0.0}
     """
     labels, queries, [given] = grouped(y, qid, group, scores=scores)
+    weight = check_weight(sample_weight, len(labels), "sample_weight")[queries.rows]
     positive = _positive(labels, above)
     curves = {}
     for query, start, stop in zip(queries.ids.tolist(), queries.offsets[:-1], queries.offsets[1:], strict=True):
-        own = positive[start:stop]
-        if own.any() and not own.all():
-            curves[query] = _curve(own, given[start:stop], np.ones(stop - start))
+        own, counts = positive[start:stop], weight[start:stop] > 0
+        if np.any(own & counts) and np.any(~own & counts):
+            curves[query] = _curve(own, given[start:stop], weight[start:stop])
     return curves
 
 
