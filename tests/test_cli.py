@@ -84,7 +84,8 @@ def test_one_query_is_said_by_an_empty_qid_and_warned_of_otherwise(run, tmp_path
     command = ["evaluate", "plain.txt", "--feature", "1", "-m", "pair_loss"]
     code, _, err = run(*command)
     assert code == 0
-    assert err == "podium: All 5 rows are one query, because the file names no queries; --qid '' says so.\n"
+    said = "the file names no queries: give them, or --query-sizes; if one query is meant, --qid '' says so."
+    assert err == f"podium: All 5 rows are one query, because {said}\n"
     assert run(*command, "--qid", "")[2] == ""
 
 

@@ -175,6 +175,14 @@ def test_test_data_with_other_columns():
     assert found("different-columns", frame, y, qid, test=(turned, labels, ids)).features == ("d", "e")
     lost = np.c_[other[:, :4], np.full(len(other), np.nan)]
     assert found("lost-features", X, y, qid, test=(lost, labels, ids)).features == ("5",)
+    zeros = np.c_[other[:, :4], np.zeros(len(other))]
+    assert found("flat-features", X, y, qid, test=(zeros, labels, ids)).features == ("5",)
+    assert found("flat-features", X, y, qid, test=(sp.csc_array(zeros + 1e-9), labels, ids)).features == ("5",)
+    rare = X.copy()
+    rare[:, 4] = np.arange(len(X)) < 15  # in as many test rows 15 would have another value
+    assert doctor(rare, y, qid=qid, test=(zeros, labels, ids)).findings == ()
+    rare[:, 4] = np.arange(len(X)) < 25
+    assert found("flat-features", rare, y, qid, test=(zeros, labels, ids)).features == ("5",)
     X[:, 4] = np.nan
     assert doctor(X, y, qid=qid, test=(lost, labels, ids)).codes == ("empty-features",), (
         "nothing that there was is lost"

@@ -7,7 +7,7 @@ import json
 import re
 from typing import NamedTuple
 
-from podium.cli.ranker_table import DEFAULT_RANKER, TABLE, ranker_name
+from podium.cli.ranker_table import DEFAULT_RANKER, SEARCHED_RANKER, TABLE, ranker_name
 
 ENTRY = re.compile(r"^(\w+(?:, \w+)*)(?: : (.+))?$")
 """How parameters begin in a docstring: names, and unless another ranker says it, a colon and their type."""
@@ -31,7 +31,8 @@ def list_rankers(name: str | None, as_json: bool) -> None:
         print(json.dumps({name: entry._asdict() for name, entry in TABLE.items()}, indent=2))
     else:
         rows = [[name, entry.optimises, entry.line] for name, entry in TABLE.items()]
-        _print_table(f"{len(TABLE)} rankers; --ranker is {DEFAULT_RANKER} by default", "name optimises what", rows)
+        title = f"{len(TABLE)} rankers; --ranker is {DEFAULT_RANKER} by default, {SEARCHED_RANKER} in cv and tune"
+        _print_table(title, "name optimises what", rows)
         print("podium rankers NAME lists the parameters of one.")
 
 

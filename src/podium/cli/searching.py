@@ -182,7 +182,7 @@ class FitProgress:
 
     def _count(self, number: int, fit: Timed, text: Callable[[], str]) -> None:
         """Move the bar; say what the rest will take when the first fit of this run is done."""
-        if not self.began and not self.quiet:
+        if not self.began and not self.quiet and number < self.total:
             left = fit.seconds * (self.total - number)
             self.console.print(
                 f"{self.what.capitalize()} {number} took {_duration(fit.seconds)}; "

@@ -20,7 +20,10 @@ WORDS: tuple[tuple[str, str], ...] = (
     (r"give other data in eval_set or another eval_metric", "give another --eval, or another --set eval_metric"),
     (r": give eval_qid or eval_group \(.*\)", ": give --eval-query-sizes, or a file with queries"),
     (r": give qid or group \(.*\)", ": give --query-sizes, or a file with queries"),
-    (r"because neither qid nor group was given; .*$", "because the file names no queries; --qid '' says so."),
+    (
+        r"because neither qid nor group was given; .*$",
+        "because the file names no queries: give them, or --query-sizes; if one query is meant, --qid '' says so.",
+    ),
     (r"such as \[\(X_valid, y_valid\)\]", "such as --eval valid.txt"),
     (r"The '(\w+)' parameter of (\w+) must be", r"--set \1 of \2 must be"),
     (r"consider sparse=True, or dtype='float32'", "consider a machine with more memory"),
@@ -39,7 +42,7 @@ WORDS: tuple[tuple[str, str], ...] = (
     (r"^ties, for pairs, must", "--ties, beside --pairs, must"),
     (r"give labels y in the place of pairs for others", "leave out --pairs for others"),
     (r"^random_state must", "--seed must"),
-    (r"consider RankBoost, or max_leaves=2", "consider RankBoost, or --set max_leaves=2"),
+    (r"consider RankBoost, or max_leaves=2", "train a RankBoost, or train with --set max_leaves=2"),
     (
         r"""^(\w+=?)"?(\w*)"? goes with (.+); leave it out with weak='(\w+)'""",
         r"--set \1\2 goes with \3; leave it out with --set weak=\4",

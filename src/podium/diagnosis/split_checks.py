@@ -6,8 +6,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from podium._sparse import dense_rows
+from podium._validation import Array
 from podium.diagnosis.checked_rows import CheckedRows
 from podium.diagnosis.finding import MAX_PLACES, Finding, counted, verb
+
+LEAST_OTHERS = 20
+"""Test rows that should have another value of a feature than most, from which it is odd that none has."""
 
 
 def check_held_out(train: CheckedRows, test: CheckedRows) -> Iterator[Finding]:
@@ -36,6 +41,25 @@ def check_held_out(train: CheckedRows, test: CheckedRows) -> Iterator[Finding]:
             "test data; look for what was lost on the way here."
         )
         yield Finding("lost-features", "warning", sentence, lost)
+    flat = train.named(_flat_in_test(train, test))
+    if flat:
+        sentence = (
+            f"{counted(flat, 'feature')} {verb(flat, 'varies', 'vary')} in the training data, with one value in every "
+            "row of the test data, as if lost on the way: a LETOR file may leave out what is 0."
+        )
+        yield Finding("flat-features", "warning", sentence, flat)
+
+
+def _flat_in_test(train: CheckedRows, test: CheckedRows) -> Array:
+    """Return the features that all test rows have alike, though as many training rows would have some that differ."""
+    candidates = np.flatnonzero(test.facts.constant & ~test.facts.empty & ~train.facts.constant)
+    flat = []
+    for feature in candidates.tolist():
+        column = dense_rows(train.data.features[:, [feature]])
+        most = np.unique(column, return_counts=True)[1].max()
+        if (1.0 - most / len(column)) * test.n_rows >= LEAST_OTHERS:
+            flat.append(feature)
+    return np.array(flat, np.int64)
 
 
 def _check_shared(train: CheckedRows, test: CheckedRows) -> Iterator[Finding]:

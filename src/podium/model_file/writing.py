@@ -57,7 +57,7 @@ def try_writing(path: str | PathLike[str]) -> None:
     target, mode = Path(os.path.realpath(path)), _mode_of(path)
     if _own_descriptor(path) is not None or (mode is not None and not S_ISREG(mode)):
         return
-    part = target.with_name(f".podium-{token_hex(8)}.part")
+    part = _part_beside(target)
     try:
         part.open("xb").close()
     except OSError as error:
@@ -72,7 +72,7 @@ def _replace(target: Path, data: bytes, mode: int | None) -> None:
     that a file may have can be saved to.
     """
     allowed = NEW_MODE if mode is None else S_IMODE(mode)
-    part = target.with_name(f".podium-{token_hex(8)}.part")
+    part = _part_beside(target)
     try:
         # Opened with the old file's mode at most: nobody else reads the part of a private file.
         with open(part, "xb", opener=lambda name, flags: os.open(name, flags, allowed & NEW_MODE)) as file:
@@ -84,6 +84,11 @@ def _replace(target: Path, data: bytes, mode: int | None) -> None:
         part.replace(target)
     finally:
         part.unlink(missing_ok=True)
+
+
+def _part_beside(target: Path) -> Path:
+    """Return a new name in the folder of a file."""
+    return target.with_name(f".podium-{token_hex(8)}.part")
 
 
 def _write_descriptor(descriptor: int, data: bytes) -> None:
