@@ -67,7 +67,7 @@ def trained(command_line, tmp_path):
         (["score", "absent", "data.txt"], "absent: No such file or directory."),
         (["train", "absent.csv", "-o", "n"], "absent.csv: No such file or directory."),
         (["train", "wide.csv", "-o", "n", "--qid", "query"],
-         "wide.csv: there is no column 'label' among a, b, c."),
+         "wide.csv: there is no column 'label' among a, b, c; --label and --qid name those of labels and queries."),
         (["export", "m", "--format", "sql", "-o", "n", "--set", "name=x"],
          "The format sql takes no options beside --feature-names; got --set name=x."),
         (["export", "m", "--format", "sql", "-o", "n", "--feature-names", "names"],

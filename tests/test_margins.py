@@ -239,6 +239,15 @@ def test_a_warm_start_ends_at_the_same_weights_in_fewer_steps():
     np.testing.assert_allclose(warm.coef_, cold.coef_, atol=1e-5 * np.abs(cold.coef_).max())
 
 
+@pytest.mark.parametrize("scale", [1e-20, 1e-40])
+def test_a_start_worse_than_none_is_dropped(scale):
+    X, y, qid = search(60)
+    cold = RankSVM().fit(X, y, qid=qid)
+    warm = RankSVM(warm_start=True).fit(scale * X, y, qid=qid).fit(X, y, qid=qid)
+    assert warm.objective_ == cold.objective_
+    np.testing.assert_array_equal(warm.coef_, cold.coef_)
+
+
 def test_missing_values_count_as_the_mean():
     X, y, qid = search(60)
     X[::7, 0] = np.nan

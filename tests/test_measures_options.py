@@ -49,6 +49,11 @@ def test_names_are_read_in_any_case_and_by_their_aliases():
         ("kendal", r"did you mean kendall"),
         ("weakloss", r"did you mean weak_loss"),  # three of the six that are near
         ("xyzzy", r"measure 'xyzzy' is unknown; known are dcg, ndcg"),
+        ("ndcg_cut_10", r"measure 'ndcg_cut_10' is called ndcg@10 here"),
+        ("P_5", r"measure 'P_5' is called p@5 here"),
+        ("recip_rank", r"measure 'recip_rank' is called mrr here"),
+        ("bpref", r"measure 'bpref' is one of runs and judgements alone: evaluate_run has it"),
+        ("ndcg@10,map", r"measure must be one name, such as 'ndcg@10'; got 'ndcg@10,map'"),
         ("ndcg@0", r"k must be an integer from 1 to 999999999; got 'ndcg@0'"),
         ("ndcg@99999999999999999999", r"k must be an integer from 1 to 999999999; got 'ndcg@9{20}'"),
         ("ndcg@-1", r"k must be an integer from 1 to 999999999"),

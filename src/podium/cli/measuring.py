@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.console import Console
 
 from podium._validation import PodiumError, check_choice
 from podium.cli.options import Source, measure_names
-from podium.cli.output import show, show_json
+from podium.cli.output import console_for, show, show_json
 from podium.cli.ranking_files import check_rankings, feature_ranking, names_of, read_rankings, with_last
 from podium.cli.standard_input import read_from
 from podium.evaluation import Contest, Leaderboard, compare, evaluate, evaluate_run, evaluate_runs, leaderboard
@@ -72,7 +71,7 @@ def show_contests(board: Leaderboard, chart: Path | None, as_json: bool) -> None
     if as_json:
         show_json({**board.to_dict(), "contests": {one.measure: one.to_dict() for one in contests}})
         return
-    console = Console()
+    console = console_for()
     console.print(board.table())
     for one in contests:
         console.print(one.table())

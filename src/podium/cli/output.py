@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import sys
 from collections.abc import Mapping
 from os import PathLike
@@ -29,6 +30,10 @@ def check_output(output: Path, *read: PathLike[str] | None) -> None:
             raise PodiumError(f"{output} is a file that this command reads; name another one.")
 
 
+WIDTH_OF_PIPES = 200
+"""Characters of a line, at most, where output goes to no terminal."""
+
+
 class Shown(Protocol):
     """A result that can be printed."""
 
@@ -47,10 +52,17 @@ def show(result: Shown, as_json: bool, per_query: bool = False, to_stderr: bool 
     if as_json:
         show_json(content, to_stderr)
         return
-    console = Console(stderr=to_stderr)
+    console = console_for(to_stderr)
     console.print(result.table())
     if per_query and isinstance(result, Evaluation):
         console.print(result.query_table())
+
+
+def console_for(to_stderr: bool = False) -> Console:
+    """Return where tables are printed; what no terminal shows is as wide as it needs to be, for programs read it."""
+    console = Console(stderr=to_stderr)
+    piped = not console.is_terminal and "COLUMNS" not in os.environ
+    return Console(stderr=to_stderr, width=WIDTH_OF_PIPES) if piped else console
 
 
 def show_json(content: Mapping[str, object], to_stderr: bool = False) -> None:

@@ -44,7 +44,7 @@ def _show_ranker(text: str, as_json: bool) -> None:
         listed = [{**one._asdict(), "default": _plain_default(one.default)} for one in found]
         print(json.dumps({"ranker": name, **TABLE[name]._asdict(), "parameters": listed}, indent=2))
         return
-    rows = [[one.name, str(one.default), one.line] for one in found]
+    rows = [[one.name, str(one.default), _line_with_choices(one)] for one in found]
     _print_table(f"{name}: {TABLE[name].line}; optimises {TABLE[name].optimises}", "parameter default what", rows)
     print(f"podium train data.txt -o model.podium --ranker {name} --set {found[0].name}=…")
 
@@ -85,6 +85,12 @@ def documented(doc: str) -> dict[str, tuple[str, str]]:
 def _first_sentence(text: str) -> str:
     """Return a text up to its first full stop, or semicolon or colon where it goes on long after that."""
     return re.split(r"(?<=[^.]\.)\s+(?=[A-Z\"`])", text, maxsplit=1)[0].replace("`", "")
+
+
+def _line_with_choices(parameter: Parameter) -> str:
+    """Return what is said of a parameter, with the values it may be where there are some."""
+    choices = re.match(r"\{.*?\}", parameter.kind)
+    return parameter.line if choices is None else f"{choices[0]} {parameter.line}"
 
 
 def _plain_default(value: object) -> object:

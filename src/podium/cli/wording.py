@@ -36,6 +36,14 @@ WORDS: tuple[tuple[str, str], ...] = (
         r"column '\1' \2; if it names the rows, give --item \1",
     ),
     (r"(feature number \d+ is larger than \d+)(?=:)", r"\1, the last one of the training data"),
+    (
+        r"(The columns must be those of the model: .* is not known .*)\.$",
+        r"\1: name the column of labels by --label and that of queries by --qid, or leave it out of the file.",
+    ),
+    (
+        r"(there is no column '(?:label|qid)'.* among .*?)\.?$",
+        r"\1; --label and --qid name those of labels and queries.",
+    ),
     (r"^n_trials must", "--trials must"),
     (r"^n_folds must", "--folds must"),
     (r"^n_jobs must be None or", "--set n_jobs must be null or"),

@@ -6,7 +6,6 @@ judged. bpref is that of Buckley and Voorhees (2004), infAP that of Yilmaz and A
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
@@ -14,7 +13,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from podium._validation import Array, PodiumError
-from podium.measures import Measure, QueryValues, parse_measure
+from podium.measures import Measure, QueryValues, our_name, parse_measure
 
 INFAP_EPSILON = 1e-5
 """What infAP adds to counts of judged documents, so that none of them is 0."""
@@ -116,11 +115,6 @@ JUDGED_MEASURES = {
 }
 """By their names in lower case."""
 
-TREC_CUTS = {"p": "p", "recall": "recall", "map_cut": "map", "ndcg_cut": "ndcg", "success": "top"}
-"""What trec_eval calls measures of the first k places, as in P_10, in lower case, and what they are here."""
-TREC_NAMES = {"recip_rank": "mrr"}
-_TREC_CUT = re.compile(rf"({'|'.join(TREC_CUTS)})[_.](\d+)", re.IGNORECASE)
-
 
 def parse_run_measure(name: str | Measure) -> RunMeasure:
     """Read the name of a measure of runs, as here (``p@10``) or as trec_eval writes it (``P_10``)."""
@@ -129,9 +123,7 @@ def parse_run_measure(name: str | Measure) -> RunMeasure:
     text = name.strip()
     if text.lower() in JUDGED_MEASURES:
         return JUDGED_MEASURES[text.lower()]
-    cut = _TREC_CUT.fullmatch(text)
-    ours = f"{TREC_CUTS[cut[1].lower()]}@{cut[2]}" if cut else TREC_NAMES.get(text.lower(), text)
-    return parse_measure(ours)
+    return parse_measure(our_name(text) or text)
 
 
 def run_measures(measures: str | Iterable[str]) -> dict[str, RunMeasure]:
@@ -142,6 +134,6 @@ def run_measures(measures: str | Iterable[str]) -> dict[str, RunMeasure]:
     found: dict[str, RunMeasure] = {}
     for name in names:
         measure = parse_run_measure(name)
-        known_as_given = isinstance(name, str) and (_TREC_CUT.fullmatch(name.strip()) or name.strip() in TREC_NAMES)
+        known_as_given = isinstance(name, str) and our_name(name) is not None
         found[str(name).strip() if known_as_given else measure.name] = measure
     return found

@@ -182,7 +182,7 @@ def minimize_l1(problem: MarginProblem, slopes: Array, coef: Array, tol: float, 
 
 
 def _minimize(problem: MarginProblem, penalty: Penalty, coef: Array, tol: float, max_iter: int) -> Solution:
-    """Take Newton steps.
+    """Take Newton steps, from weights given or from 0, whichever has the lower objective.
 
     1. Stop where the conditions of an optimum are violated by at most `tol` of the gradient at 0.
     2. Find the step of the quadratic model.
@@ -190,6 +190,9 @@ def _minimize(problem: MarginProblem, penalty: Penalty, coef: Array, tol: float,
     """
     unit = problem.start_pull() or 1.0
     point, number = _Point(problem, penalty, coef, problem.rows @ coef), 0
+    if coef.any():
+        zero = _Point(problem, penalty, np.zeros_like(coef), np.zeros(problem.rows.shape[0]))
+        point = min(zero, point, key=lambda one: one.objective)
     while (violation := penalty.violation(point) / unit) > tol and number < max_iter:  # 1
         further = _stepped(problem, penalty, point, *penalty.step(problem, point, violation))  # 2, 3
         if further is None:

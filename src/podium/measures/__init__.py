@@ -26,6 +26,7 @@ from podium.measures.explicit_pairs import (
 from podium.measures.measure import Definition, Measure, QueryValues, measure_ranking, weighted_mean
 from podium.measures.pairwise import pair_losses
 from podium.measures.ties import TIE_RULES, Ranking, ranked
+from podium.measures.trec_names import OF_RUNS, our_name
 
 __all__ = [
     "CONVENTIONS",
@@ -41,6 +42,7 @@ __all__ = [
     "measure_many",
     "measure_queries",
     "measure_ranking",
+    "our_name",
     "pair_errors",
     "pair_losses",
     "parse_measure",
@@ -90,13 +92,19 @@ def parse_measure(name: str | Measure) -> Measure:
 
 
 def _unknown(name: str, base: str) -> str:
-    """Sentence on an unknown name, with the nearest known ones."""
+    """Sentence on an unknown name: what it is called here, where it is found, or the nearest known ones."""
+    if ours := our_name(name):
+        return f"measure {name!r} is called {ours} here."
+    if base in OF_RUNS:
+        return f"measure {name!r} is one of runs and judgements alone: evaluate_run has it."
     known = [*DEFINITIONS, *ALIASES]
     return f"measure {name!r} is unknown{near_matches(base, known)}; known are {', '.join(DEFINITIONS)}."
 
 
 def _parse_k(name: str, cut: str) -> int:
     """The number after "@"."""
+    if "," in cut:
+        raise PodiumError(f"measure must be one name, such as 'ndcg@10'; got {name!r}.")
     if not (cut.isascii() and cut.isdigit() and len(cut) < 10 and int(cut) > 0):
         raise PodiumError(f"k must be an integer from 1 to 999999999; got {name!r}.")
     return int(cut)
