@@ -1,4 +1,4 @@
-"""Arguments with which each benchmark takes a second, and the lines it must print, where # is a number."""
+"""Arguments with which each benchmark takes a second, and the lines it and the contests must print; # is a number."""
 
 SMALL = {
     "report.py": (
@@ -99,4 +99,16 @@ SMALL = {
             "made 120 x 57 TreeRank # # DecisionTreeClassifier # # # ± #",
         ],
     ),
+}
+
+CONTESTS = {
+    "training": [
+        "600 rows, 3 trees of 7 leaves, 1 thread 600 # lightgbm #, lightgbm, quantized #, xgboost #",
+        "catboost #",
+    ],
+    "scoring": ["31 leaves, 1 thread 100 # lightgbm #, xgboost #, treelite #", "31 leaves, 2 threads 300 #"],
+    "reading": ["LETOR file, by MB 0.1 # scikit-learn #", "TREC run, by topics of 1,000 1 # ir-measures #"],
+    "measuring": ["NDCG@10, by queries of 100 20 # ranx #, ir-measures #, scikit-learn #", "200 # scipy #"],
+    "memory": ["a fit of 31 leaves, 1 thread 500 # lightgbm #"],
+    "cold_start": ["import 1 # scikit-learn #", "podium --help 1 #", "first fit, new process 1 # scikit-learn #"],
 }

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from peers import peer
-from small_benchmarks import SMALL
+from small_benchmarks import CONTESTS, SMALL
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = ("benchmarks", "experiments")
@@ -132,19 +132,6 @@ TINY = ["--rows", 400, "--trees", 2, "--leaves", 4, "--docs", 20, "--repeat", 1]
 def test_benchmark_of_lambdamart_prints_its_figures(what, patterns, run):
     peer("lightgbm")
     lines_with(run("benchmarks/lambdamart.py", what, *TINY, "--folder", "kept"), *patterns)
-
-
-CONTESTS = {
-    "training": [
-        "600 rows, 3 trees of 7 leaves, 1 thread 600 # lightgbm #, lightgbm, quantized #, xgboost #",
-        "catboost #",
-    ],
-    "scoring": ["31 leaves, 1 thread 100 # lightgbm #, xgboost #, treelite #", "31 leaves, 2 threads 300 #"],
-    "reading": ["LETOR file, by MB 0.1 # scikit-learn #", "TREC run, by topics of 1,000 1 # ir-measures #"],
-    "measuring": ["NDCG@10, by queries of 100 20 # ranx #, ir-measures #, scikit-learn #", "200 # scipy #"],
-    "memory": ["a fit of 31 leaves, 1 thread 500 # lightgbm #"],
-    "cold_start": ["import 1 # scikit-learn #", "podium --help 1 #", "first fit, new process 1 # scikit-learn #"],
-}
 
 
 def test_contests_with_peers_print_ratios_and_keep_records_and_charts(run, tmp_path, interpreted_peer):
