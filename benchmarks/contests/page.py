@@ -23,6 +23,8 @@ NOTES = {
 
 GOALS = {"training": {"lightgbm": 0.3, "lightgbm, quantized": 0.45}, "scoring": {"xgboost": 0.8}}
 """The ratio that no case of a suite should exceed, by peer."""
+PADDING = {"left": 60, "top": 5, "right": 60, "bottom": 5}
+"""Points around a chart: texts are wider in the fonts of some browsers than where charts are drawn."""
 KNOWN = {"lightgbm": "LightGBM", "xgboost": "XGBoost", "scikit-learn": "scikit-learn", "ranx": "ranx"}
 SHORT = {
     "training": "a fit of boosted trees",
@@ -186,7 +188,7 @@ def chart(title, unit, found):
             .facet(facet=altair.Facet("case:N", title=None, sort=None), columns=2)
         )
         parts.append(lines)
-    return altair.vconcat(*parts).properties(title=title)
+    return altair.vconcat(*parts).properties(title=title, padding=PADDING)
 
 
 def glance(results):
@@ -208,7 +210,11 @@ def glance(results):
     even = altair.Chart(width=420).mark_rule(strokeDash=[4, 3]).encode(x=altair.datum(1.0))
     rows = altair.Row("suite:N", title=None, sort=None, header=altair.Header(labelAngle=0, labelAlign="left"))
     layers = altair.layer(even, points, data=altair.Data(values=shares))
-    return layers.facet(row=rows).resolve_scale(y="independent").properties(title="Podium beside its peers")
+    return (
+        layers.facet(row=rows)
+        .resolve_scale(y="independent")
+        .properties(title="Podium beside its peers", padding=PADDING)
+    )
 
 
 def _n_sizes(found, case):
