@@ -28,6 +28,8 @@ def files(search_files, tmp_path):
     [
         ["train", "train.txt", "-o", "train.txt"],
         ["train", "train.txt", "--eval", "valid.txt", "-o", "./valid.txt"],
+        ["train", "train.txt", "--pairs", "a.run", "--eval-pairs", "b.run", "-o", "b.run"],
+        ["train", "train.txt", "--query-sizes", "qrels", "-o", "qrels"],
         ["score", "m.podium", "valid.txt", "-o", "valid.txt"],
         ["report", "m.podium", "valid.txt", "-o", "m.podium"],
         ["export", "m.podium", "--format", "sql", "-o", "m.podium"],

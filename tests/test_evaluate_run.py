@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from peers import peer
 from podium import PodiumError, evaluate_run, evaluate_runs, read_qrels, read_run
 from podium.evaluation.judged_measures import JUDGED_MEASURES, JudgedQuery
+from podium.measures.trec_names import OF_RUNS
 from podium.readers import Qrels, Run
 from profiles import examples
 from reference import comparing
@@ -135,6 +136,11 @@ PAIRS = {
     "bpref": "bpref",
     "infap": "infAP",
 }
+
+
+@pytest.mark.plain
+def test_measures_of_runs_alone_are_those_that_other_messages_name():
+    assert sorted(OF_RUNS) == sorted(JUDGED_MEASURES)
 
 
 @pytest.mark.parametrize("name", ["InexpC2", "NLPR03vb10", "MU03rob01"])

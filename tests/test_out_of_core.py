@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from podium import MART, LambdaMART, PodiumError, RankBoost, make_search
+from podium import MART, LambdaMART, PodiumError, RankBoost, RankSVM, make_search
 from podium._exchange import ALONE
 from podium.binning import BinSample, bin_features, cuts
 from podium.out_of_core import fit, mapped_bins, parquet_rows, predict
@@ -139,6 +139,13 @@ def test_a_checkpoint_goes_on(frame, tmp_path):
     found = fit(LambdaMART(5, **options), tmp_path / "train.parquet", "label", qid="query")
     local = LambdaMART(5, random_state=3).fit(columns(frame), frame["label"], qid=frame["query"])
     np.testing.assert_array_equal(found.predict(columns(frame)), local.predict(columns(frame)))
+
+
+def test_parameters_changed_since_the_fit_are_refused_in_scoring_too(files, frame):
+    few = frame[:60]
+    model = RankSVM(kernel="rbf").fit(columns(few).fillna(0).clip(-9, 9), few["label"], qid=few["query"])
+    with pytest.raises(PodiumError, match="kernel must be 'rbf', as it was when RankSVM was fitted"):
+        predict(model.set_params(kernel="linear"), files, leave_out=["label", "query", "weight", "query_weight"])
 
 
 def test_temporary_files_have_no_name(files, tmp_path):

@@ -38,7 +38,7 @@ def export_file(
     """Write a model for another program; with data to `check`, say what would change there."""
     to_output = str(output) == "-"
     target = STANDARD_OUTPUT if to_output else output
-    check_output(target, model_file, names, None if check is None else check.file)
+    check_output(target, model_file, names, *(() if check is None else check.files))
     given = dict(map(setting, options))
     check_options(model_format, given)
     model = load_ranker(model_file)

@@ -89,6 +89,11 @@ class Source(NamedTuple):
     query_sizes: Path | None = None
     item: str | None = None
 
+    @property
+    def files(self) -> tuple[PathLike[str] | None, ...]:
+        """What it is read from."""
+        return self.file, self.query_sizes
+
 
 def setting(text: str) -> tuple[str, Any]:
     """Return the name and value of a --set."""

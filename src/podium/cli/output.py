@@ -20,6 +20,8 @@ from podium.model_file import try_writing
 
 STANDARD_OUTPUT = Path("/dev/stdout")
 """What - means where a file is written."""
+WIDTH_OF_PIPES = 200
+"""Characters of a line, at most, where output goes to no terminal."""
 
 
 def check_output(output: Path, *read: PathLike[str] | None) -> None:
@@ -28,10 +30,6 @@ def check_output(output: Path, *read: PathLike[str] | None) -> None:
     for path in read:
         if path is not None and output.exists() and Path(path).exists() and output.samefile(path):
             raise PodiumError(f"{output} is a file that this command reads; name another one.")
-
-
-WIDTH_OF_PIPES = 200
-"""Characters of a line, at most, where output goes to no terminal."""
 
 
 class Shown(Protocol):

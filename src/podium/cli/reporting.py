@@ -28,7 +28,7 @@ def report_file(
     as_json: bool,
 ) -> None:
     """Write a page on a model and the rows of a data file; a file that cannot be written is refused at once."""
-    check_output(output, model_file, source.file, source.query_sizes)
+    check_output(output, model_file, *source.files)
     model = load_ranker(model_file)
     with opened(source) as data:
         table = load_table(*data, n_features=model.n_features_in_, sparse=model.sparse_input_)

@@ -96,7 +96,7 @@ def run_trials(
 ) -> None:
     """Search the parameters of a ranker on a data file."""
     if output is not None:
-        check_output(output, source.file, None if held_out is None else held_out.file)
+        check_output(output, *source.files, *(() if held_out is None else held_out.files))
     if storage is not None:
         check_output(storage)
     model, chosen = choice.ranker_and_parameters()

@@ -45,7 +45,7 @@ def train(
     as_json: bool,
 ) -> None:
     """Learn a ranker from a data file and save it; what cannot be done is refused before data are read."""
-    check_output(output, source.file, source.query_sizes, config, *eval_files, *eval_sizes, pairs.pairs)
+    check_output(output, *source.files, config, *eval_files, *eval_sizes, *pairs)
     model = make_ranker(ranker, settings, read_config(config), verbose=0 if quiet or as_json else 1)
     model._check_trainable()
     table, items = load_items(source, pairs)
@@ -70,17 +70,17 @@ def train(
 
 def score(model_file: Path, source: Source, output: Path | None, as_json: bool) -> None:
     """Score the rows of a data file, one score (or grade) a line, or a JSON list of them."""
-    to_file = output is not None and str(output) != "-"
-    if output is not None and to_file:
-        check_output(output, model_file, source.file)
+    target = None if output is None or str(output) == "-" else output
+    if target is not None:
+        check_output(target, model_file, *source.files)
     model = load_ranker(model_file)
     table = load_unlabelled(source, model)
     scores = model.predict(columns_for(model, table)).tolist()
     text = json.dumps({"scores": scores}) if as_json else "\n".join(map(repr, scores))
-    if output is not None and to_file:
-        write_bytes(output, packed_for(output, f"{text}\n".encode()))
-    else:
+    if target is None:
         print(text)
+    else:
+        write_bytes(target, packed_for(target, f"{text}\n".encode()))
 
 
 def _load_evals(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -11,6 +11,7 @@ import numpy as np
 from podium._types import Json
 from podium._validation import Array
 from podium.data.categories import Category
+from podium.export import Exported, TreeSum
 
 MAX_LISTED = 10
 """Features that a printed explanation names; the rest are added up in one line."""
@@ -156,12 +157,12 @@ def _numbered(n_features: int) -> tuple[str, ...]:
     return tuple(f"f{j}" for j in range(n_features))
 
 
-def with_categories(values: Array, categories: Mapping[int, tuple[Category, ...]]) -> Array:
+def with_categories(values: Array, model: Exported) -> Array:
     """Return rows with the values of categories in the place of their codes, if there are categorical columns."""
-    if not categories:
+    if not isinstance(model, TreeSum) or not model.categories:
         return values
     given = values.astype(object)
-    for feature, own in categories.items():
+    for feature, own in model.categories.items():
         given[:, feature] = [category_of(code, own) for code in values[:, feature].tolist()]
     return given
 

@@ -9,7 +9,7 @@ CUTS = {"p": "p", "recall": "recall", "map_cut": "map", "ndcg_cut": "ndcg", "suc
 NAMES = {"recip_rank": "mrr"}
 OF_RUNS = ("bpref", "infap", "rprec")
 """Measures that look at which documents were judged, in lower case: `evaluate_run` has them."""
-_CUT = re.compile(rf"({'|'.join(CUTS)})[_.](\d+)", re.IGNORECASE)
+_CUT = re.compile(rf"({'|'.join(CUTS)})[_.](\d+)")
 
 
 def our_name(name: str) -> str | None:

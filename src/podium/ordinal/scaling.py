@@ -15,8 +15,6 @@ from podium._validation import Array, PodiumError
 
 CONSTANT_SHARE = 1e-12
 """A feature whose standard deviation is not above this share of its largest value does not vary but for rounding."""
-MAX_SCALED_VALUE = 1e30
-"""Scaled values of training rows stay within this, so that Newton steps on products of four of them are finite."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,17 +87,6 @@ def linear_scores(values: Features, coef: Array) -> Array:
 def largest_sizes(features: Features) -> Array:
     """Return the largest size of a value of each column; what is missing has none."""
     return _columns_of(features).largest()
-
-
-def check_sizes(rows: Features, name: str) -> None:
-    """Refuse scaled rows whose products would leave floating point; `name` is the ranker's, for the message."""
-    farthest = largest_sizes(rows)
-    if farthest.max() > MAX_SCALED_VALUE:
-        raise PodiumError(
-            f"X must lie within {MAX_SCALED_VALUE:g} of its mean, in standard deviations where it is scaled, for "
-            f"{name}, which computes with its values; feature {farthest.argmax()} does not: give it on a smaller "
-            "scale, or NaN for what is missing."
-        )
 
 
 def _columns_of(features: Features) -> _DenseColumns | _StoredColumns:

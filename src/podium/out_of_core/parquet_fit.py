@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from podium._compiled import thread_count
 from podium._validation import Array, PodiumError, check_seed
@@ -92,7 +91,7 @@ def predict(ranker: Estimator, X: Paths, *, leave_out: Sequence[str] = ()) -> Ar
     leave_out : sequence of str
         Columns that are no features, such as labels and queries.
     """
-    check_is_fitted(ranker)
+    ranker._check_fitted()
     rows = ParquetRows.of(X, {f"leave_out[{number}]": name for number, name in enumerate(leave_out)})
     _check_names(rows, getattr(ranker, "feature_names_in_", rows.names), "X must have the columns of the fit")
     return rows.scores(ranker._score)

@@ -114,6 +114,11 @@ class Estimator(Explained, CheckedParameters, ABC):
                     "fit it again, or set it back."
                 )
 
+    def _check_fitted(self) -> None:
+        """Refuse a ranker that is not fitted, or not with the parameters that it has now."""
+        check_is_fitted(self)
+        self._check_fixed()
+
     def _describe_columns(self, data: Table) -> None:
         """Keep what the checked training data says of columns."""
         self._keep_fixed()
@@ -146,9 +151,8 @@ class Estimator(Explained, CheckedParameters, ABC):
 
     def content(self) -> Content:
         """Return what a model file keeps of the fitted ranker, for `from_content`."""
-        check_is_fitted(self)
+        self._check_fitted()
         self._check_parameters()
-        self._check_fixed()
         learned = self._learned()
         return {
             "ranker": type(self).__name__,
@@ -202,8 +206,7 @@ class Estimator(Explained, CheckedParameters, ABC):
             model that the default would refuse. ``name`` and ``store`` (solr) name the model and its feature store.
             ``layout`` (scorecard) is "csv" or "html", by default the file's ending.
         """
-        check_is_fitted(self)
-        self._check_fixed()
+        self._check_fitted()
         record = self._export_record()
         if getattr(self, "training_summary_", {}).get("missing") == 0:
             options = options_for_complete_rows(record, format, options)

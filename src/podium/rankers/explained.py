@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from operator import is_
 from weakref import WeakKeyDictionary
 
@@ -87,7 +88,7 @@ class Explained(ABC):
         found, names = parts.of_pair(*values), names_or_numbers(self._names(), self.n_features_in_)
         scores = None if found.tree_sums is None else self._scores_of_sums(found.tree_sums)
         one, other = (self._score(take_rows(features, pair)) if scores is None else scores).tolist()
-        given = with_categories(values, getattr(model, "categories", {}))
+        given = with_categories(values, model)
         return Explanation((int(a), int(b)), (one, other), found.values, given, names, parts.method)
 
     def explain_query(
@@ -112,7 +113,8 @@ class Explained(ABC):
         """
         features, model = self._check_rows(X), self._explained()
         rows = _rows_of_query(qid, query, features.shape[0])
-        return self._explained_rows(features, rows, contributions_of(model, method, whole_query=True))
+        found = self._explained_rows(features, rows, contributions_of(model, method, whole_query=True))
+        return replace(found, values=with_categories(found.values, model))
 
     def feature_functions(self, X: MatrixLike, features: Sequence[int] | None = None) -> list[FeatureFunction]:
         """Return what features do to a score by their value, those that move it most first.
@@ -178,12 +180,11 @@ class Explained(ABC):
         return effects_of(model, rows, chosen, names, thread_count(getattr(self, "n_jobs", None)))
 
     def _explained_rows(self, features: Features, rows: Array, parts: Contributions) -> QueryExplanation:
-        """Explain the rows of one query."""
+        """Explain the rows of one query; categories are codes."""
         values = self._rows_as_read(features, rows).astype(np.float64)
         found = parts.of_rows(values, thread_count(getattr(self, "n_jobs", None)))
         names = names_or_numbers(self._names(), self.n_features_in_)
-        given = with_categories(values, getattr(self._explained(), "categories", {}))
-        return QueryExplanation(rows, self._score(take_rows(features, rows)), found, given, names, parts.method)
+        return QueryExplanation(rows, self._score(take_rows(features, rows)), found, values, names, parts.method)
 
     def _scores_of_sums(self, tree_sums: Array) -> Array | None:
         """Return the scores of rows from the sums of their trees, where these tell all."""

@@ -12,18 +12,17 @@ from sklearn.utils._param_validation import Interval
 
 from podium._compiled import SCORE
 from podium._magnitudes import check_within
-from podium._sparse import take_rows
 from podium._types import Features
 from podium._validation import Array
 from podium.data import RankingData, feedback_of
 from podium.export import Linear
 from podium.model_file import Column, Scalar, Schema
-from podium.ordinal.scaling import Scaling, centered_scores, check_sizes
+from podium.ordinal.scaling import centered_scores
 from podium.permutations import LinearLikelihood, maximise, row_choices
-from podium.rankers.at_once import AtOnceRanker
+from podium.rankers.scaled_ranker import ScaledRanker
 
 
-class LinearPlackettLuce(AtOnceRanker):
+class LinearPlackettLuce(ScaledRanker):
     """The linear model of Plackett and Luce: rows of a query are chosen one after the other, best first.
 
     With scores ``s = coef_·x`` a row is chosen from those that are left with probability ``exp(s)`` over the sum of
@@ -78,6 +77,8 @@ class LinearPlackettLuce(AtOnceRanker):
         Scalar("n_iter_", int),
     )
 
+    scale = True
+
     def __init__(self, alpha: float = 1.0, *, tol: float = 1e-8, max_iter: int = 100) -> None:
         self.alpha = alpha
         self.tol = tol
@@ -85,12 +86,8 @@ class LinearPlackettLuce(AtOnceRanker):
 
     def _learn_at_once(self, data: RankingData) -> None:
         feedback_of(data)  # which says it where there is nothing to rank
-        rows = take_rows(data.features, data.queries.rows)
-        labelled = data.labels is not None and data.weights.any()
-        scaling = Scaling.of(rows, data.weights if labelled else np.ones(rows.shape[0]), type(self).__name__)
-        scaled = scaling.apply_as_given(rows)
-        check_sizes(scaled, type(self).__name__)
-        likelihood = LinearLikelihood(row_choices(data), scaled)
+        rows, scaling = self._scaled_as_given(data)
+        likelihood = LinearLikelihood(row_choices(data), rows)
         start = np.zeros(rows.shape[1], SCORE)
         found = maximise(likelihood, start, start, self.alpha, self.tol, self.max_iter)
         if not found.converged:

@@ -8,11 +8,14 @@ import numpy as np
 
 from podium._sparse import take_rows
 from podium._types import Features
-from podium._validation import Array
+from podium._validation import Array, PodiumError
 from podium.data import RankingData
 from podium.model_file import Column, Schema
-from podium.ordinal.scaling import Scaling, check_sizes
+from podium.ordinal.scaling import Scaling, largest_sizes
 from podium.rankers.at_once import AtOnceRanker
+
+MAX_SCALED_VALUE = 1e30
+"""Scaled values of training rows stay within this, so that Newton steps on products of four of them are finite."""
 
 
 class ScaledRanker(AtOnceRanker):
@@ -26,14 +29,14 @@ class ScaledRanker(AtOnceRanker):
         """Return the rows in canonical order, scaled, and their scale by their weights; without `scale` 1 it is."""
         features, scaling = self._with_scale(data)
         rows = scaling.apply(features)
-        check_sizes(rows, type(self).__name__)
+        self._check_sizes(rows)
         return rows, scaling
 
     def _scaled_as_given(self, data: RankingData) -> tuple[Features, Scaling]:
         """Return the same, sparse features as a sparse matrix by rows, in which what is missing is 0."""
         features, scaling = self._with_scale(data)
         rows = scaling.apply_as_given(features)
-        check_sizes(rows, type(self).__name__)
+        self._check_sizes(rows)
         return rows, scaling
 
     def _with_scale(self, data: RankingData) -> tuple[Features, Scaling]:
@@ -44,3 +47,13 @@ class ScaledRanker(AtOnceRanker):
         if not self.scale:
             scaling = Scaling(scaling.means, np.ones_like(scaling.deviations))
         return features, scaling
+
+    def _check_sizes(self, rows: Features) -> None:
+        """Refuse scaled rows whose products would leave floating point."""
+        farthest = largest_sizes(rows)
+        if farthest.max() > MAX_SCALED_VALUE:
+            raise PodiumError(
+                f"X must lie within {MAX_SCALED_VALUE:g} of its mean, in standard deviations where it is scaled, for "
+                f"{type(self).__name__}, which computes with its values; feature {farthest.argmax()} does not: give it "
+                "on a smaller scale, or NaN for what is missing."
+            )
