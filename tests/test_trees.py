@@ -1,7 +1,5 @@
 """Histogram trees against brute force: packing, histograms, splits, partition, leaves, scoring."""
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -11,13 +9,12 @@ from hypothesis import strategies as st
 from podium._compiled import JIT_DISABLED
 from podium.binning import as_blocks, bin_features
 from podium.trees.grower import TreeGrower
-from podium.trees.growth_state import RANGE
-from podium.trees.histogram import FETCH_SHAPE, as_lines, pack_gradients
+from podium.trees.histogram import as_lines, pack_gradients
 from podium.trees.regression_tree import Forest, RegressionTree
-from podium.trees.split import COLUMN, Limits
+from podium.trees.split import Limits
 from profiles import examples
 from reference import trees as twin
-from tree_kernels import fill, settle
+from tree_kernels import columns_and_parts, fill, take
 
 pytestmark = [
     pytest.mark.plain,
@@ -126,18 +123,17 @@ def test_histograms_equal_the_twin_and_differences_are_the_other_child(n_feature
     rng = np.random.default_rng(2)
     X, gradient, curvature = table(2, 40, n_features)
     bins, packed = bin_features(X), pack_gradients(gradient, curvature, keys_of(40), 0)
-    words, used = as_lines(bins), np.ones(-(-n_features // 8), bool)
+    words, used, none = as_lines(bins), np.ones(-(-n_features // 8), bool), np.empty(0, np.int64)
+    ends = sorted({0, min(13, 2 * len(used)), 2 * len(used)})
     codes = np.concatenate(list(bins.codes), axis=1)[:, :n_features]
-    parts = [np.sort(part).astype(np.uint32) for part in np.split(rng.permutation(40), [15])]
-    found, scratch = [np.full((len(used), 8, 256), -7) for _ in range(3)], np.empty(FETCH_SHAPE, np.uint64)
-    for rows, out in zip((*parts, np.arange(40, dtype=np.uint32)), found, strict=True):
-        for first, last in pairwise(sorted({0, min(13, 2 * len(used)), 2 * len(used)})):
-            fill(words, used, rows, packed.planes[0][rows], first, last, 40, scratch, out)
+    columns, parts = columns_and_parts(n_features, ends, none)
+    groups = [np.sort(part).astype(np.uint32) for part in np.split(rng.permutation(40), [15])]
+    found = [np.full((len(used), 8, 256), -7) for _ in range(3)]
+    for rows, out in zip((*groups, np.arange(40, dtype=np.uint32)), found, strict=True):
+        fill(columns, none, words, used, parts, rows, packed.planes[0][rows], 40, False, out, out)
         expected = twin.histogram(codes, rows, packed.planes[0])
         np.testing.assert_array_equal(out.reshape(-1, 256)[:n_features], expected)
-    columns, part = (np.zeros(n, dtype).view(np.recarray) for n, dtype in ((n_features, COLUMN), (1, RANGE)))
-    part.half_stop = 2 * len(used)
-    settle(columns, np.empty(0, np.int64), used, part, True, found[0], found[2])
+    take(used, parts, found[0], found[2])
     larger, other = (one.reshape(-1, 256)[:n_features] for one in (found[2], found[1]))
     np.testing.assert_array_equal(larger, other)
 

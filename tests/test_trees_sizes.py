@@ -10,12 +10,11 @@ import scipy.sparse as sp
 from podium.binning import as_blocks, bin_features
 from podium.trees.category_split import CategorySplits
 from podium.trees.grower import TreeGrower
-from podium.trees.growth_state import RANGE
-from podium.trees.histogram import FETCH_SHAPE, ROWS_PER_FETCH, as_lines, pack_gradients
+from podium.trees.histogram import ROWS_PER_FETCH, as_lines, pack_gradients
 from podium.trees.regression_tree import Forest, rounded_down, staged_scores
-from podium.trees.split import COLUMN, Limits
+from podium.trees.split import Limits
 from reference import trees as twin
-from tree_kernels import fill, records, settle
+from tree_kernels import columns_and_parts, fill, take
 
 pytestmark = [
     pytest.mark.plain,
@@ -116,11 +115,11 @@ def test_histograms_of_more_rows_than_are_fetched_together_equal_the_twin(n_feat
     X, gradient, curvature = table(3, 40, n_features)
     bins, packed = bin_features(X), pack_gradients(gradient, curvature, keys_of(40), 0)
     rows = np.random.default_rng(5).integers(0, 40, n_rows, np.uint32)  # each of few rows many times
-    n_words = -(-n_features // 8)
-    found, scratch = np.full((n_words, 8, 256), -7), np.empty(FETCH_SHAPE, np.uint64)
-    every = np.ones(n_words, bool)
-    for first, last in ((0, 2 * n_words - 1), (2 * n_words - 1, 2 * n_words)):  # the last word in halves
-        fill(as_lines(bins), every, rows, packed.planes[0][rows], first, last, 40, scratch, found)
+    n_words, none = -(-n_features // 8), np.empty(0, np.int64)
+    found = np.full((n_words, 8, 256), -7)
+    columns, parts = columns_and_parts(n_features, [0, 2 * n_words - 1, 2 * n_words], none)  # the last word in halves
+    every, values = np.ones(n_words, bool), packed.planes[0][rows]
+    fill(columns, none, as_lines(bins), every, parts, rows, values, 40, False, found, found)
     codes = np.concatenate(list(bins.codes), axis=1)[:, :n_features]
     expected = np.zeros((n_features, 256), np.int64)
     for feature in range(n_features):
@@ -129,39 +128,42 @@ def test_histograms_of_more_rows_than_are_fetched_together_equal_the_twin(n_feat
 
 
 @pytest.mark.parametrize(("first", "last"), [(0, 38), (6, 24), (18, 38), (32, 38), (5, 38), (6, 23), (7, 8), (31, 33)])
-def test_only_histograms_of_used_words_in_the_range_are_filled_and_settled(first, last):
+def test_only_histograms_of_used_words_in_the_range_are_filled_and_summed_up(first, last):
     X, gradient, curvature = table(4, 30, 150)
     bins, packed = bin_features(X), pack_gradients(gradient, curvature, keys_of(30), 0)
     rows, used = np.arange(0, 30, 2, dtype=np.uint32), np.random.default_rng(6).random(19) < 0.5
     used[[3, 15, 16]] = True  # of which some ranges have a half
-    found, scratch = np.full((19, 8, 256), -7), np.empty(FETCH_SHAPE, np.uint64)
-    fill(as_lines(bins), used, rows, packed.planes[0][rows], first, last, 30, scratch, found)
+    found, node = np.full((19, 8, 256), -7), np.full((19, 8, 256), 1000)
+    features = np.repeat(used, 8)[:150].nonzero()[0][::3]
+    columns, parts = columns_and_parts(150, [first, last], features)
+    fill(columns, features, as_lines(bins), used, parts, rows, packed.planes[0][rows], 30, True, found, node)
     codes = np.concatenate(list(bins.codes), axis=1)
     codes = np.pad(codes, ((0, 0), (0, 152 - codes.shape[1]))) if codes.shape[1] < 152 else codes[:, :152]
-    expected = twin.histogram(codes, rows, packed.planes[0]).reshape(38, 4, 256)
-    chosen = np.repeat(used, 2) & (np.arange(38) >= first) & (np.arange(38) < last)
-    np.testing.assert_array_equal(found.reshape(38, 4, 256), np.where(chosen[:, None, None], expected, -7))
-    node = np.full((19, 8, 256), 1000)
-    columns, part, features = records(COLUMN, 150), records(RANGE), np.repeat(used, 8)[:150].nonzero()[0][::3]
-    columns.n_bins, part.half_start, part.half_stop = 255, first, last
-    part.feature_start, part.feature_stop = np.searchsorted(features // 4, [first, last])
-    settle(columns, features, used, part, True, found, node)
+    plain = twin.histogram(codes, rows, packed.planes[0]).reshape(38, 4, 256)
     numeric = np.isin(np.arange(152), features).reshape(38, 4, 1)
-    expected = np.where(numeric, np.cumsum(expected, axis=-1), expected)
-    chosen = np.repeat(chosen, 4).reshape(38, 4, 1) & (np.arange(152) < 150).reshape(38, 4, 1)
-    settled = np.where(chosen, 1000 - expected, 1000)
-    np.testing.assert_array_equal(node.reshape(38, 4, 256), settled)
-    np.testing.assert_array_equal(found.reshape(38, 4, 256)[chosen[..., 0]], expected[chosen[..., 0]])
+    expected = np.where(numeric, np.cumsum(plain, axis=-1), plain)
+    in_range = np.repeat(used, 2) & (np.arange(38) >= first) & (np.arange(38) < last)
+    filled = np.repeat(in_range, 4).reshape(38, 4, 1) & (np.arange(152) < 150).reshape(38, 4, 1)
+    np.testing.assert_array_equal(found.reshape(38, 4, 256), np.where(filled, expected, -7))
+    np.testing.assert_array_equal(node.reshape(38, 4, 256), np.where(filled, 1000 - expected, 1000))
+    taken = np.full((19, 8, 256), 1000)
+    take(used, parts, found, taken)
+    np.testing.assert_array_equal(taken.reshape(38, 4, 256)[filled[..., 0]], (1000 - expected)[filled[..., 0]])
+    np.testing.assert_array_equal(taken.reshape(38, 4, 256)[~in_range], 1000)
 
 
 def test_running_sums_end_with_the_last_bin_and_a_root_is_taken_from_nothing():
-    columns, part, found = records(COLUMN, 2), records(RANGE), np.ones((1, 8, 256), np.int64)
-    columns.n_bins, part.half_stop, part.feature_stop = [3, 255], 2, 2
-    node = found.copy()
-    settle(columns, np.arange(2), np.ones(1, bool), part, False, found, node)
-    np.testing.assert_array_equal(found[0, 0, :6], [1, 2, 3, 4, 1, 1])
-    np.testing.assert_array_equal(found[0, 1], np.arange(1, 257))
-    assert found[0, 2:].max() == node.max() == 1
+    bins = bin_features(np.repeat(np.arange(4.0), 2)[:, None] * [1.0, 0.0])
+    words, rows, values = as_lines(bins), np.arange(8, dtype=np.uint32), np.arange(1, 9)
+    columns, parts = columns_and_parts(2, [0, 2], np.arange(2), n_bins=[4, 1])
+    found, node = np.full((1, 8, 256), 9), np.full((1, 8, 256), 1)
+    fill(columns, np.arange(2), words, np.ones(1, bool), parts, rows, values, 8, False, found, node)
+    np.testing.assert_array_equal(found[0, 0, :7], [0, 3, 10, 21, 36, 0, 0])
+    np.testing.assert_array_equal(found[0, 1, :4], [0, 36, 0, 0])
+    assert not found[0, 0, 7:].any()
+    assert not found[0, 1, 4:].any()
+    assert found[0, 2:].min() == 9
+    assert node.min() == node.max() == 1
 
 
 @pytest.fixture

@@ -59,6 +59,7 @@ def add_pairs(i: int, n: int, divide: bool, sums: PairSums) -> None:
     of the scores.
     """
     near, delta, gradients, curvatures = sums.near, sums.delta, sums.gradients, sums.curvatures
+    gradient, curvature, sizes = sums.gradient, sums.curvature, sums.sizes
     first, stop = INDEX(i + 1), INDEX(i + 1 + (n - 1 - i + 7) // 8 * 8)
     if divide:
         for j in range(first, stop):
@@ -66,13 +67,11 @@ def add_pairs(i: int, n: int, divide: bool, sums: PairSums) -> None:
     for j in range(first, stop):
         gradients[j], curvatures[j] = _pair(min(near[i] - near[j], SETTLED_DISTANCE), delta[j])
     for j in range(first, stop):
-        sums.gradient[j] -= gradients[j]
-    for j in range(first, stop):
-        sums.sizes[j] += abs(gradients[j])
-    for j in range(first, stop):
-        sums.curvature[j] += curvatures[j]
-    sums.gradient[i] += _sum_of_eights(first, stop, gradients)
-    sums.curvature[i] += _sum_of_eights(first, stop, curvatures)
+        gradient[j] -= gradients[j]
+        sizes[j] += abs(gradients[j])
+        curvature[j] += curvatures[j]
+    gradient[i] += _sum_of_eights(first, stop, gradients)
+    curvature[i] += _sum_of_eights(first, stop, curvatures)
 
 
 @linked_part
@@ -182,7 +181,11 @@ def _pair(x: Any, delta: Any) -> tuple[Any, Any]:
 
 @linked_part
 def _sum_of_eights(start: Int, stop: Int, values: Array) -> float:
-    """Do ``values[start:stop].sum()``, a multiple of eight values, in eight sums: one would wait for each add."""
+    """Do ``values[start:stop].sum()``, a multiple of eight values, in eight sums: one would wait for each add.
+
+    The eight are written over the first values so that the compiler holds them side by side in this order; from how
+    they are added up in the end it would take another, and shuffle all values into it.
+    """
     a = b = c = d = e = f = g = h = np.float32(0.0)
     for i in range(start, stop, INDEX(8)):
         a += values[i]
@@ -193,4 +196,12 @@ def _sum_of_eights(start: Int, stop: Int, values: Array) -> float:
         f += values[i + INDEX(5)]
         g += values[i + INDEX(6)]
         h += values[i + INDEX(7)]
+    values[start] = a
+    values[start + INDEX(1)] = b
+    values[start + INDEX(2)] = c
+    values[start + INDEX(3)] = d
+    values[start + INDEX(4)] = e
+    values[start + INDEX(5)] = f
+    values[start + INDEX(6)] = g
+    values[start + INDEX(7)] = h
     return float(((a + b) + (c + d)) + ((e + f) + (g + h)))

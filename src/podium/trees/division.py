@@ -72,10 +72,10 @@ from podium.trees.growth_state import (
     Shared,
     TreeData,
 )
-from podium.trees.histogram import BINS, FETCH_SHAPE, fill_histograms
+from podium.trees.histogram import BINS, CELLS_PER_LINE, FETCHED
 from podium.trees.leaf_choice import best_leaf, forget_splits, may_divide, place_for_histograms, spare_leaf
 from podium.trees.row_partition import chunk, gather_values, join_chunk, partition_rows
-from podium.trees.running_sums import settle_histograms
+from podium.trees.running_sums import fill_running_sums, take_from_node
 from podium.trees.split import Record, Records, SplitContext, fill_child_bounds, search_splits
 
 POLLS_PER_YIELD = 256
@@ -108,7 +108,9 @@ def _grow_together(
     """Lead or help, as drawn above: one kernel, since both do items, which is what takes long to compile."""
     work, task, number = shared.work, shared.task, np.int64(-1)
     n_items: Int = np.int64(1)
-    scratch = Scratch(np.empty(2), np.empty(FETCH_SHAPE, np.uint64), np.empty(TERMS_PER_CARRY))
+    scratch = Scratch(
+        np.empty(2), np.empty(FETCHED, np.uint64), np.empty(CELLS_PER_LINE, np.int64), np.empty(TERMS_PER_CARRY)
+    )
     while n_items > 0:
         if leads:
             n_items = _next_task(len(buffers.rows), len(data.ranges), context, shared, tree)  # 1
@@ -210,8 +212,8 @@ def _fill_and_search(
 
     With SEARCH, an item is then one leaf of the batch.
 
-    1. Fill the histograms of the smaller child.
-    2. Turn them into running sums, and take these from the larger child's, which are still those of their parent.
+    1. Fill the histograms of the smaller child, as running sums.
+    2. Take these from the larger child's, which are still those of their parent.
     3. Search both for splits better than the best that this thread has found in lower features, and good enough for the
        leaf to be divided one day.
     """
@@ -226,15 +228,14 @@ def _fill_and_search(
     smaller = buffers.histograms[leaves[max(at_smaller, 0)].histogram]
     larger = buffers.histograms[leaves[max(at_larger, 0)].histogram]
     for plane in range(len(data.planes)):
-        if alone or not searches:
-            fill_histograms(  # 1
-                data.words, data.used, rows, buffers.values[plane, task.start : task.stop], part.half_start,
-                part.half_stop, len(data.gradient), scratch.fetched, smaller[plane],
+        if of_batch and n_children == 2:
+            take_from_node(data.used, part, smaller[plane], larger[plane])  # 2
+        elif not of_batch:
+            fill_running_sums(  # 1, 2
+                context.columns, data.features, data.words, data.used, part, rows,
+                buffers.values[plane, task.start : task.stop], len(data.gradient), alone and n_children == 2,
+                scratch.fetched, scratch.cells, smaller[plane], larger[plane],
             )  # fmt: skip
-        if searches and n_children > 0:
-            settle_histograms(  # 2
-                context.columns, data.features, data.used, part, n_children == 2, smaller[plane], larger[plane]
-            )
     for child in range(n_children if searches else 0):  # 3
         leaf, split = leaves[at_smaller if child == 0 else at_larger], shared.found[item, child]
         split.gain, split.feature = scratch.gains[child], -1

@@ -159,8 +159,21 @@ class GrowingTree(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Buffers of one thread: the largest gains of the two children so far, codes that were fetched, terms of a sum."""
+    """Buffers of one thread.
+
+    Attributes
+    ----------
+    gains : float64[2]
+        Largest gains of the two children so far.
+    fetched : uint64[FETCHED]
+        Codes that were fetched.
+    cells : int64[CELLS_PER_LINE]
+        Sums by code of the features of a line.
+    terms : float64[TERMS_PER_CARRY]
+        Terms of a sum.
+    """
 
     gains: Array
     fetched: Array
+    cells: Array
     terms: Array
