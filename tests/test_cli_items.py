@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -152,7 +153,9 @@ def test_the_column_of_names_is_no_feature_with_item(items, command, command_lin
     Path("scores.txt").write_text("\n".join(map(str, range(24))))
     code, _, err = command_line(*command)
     assert code == 2
-    assert err.endswith("column 'id' must hold numbers but has 'd0' in row 1; if it names the rows, give --item id.\n")
+    assert err.endswith(
+        "column 'id' must hold numbers but has 'd0' in row 1; if it names the rows, give --item id, else --ignore id.\n"
+    )
     assert command_line(*command, "--item", "id")[0] == 0
 
 
@@ -341,3 +344,59 @@ def test_what_a_settings_file_sets_is_not_searched(items):
 def test_limits_are_worded_as_options(items, command_line):
     assert "podium: --folds must be" in command_line("cv", "items.csv", "--item", "id", "--folds", "99", *FIT)[2]
     assert "podium: --trials must be" in command_line("tune", "items.csv", "--item", "id", "--trials", "0")[2]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["data", "FILE", "--json"],
+        ["data", "FILE", "--pairs", "prefs.csv", "--json"],
+        ["doctor", "FILE", "FILE", "--json"],
+        ["doctor", "FILE", "--pairs", "prefs.csv", "--json"],
+        ["train", "FILE", "-o", "n.podium", "--eval", "FILE", "--json", *FIT],
+        ["score", "m.podium", "FILE"],
+        ["evaluate", "FILE", "m.podium", "--json"],
+        ["compare", "FILE", "m.podium", "o.podium", "--json"],
+        ["explain", "m.podium", "FILE", "--query", "1", "--json"],
+        ["export", "m.podium", "--format", "sql", "-o", "m.sql", "--check", "FILE", "--json"],
+        ["cv", "FILE", "--folds", "2", "--json", *FIT],
+        ["tune", "FILE", "--trials", "1", "--eval", "FILE", "--ranker", "rankboost", "--quiet", "--json"],
+    ],
+    ids=" ".join,
+)
+def test_columns_to_ignore_are_no_features_for_any_command(items, command_line, command):
+    other = ("--item", "id", "--ranker", "rankboost", "--set", "n_estimators=1", "--quiet")
+    assert command_line("train", "items.csv", "-o", "o.podium", *other)[0] == 0
+    lines = Path("items.csv").read_text().splitlines()
+    texts = ["title,url", *(f"a title {row},u{row}" for row in range(len(lines) - 1))]
+    Path("texts.csv").write_text("\n".join(f"{line},{text}" for line, text in zip(lines, texts, strict=True)) + "\n")
+    plain = command_line(*[one.replace("FILE", "items.csv") for one in command], "--item", "id")
+    with_texts = [one.replace("FILE", "texts.csv") for one in command] + ["--item", "id"]
+    found = command_line(*with_texts, "--ignore", "title", "--ignore", "url")
+    assert found[0] == plain[0] == 0
+    assert what_is_said(found[1]) == what_is_said(plain[1])
+    code, _, err = command_line(*with_texts)
+    assert code == 2
+    assert "but has 'a title 0' in row 1; if it names the rows, give --item title, else --ignore title." in err
+
+
+def what_is_said(text):
+    """Return output without the file's name and without seconds, which differ from run to run."""
+    return re.sub(r'"(\w*seconds\w*)": [^,}\n]+', r'"\1": 0', text.replace("texts.csv", "items.csv"))
+
+
+def test_the_command_of_a_report_has_the_columns_to_ignore(items, command_line):
+    Path("texts.csv").write_text(Path("items.csv").read_text().replace("age", "a title"))
+    given = ("--item", "id", "--ignore", "a title")
+    assert command_line("train", "texts.csv", "-o", "n.podium", *given, *FIT)[0] == 0
+    assert command_line("report", "n.podium", "texts.csv", "-o", "page.html", *given)[0] == 0
+    assert "--ignore 'a title'" in Path("page.html").read_text()
+
+
+def test_what_is_to_be_ignored_must_be_there(items, command_line):
+    code, _, said = command_line("data", "items.csv", "--item", "id", "--ignore", "ages")
+    assert (code, said) == (2, "podium: --ignore ages: items.csv has no such column (did you mean age?).\n")
+    Path("full.txt").write_text("1 qid:1 1:1 2:2\n0 qid:1 1:2 2:1\n")
+    code, _, said = command_line("data", "full.txt", "--ignore", "2")
+    sentence = "podium: --ignore is for the columns of CSV and Parquet files; full.txt is a LETOR file.\n"
+    assert (code, said) == (2, sentence)

@@ -112,7 +112,7 @@ REFUSALS = {
     "a word as feature": (
         TEXT,
         {"label": "grade"},
-        "column 'doc' must hold numbers but has 'a' in row 1; leave it out of features",
+        "column 'doc' must hold numbers but has 'a' in row 1; ignore it, or leave it out of features",
     ),
     "a word as label": (
         TEXT.replace("\n1,-8", "\nbest,-8"),
@@ -194,7 +194,7 @@ def test_a_parquet_column_of_text_is_refused_as_feature(parquet_file):
     path = parquet_file(y=[1.0], title=["x"])
     with pytest.raises(FormatError) as caught:
         read_parquet(path, label="y")
-    sentence = "column 'title' must hold numbers but holds string; leave it out of features"
+    sentence = "column 'title' must hold numbers but holds string; ignore it, or leave it out of features"
     assert str(caught.value) == f"{path}: {sentence}."
 
 

@@ -31,6 +31,7 @@ from podium.cli.options import (
     FUSION_METHODS,
     DataFile,
     Format,
+    Ignore,
     Item,
     Json,
     Label,
@@ -91,6 +92,7 @@ def data_command(
     query_sizes: Sizes = None,
     pairs: PairsFile = None,
     item: Item = None,
+    ignore: Ignore = [],  # noqa: B006 (typer copies it)
     as_json: Json = False,
 ) -> None:
     """Say what a data file holds, and what there is to learn from it.
@@ -101,7 +103,7 @@ def data_command(
     """
     from podium.cli.examining import describe_data
 
-    describe_data(Source(file, file_format, label, qid, query_sizes, item), pairs, as_json)
+    describe_data(Source(file, file_format, label, qid, query_sizes, item, ignore), pairs, as_json)
 
 
 app.command("rankers")(rankers_command)
@@ -124,6 +126,7 @@ def doctor_command(
     qid: Qid = "qid",
     query_sizes: Sizes = None,
     item: Item = None,
+    ignore: Ignore = [],  # noqa: B006 (typer copies it)
     as_json: Json = False,
 ) -> None:
     """Say what is wrong with data before anything is learned from them, and what to do about it.
@@ -134,7 +137,7 @@ def doctor_command(
     """
     from podium.cli.examining import examine
 
-    examine(Source(file, file_format, label, qid, query_sizes, item), test, pairs, as_json)
+    examine(Source(file, file_format, label, qid, query_sizes, item, ignore), test, pairs, as_json)
 
 
 @app.command("fuse")

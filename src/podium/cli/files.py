@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 
 from podium._types import Frame, MatrixLike
-from podium._validation import Array, PodiumError, check_choice
+from podium._validation import Array, PodiumError, check_choice, near_matches
 from podium.cli.options import Source
 from podium.cli.standard_input import called, file_or_input, read_from
 from podium.readers import (
@@ -50,23 +50,27 @@ def load_table(
     qid: str = "qid",
     query_sizes: Path | None = None,
     item: str | None = None,
+    ignore: Sequence[str] = (),
     n_features: int | None = None,
     sparse: bool | Literal["auto"] = "auto",
-    ignore: Sequence[str] = (),
+    names_apart: Sequence[str] = (),
 ) -> RankingTable:
     """Read a data file of any of our formats; query sizes of a side file become query ids.
 
     Of a CSV or Parquet file, no labels are read without `label`; an empty `qid` says that all rows of a file without
-    queries are one query; `item` is the column of ids of rows. Columns to `ignore` are no features where they are
-    there. `n_features` and `sparse` make a LETOR file read like the one that a model was trained on.
+    queries are one query; `item` is the column of ids of rows. Columns to `ignore` are no features, nor are those of
+    `names_apart` where they are there. `n_features` and `sparse` make a LETOR file read like the one that a model was
+    trained on.
     """
     kind = format_of(path, file_format)
     with file_or_input(path) as file:
+        if ignore:
+            _check_ignored(path, ignore, None if kind == "letor" else table_columns(file, kind))
         if kind == "letor":
             table = read_letor(file, n_features=n_features, sparse=sparse)
         else:
             read = read_csv if kind == "csv" else read_parquet
-            table = read(file, label=label, qid=qid or None, docid=item, ignore=ignore)
+            table = read(file, label=label, qid=qid or None, docid=item, ignore=[*ignore, *names_apart])
     if query_sizes is None:
         one_query = table.qid is None and not qid
         return table._replace(qid=np.zeros(table.X.shape[0], np.int64)) if one_query else table
@@ -77,6 +81,15 @@ def load_table(
             f"The sizes in {called(query_sizes)} must sum to {n_rows}, the rows of {called(path)}; got {sizes.sum()}."
         )
     return table._replace(qid=np.repeat(np.arange(len(sizes)), sizes))
+
+
+def _check_ignored(path: PathLike[str], ignore: Sequence[str], names: Sequence[str] | None) -> None:
+    """Refuse to ignore columns that are not there: a slip of the pen would make one a feature."""
+    if names is None:
+        raise PodiumError(f"--ignore is for the columns of CSV and Parquet files; {called(path)} is a LETOR file.")
+    for name in ignore:
+        if name not in names:
+            raise PodiumError(f"--ignore {name}: {called(path)} has no such column{near_matches(name, names)}.")
 
 
 def beside_pairs(source: Source) -> Source:
@@ -108,10 +121,10 @@ def load_unlabelled(source: Source, model: Estimator, with_queries: bool = False
     model knows as a feature is one whatever its name.
     """
     known = getattr(model, "feature_names_in_", ())
-    ignore = [name for name in (source.label, source.qid) if name and name not in known]
-    like: dict[str, Any] = {"n_features": model.n_features_in_, "sparse": model.sparse_input_}
+    apart = [name for name in (source.label, source.qid) if name and name not in known]
+    like: dict[str, Any] = {"n_features": model.n_features_in_, "sparse": model.sparse_input_, "names_apart": apart}
     qid = source.qid if with_queries else ""
-    return load_table(source.file, source.file_format, None, qid, item=source.item, ignore=ignore, **like)
+    return load_table(source.file, source.file_format, None, qid, item=source.item, ignore=source.ignore, **like)
 
 
 def named_columns(table: RankingTable) -> MatrixLike:

@@ -13,6 +13,7 @@ from podium.cli.options import (
     Convention,
     DataFile,
     Format,
+    Ignore,
     Item,
     Json,
     Label,
@@ -48,6 +49,7 @@ def evaluate_command(
     query_sizes: Sizes = None,
     pairs: PairsFile = None,
     item: Item = None,
+    ignore: Ignore = [],  # noqa: B006 (typer copies it)
     as_json: Json = False,
 ) -> None:
     """Measure how well models, files of scores, or a single feature, rank the rows of a data file.
@@ -58,7 +60,7 @@ def evaluate_command(
     """
     from podium.cli.measuring import evaluate_file
 
-    source = Source(file, file_format, label, qid, query_sizes, item)
+    source = Source(file, file_format, label, qid, query_sizes, item, ignore)
     if pairs is not None:
         from podium.cli.preferences import evaluate_pairs, refuse_beside_pairs
 
@@ -86,6 +88,7 @@ def compare_command(
     qid: Qid = "qid",
     query_sizes: Sizes = None,
     item: Item = None,
+    ignore: Ignore = [],  # noqa: B006 (typer copies it)
     as_json: Json = False,
 ) -> None:
     """Test models and files of scores against each other, paired by query.
@@ -97,7 +100,7 @@ def compare_command(
     """
     from podium.cli.measuring import compare_files
 
-    source = Source(file, file_format, label, qid, query_sizes, item)
+    source = Source(file, file_format, label, qid, query_sizes, item, ignore)
     compare_files(source, rankings, _rules(measure, ties, relevant, convention), chart, as_json)
 
 

@@ -13,6 +13,7 @@ from podium.cli.options import (
     ConfigFile,
     DataFile,
     Format,
+    Ignore,
     Item,
     Json,
     Label,
@@ -63,6 +64,7 @@ def train_command(
         Path | None, typer.Option("--eval-pairs", help="Pairs held out to measure each round on, as --pairs.")
     ] = None,
     item: Item = None,
+    ignore: Ignore = [],  # noqa: B006 (typer copies it)
     quiet: Quiet = False,
     file_format: Format = "auto",
     label: Label = "label",
@@ -80,7 +82,7 @@ def train_command(
     from podium.cli.training import train
 
     chosen = PairOptions(pairs, eval_pairs)
-    source = Source(file, file_format, label, qid, query_sizes, item)
+    source = Source(file, file_format, label, qid, query_sizes, item, ignore)
     train(source, output, ranker, settings, config, eval_files, eval_sizes, chosen, quiet, as_json)
 
 
@@ -95,6 +97,7 @@ def score_command(
     label: Label = "label",
     qid: Qid = "qid",
     item: Item = None,
+    ignore: Ignore = [],  # noqa: B006 (typer copies it)
     as_json: Json = False,
 ) -> None:
     """Score the rows of a data file, one score (or grade) a line, to a file or to standard output.
@@ -105,7 +108,7 @@ def score_command(
     """
     from podium.cli.training import score
 
-    score(model_file, Source(file, file_format, label, qid, item=item), output, as_json)
+    score(model_file, Source(file, file_format, label, qid, item=item, ignore=ignore), output, as_json)
 
 
 def info_command(
@@ -137,6 +140,7 @@ def explain_command(
     label: Label = "label",
     qid: Qid = "qid",
     item: Item = None,
+    ignore: Ignore = [],  # noqa: B006 (typer copies it)
     as_json: Json = False,
 ) -> None:
     """Say why one document stands above another: what each feature adds, and which changes would swap them.
@@ -147,7 +151,7 @@ def explain_command(
     """
     from podium.cli.explaining import explain
 
-    explain(model_file, Source(file, file_format, label, qid, item=item), query, docs, method, as_json)
+    explain(model_file, Source(file, file_format, label, qid, item=item, ignore=ignore), query, docs, method, as_json)
 
 
 def report_command(
@@ -162,6 +166,7 @@ def report_command(
     qid: Qid = "qid",
     query_sizes: Sizes = None,
     item: Item = None,
+    ignore: Ignore = [],  # noqa: B006 (typer copies it)
     as_json: Json = False,
 ) -> None:
     """Make one page on a model: how good it is, where it fails, why one document stands above another.
@@ -172,7 +177,7 @@ def report_command(
     """
     from podium.cli.reporting import report_file
 
-    source = Source(file, file_format, label, qid, query_sizes, item)
+    source = Source(file, file_format, label, qid, query_sizes, item, ignore)
     report_file(model_file, source, output, measure_names(measure), title, seed, as_json)
 
 
@@ -206,6 +211,7 @@ def export_command(
     label: Label = "label",
     qid: Qid = "qid",
     item: Item = None,
+    ignore: Ignore = [],  # noqa: B006 (typer copies it)
     as_json: Json = False,
 ) -> None:
     """Write a model as a file of another program, and say what would change there.
@@ -214,5 +220,5 @@ def export_command(
     """
     from podium.cli.exchange import export_file
 
-    source = None if check is None else Source(check, file_format, label, qid, item=item)
+    source = None if check is None else Source(check, file_format, label, qid, item=item, ignore=ignore)
     export_file(model_file, model_format, output, options, names, source, as_json)

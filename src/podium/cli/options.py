@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -50,6 +51,9 @@ Relevant = Annotated[str | None, typer.Option(help="Least relevant label; top: t
 Convention = Annotated[str, typer.Option(help="podium, or the tool whose numbers to reproduce.")]
 PerQuery = Annotated[bool, typer.Option("--per-query", help="Print the value of each query.")]
 Item = Annotated[str | None, typer.Option("--item", help="Column of the ids of rows, in CSV and Parquet.")]
+Ignore = Annotated[
+    list[str], typer.Option("--ignore", help="Column that is no feature, in CSV and Parquet; repeat for several.")
+]
 PairsFile = Annotated[
     Path | None,
     typer.Option(
@@ -88,6 +92,7 @@ class Source(NamedTuple):
     qid: str
     query_sizes: Path | None = None
     item: str | None = None
+    ignore: Sequence[str] = ()
 
     @property
     def files(self) -> tuple[PathLike[str] | None, ...]:

@@ -77,6 +77,8 @@ def _command(
     words = ["podium", "report", model_file.name, Path(source.file).name, "-o", output.name]
     for measure in measures:
         words += ["-m", measure]
+    for name in source.ignore:
+        words += ["--ignore", name]
     given = {
         "--title": (title, None),
         "--seed": (str(seed), "0"),

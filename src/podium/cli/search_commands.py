@@ -11,6 +11,7 @@ from podium.cli.options import (
     ConfigFile,
     DataFile,
     Format,
+    Ignore,
     Item,
     Json,
     Label,
@@ -40,6 +41,7 @@ def cv_command(
     qid: Qid = "qid",
     query_sizes: Sizes = None,
     item: Item = None,
+    ignore: Ignore = [],  # noqa: B006 (typer copies it)
     as_json: Json = False,
 ) -> None:
     """Cross-validate a ranker by query: each fold measured by a model that has not seen its queries.
@@ -50,7 +52,7 @@ def cv_command(
     """
     from podium.cli.searching import RunChoice, run_folds
 
-    source = Source(file, file_format, label, qid, query_sizes, item)
+    source = Source(file, file_format, label, qid, query_sizes, item, ignore)
     run_folds(source, RunChoice(ranker, settings, config), folds, measure_names(measure), seed, quiet, as_json)
 
 
@@ -78,6 +80,7 @@ def tune_command(
     qid: Qid = "qid",
     query_sizes: Sizes = None,
     item: Item = None,
+    ignore: Ignore = [],  # noqa: B006 (typer copies it)
     as_json: Json = False,
 ) -> None:
     """Search the best parameters of a ranker with Optuna, on queries held out.
@@ -88,7 +91,7 @@ def tune_command(
     """
     from podium.cli.searching import RunChoice, run_trials
 
-    source = Source(file, file_format, label, qid, query_sizes, item)
+    source = Source(file, file_format, label, qid, query_sizes, item, ignore)
     held_out = None if eval_file is None else source._replace(file=eval_file, query_sizes=eval_sizes)
     run_trials(
         source, held_out, RunChoice(ranker, settings, config), trials, measure, storage, output, seed, quiet, as_json

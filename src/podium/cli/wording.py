@@ -32,13 +32,13 @@ WORDS: tuple[tuple[str, str], ...] = (
     (r"The feature names should match those that were passed during fit", "The columns must be those of the model"),
     (r"init_model has (\d+) rounds already; n_estimators", r"The model has \1 rounds already; --set n_estimators"),
     (
-        r"column '(.+?)' (must hold numbers .*); leave it out of features",
-        r"column '\1' \2; if it names the rows, give --item \1",
+        r"column '(.+?)' (must hold numbers .*); ignore it, or leave it out of features",
+        r"column '\1' \2; if it names the rows, give --item \1, else --ignore \1",
     ),
     (r"(feature number \d+ is larger than \d+)(?=:)", r"\1, the last one of the training data"),
     (
         r"(The columns must be those of the model: .* is not known .*)\.$",
-        r"\1: name the column of labels by --label and that of queries by --qid, or leave it out of the file.",
+        r"\1: name the column of labels by --label and that of queries by --qid, or leave it out by --ignore.",
     ),
     (
         r"(there is no column '(?:label|qid)'.* among .*?)\.?$",

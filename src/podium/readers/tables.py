@@ -268,7 +268,7 @@ def _csv_problem(path: PathLike, message: str, roles: _Roles, delimiter: str) ->
 
 def _advice(name: str, roles: _Roles) -> str:
     """What to do about a column without numbers."""
-    return "" if name == roles.label else "; leave it out of features"
+    return "" if name == roles.label else "; ignore it, or leave it out of features"
 
 
 def _refuse_text_columns(path: PathLike, schema: Schema, roles: _Roles, arrow: ModuleType) -> None:
