@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from podium._compiled import ROW, SCORE, compiled, compiled_part
+from podium._compiled import INDEX, ROW, SCORE, compiled, compiled_part
 from podium._validation import FormatError
 from podium.readers.decimals import ends_token, is_digit, python_float, read_decimal, token_end
 from podium.readers.line_blocks import PathLike, line_at, printable
@@ -222,7 +222,7 @@ def parse_lines(
     at = 0
     while at < len(text):
         at = skip_blanks(text, at)
-        if text[at] != _NEWLINE and text[at] != _COMMENT:
+        if text[INDEX(at)] != _NEWLINE and text[INDEX(at)] != _COMMENT:
             row = counters[_ROW]
             found_out.line[row] = counters[_LINE]
             at = read_label(text, at, row, found_out)
@@ -234,7 +234,7 @@ def parse_lines(
             found_out.docid[row, 0] = found_out.docid[row, 1] = at
             at = read_comment(text, at, row, found_out)
             counters[_ROW] = row + 1
-        while text[at] != _NEWLINE:
+        while text[INDEX(at)] != _NEWLINE:
             at += 1
         at += 1
         counters[_LINE] += 1
@@ -244,7 +244,7 @@ def parse_lines(
 @compiled_part
 def skip_blanks(text: np.ndarray, at: int) -> int:
     r"""``at + len(re.match(rb"[ \t\v\f\r]*", text[at:])[0])``."""
-    while text[at] == 32 or (9 <= text[at] <= 13 and text[at] != _NEWLINE):
+    while text[INDEX(at)] == 32 or (9 <= text[INDEX(at)] <= 13 and text[INDEX(at)] != _NEWLINE):
         at += 1
     return at
 
@@ -296,7 +296,7 @@ def read_features(
     entry, last = counters_out[_ENTRY], 0
     while True:
         at = skip_blanks(text, at)
-        if text[at] == _NEWLINE or text[at] == _COMMENT:
+        if text[INDEX(at)] == _NEWLINE or text[INDEX(at)] == _COMMENT:
             break
         number, colon = read_feature_number(text, at)
         if number < 1 or number > largest:
@@ -328,11 +328,11 @@ def read_feature_number(text: np.ndarray, at: int) -> tuple[int, int]:
     """
     start = at
     number = np.int64(0)
-    while is_digit(text[at]):
+    while is_digit(text[INDEX(at)]):
         if at - start < 18:
-            number = number * 10 + np.int64(text[at] - 48)
+            number = number * 10 + np.int64(text[INDEX(at)] - 48)
         at += 1
-    if at == start or text[at] != _COLON or ends_token(text[at + 1]):
+    if at == start or text[INDEX(at)] != _COLON or ends_token(text[INDEX(at + 1)]):
         return -1, at
     return int(number), at
 
