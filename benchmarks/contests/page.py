@@ -114,7 +114,7 @@ def _table(found, unit):
     header = ["case", "size", f"Podium, {unit}", *(f"/ {peer}" for peer in peers)]
     lines = [header, ["---"] * len(header)]
     for (case, size), one in own.items():
-        cells = [_with(f"{one['value']:.3g}", quality[case, size, OURS])]
+        cells = [_with(f"{one['value']:#.3g}".rstrip("."), quality[case, size, OURS])]
         for peer in peers:
             share = shares[case, size].get(peer)
             cells.append("" if share is None else _with(f"{share:.2f}", quality[case, size, peer]))
